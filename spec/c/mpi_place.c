@@ -39,7 +39,7 @@ static bool put(void) {
 
 static void raise_it(void) {
   const uint64_t v[4] = {1, 2, 3, 0};
-  pml__mpi_raise(SENT, v);
+  pml__mpi_emit(SENT, v);
 }
 
 static void start_again(void) {

@@ -24,7 +24,7 @@
 
 #define AT(type, member, where) _Static_assert(offsetof(struct type, member) == (where), "as pml_call_layout.h says")
 AT(pml__stream_own, call.open, OWN_OPEN);
-AT(pml__stream_own, call.lane, OWN_LANE);
+AT(pml__stream_own, call.stream, OWN_LANE);
 AT(pml__stream_own, call.from, OWN_FROM);
 AT(pml__stream_own, call.event.ticks, OWN_TICKS);
 AT(pml__stream_thread, guard, THREAD_PASS);
@@ -136,14 +136,14 @@ static void give_back_all(struct pml__call_frame *open) {
 /* Its calls are over with it. Those on other stacks may return on another thread, which then knows nothing of them. */
 static void thread_ends(void *arg) {
   struct pml__call_thread *t = arg;
-  pml__call_set_busy(t, t->lane, (uintptr_t)__builtin_frame_address(0));
+  pml__call_set_busy(t, t->stream, (uintptr_t)__builtin_frame_address(0));
   pml__call_leave_stacks(t, give_back_all);
   struct pml__call_frame *open = t->open;
   t->open = NONE;
   give_back_all(open);
   if (pml__call_counting != NULL) pml__call_counting->thread_ends();
   t->hi = 0;
-  pml__call_end_busy(t, t->lane);
+  pml__call_end_busy(t, t->stream);
 }
 
 /*
@@ -206,10 +206,10 @@ static void add_counts(enum pml_stream_kind kind, struct pml_stream_event *e) {
 __attribute__((always_inline)) static inline void emit_event(struct pml__call_thread *t, enum pml_stream_kind kind,
                                                              pml_region_t region) {
   if (PML_UNLIKELY(!pml__stream_wanted(kind))) return;
-  struct pml__stream_thread *self = pml__call_on_lane(t);
+  struct pml__stream_thread *self = pml__call_use_stream(t);
   make_event(t, kind, region);
   pml__stream_emit_inline(kind, &t->event);
-  pml__call_off_lane(t, self);
+  pml__call_restore_stream(t, self);
 }
 
 static void emit_unwound(struct pml__call_thread *t, pml_region_t region) {
@@ -220,12 +220,12 @@ static void emit_unwound(struct pml__call_thread *t, pml_region_t region) {
 
 /* The innermost calls of the stack in use, as far as they are below @sp, ended without a return. */
 __attribute__((noinline)) static void close_unwound(struct pml__call_thread *t, uintptr_t sp, uintptr_t back) {
-  t->left.by = 0;
+  t->unwound.by = 0;
   while (t->open != NONE && t->open->outer != NONE) {
     struct pml__call_frame *p = t->open;
     /* At the same place: a tail call, which will return to the slot, or a later call. */
     if (p->sp > sp || (p->sp == sp && back == p->known->code + PML_ARCH_SLOT_RETURN)) return;
-    if (t->left.by != sp) t->left = (struct pml__call_left){p->known->code, p->sp, sp};
+    if (t->unwound.by != sp) t->unwound = (struct pml__call_unwound){p->known->code, p->sp, sp};
     emit_unwound(t, p->region);
     pml__call_close(t, p);
   }
@@ -238,15 +238,15 @@ static void count_one(uint64_t *counter) {
 /* A frame that left the lists by a longjmp was in the stream, too. False: they are in use. */
 __attribute__((noinline, cold)) static bool take_over(struct pml__call_thread *t, uintptr_t busy, uintptr_t sp) {
   if (pml__call_is_busy(t, busy, sp)) return false;
-  struct pml__stream_thread *self = pml__call_on_lane(t);
+  struct pml__stream_thread *self = pml__call_use_stream(t);
   pml__stream_abandon();
-  pml__call_off_lane(t, self);
+  pml__call_restore_stream(t, self);
   return true;
 }
 
 /* Take the lists; false: they are in use. */
 static inline bool take_lists(struct pml__call_thread *t, uintptr_t sp) {
-  struct pml__stream_thread *s = t->lane;
+  struct pml__stream_thread *s = t->stream;
   uintptr_t busy = pml__call_busy(t, s);
   if (PML_UNLIKELY(busy != 0) && !take_over(t, busy, sp)) return false;
   pml__call_set_busy(t, s, sp - PML__CALL_BELOW);
@@ -293,7 +293,7 @@ static bool lacks_counts(const struct pml__call_thread *t) {
 
 /* Of a call that was begun or ended in the delivery, which is over then: another event takes its place. */
 static void emit_instead(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region, uintptr_t sp) {
-  struct pml__stream_thread *s = t->lane;
+  struct pml__stream_thread *s = t->stream;
   pml__call_set_busy(t, s, sp - PML__CALL_BELOW);
   pml__stream_unguard(s);
   emit_event(t, kind, region);
@@ -317,13 +317,13 @@ __attribute__((noinline)) static void finish(struct pml__call_thread *t, enum pm
   if (lacks_counts(t)) {
     emit_instead(t, kind, region, sp);
   } else {
-    struct pml__stream_thread *self = pml__call_on_lane(t);
+    struct pml__stream_thread *self = pml__call_use_stream(t);
     complete(t, kind, region);
-    pml__call_off_lane(t, self);
+    pml__call_restore_stream(t, self);
   }
 }
 
-/* errno is the caller's: a function may be called to tell it. */
+/* errno is the caller's: the call may be of a function that reads it. */
 uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t back, uintptr_t sp, uint32_t begun) {
   struct pml__call_thread *t = &pml__call_self;
   uintptr_t code;
@@ -335,7 +335,7 @@ uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t bac
     return 0;
   } else if (take_lists(t, sp)) {
     code = open_call(t, f->region, back, sp);
-    pml__call_end_busy(t, t->lane);
+    pml__call_end_busy(t, t->stream);
   } else {
     count_one(&pml__call_nested);
     return 0;
@@ -369,7 +369,7 @@ void pml__call_end_inside(struct pml__call_frame *p) {
 
 static void end_call(struct pml__call_thread *t, struct pml__call_frame *p, uintptr_t code, uintptr_t sp) {
   if (PML_UNLIKELY(p == NULL)) {
-    if (t->left.code == code && t->left.sp == sp) pml__call_learn(t);
+    if (t->unwound.code == code && t->unwound.sp == sp) pml__call_learn(t);
     return;
   }
   pml__call_end_inside(p);
@@ -388,7 +388,7 @@ uintptr_t pml__call_leave_full(uintptr_t code, uintptr_t sp, uint32_t begun) {
   } else {
     if (!take_lists(t, sp)) return back; /* begun before; the frame stays until it is seen to be left */
     end_call(t, find_call(t, code, sp), code, sp);
-    pml__call_end_busy(t, t->lane);
+    pml__call_end_busy(t, t->stream);
   }
   errno = saved;
   return back;
@@ -403,7 +403,7 @@ bool pml__call_claim(uintptr_t sp) {
 }
 
 void pml__call_release(void) {
-  pml__call_end_busy(&pml__call_self, pml__call_self.lane);
+  pml__call_end_busy(&pml__call_self, pml__call_self.stream);
 }
 
 struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp) {
@@ -411,12 +411,12 @@ struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp
   if (PML_UNLIKELY(!make_ready(t, 0, sp))) return NULL;
   struct pml__call_frame *p = t->open->inner;
   pml__call_open(t, p, e->region, PML__CALL_NO_SLOT, sp);
-  struct pml__stream_thread *self = pml__call_on_lane(t);
+  struct pml__stream_thread *self = pml__call_use_stream(t);
   pml_stream_ready(e->region);
   add_counts(PML_STREAM_ENTER, e);
   e->ticks = pml_clock_ticks();
   pml_stream_raise(PML_STREAM_ENTER, e);
-  pml__call_off_lane(t, self);
+  pml__call_restore_stream(t, self);
   return p;
 }
 
@@ -427,11 +427,11 @@ bool pml__call_is_open(const struct pml__call_frame *p, uintptr_t sp) {
 void pml__call_end(struct pml__call_frame *p, struct pml_stream_event *e) {
   struct pml__call_thread *t = &pml__call_self;
   pml__call_end_inside(p);
-  struct pml__stream_thread *self = pml__call_on_lane(t);
+  struct pml__stream_thread *self = pml__call_use_stream(t);
   e->ticks = pml_clock_ticks();
   add_counts(PML_STREAM_LEAVE, e);
   pml_stream_raise(PML_STREAM_LEAVE, e);
-  pml__call_off_lane(t, self);
+  pml__call_restore_stream(t, self);
   pml__call_close(t, p);
 }
 
@@ -470,7 +470,7 @@ void pml__call_confine(bool without_clock) {
   pml__lock_leave(&life);
   (void)pml_thread_self(); /* substrates ask for its id */
   __atomic_store_n(&pml__call_confined, true, __ATOMIC_RELAXED);
-  if (without_clock) pml__call_set_busy(t, t->lane, 1); /* on no stack: busy for good */
+  if (without_clock) pml__call_set_busy(t, t->stream, 1); /* on no stack: busy for good */
 }
 
 int pml__call_count(const struct pml__call_counting *counting) {

@@ -2,44 +2,42 @@
 /*
  * core/adapter/arch/pml_call.h - list of open intercepted calls, shared by the fast and the slow path. Internal.
  *
- * A call is begun and ended with general registers only (pml_call_gpr.c), which is the rule; where that does not
- * do, with all registers saved (pml_call.c). What is inline here is compiled into both.
+ * pml_call_gpr.c begins and ends most calls, in general registers only; pml_call.c the others, with all registers
+ * saved. What is inline here is compiled into both.
  *
- * Where a recorded call returns to never depends on what is kept of open calls. The return slot that its return address
- * is replaced by stands for that one address for ever (struct pml_arch_slot): all calls from one place share one slot,
- * and whatever comes back through it, later, twice, on another stack or thread, in a copy of a stack, in a child, goes
- * on where it would have gone. So no slot is ever used again, nothing has to be known of stacks, of setjmp's kin, or of
- * which frames still live; and the number of slots is that of the places in the code that calls are made from. A tail
- * call's return address is itself a slot, so that its own slot leads there. Considered and left: a slot for each open
- * call needs proof that no copy of it will return, which nobody has once stacks can be copied; slots that check the
- * stack pointer and wait before they are used again only make it rarer. It costs a search by return address, which
- * takes the place of what told tail calls apart.
+ * Where a recorded call returns to does not depend on the list of open calls. A return slot replaces the return address
+ * of a call, and belongs to that one address for ever (struct pml_arch_slot): all calls from one place share one slot,
+ * and whatever returns through it, later, twice, on another stack or thread, in a copy of a stack, in a child,
+ * continues where it would have without recording. So no slot is ever used again, and nothing must be known of stacks,
+ * of setjmp's kin, or of which frames still live; there are as many slots as places in the code that make calls. The
+ * return address of a tail call is itself a slot, so its own slot leads there. Rejected: a slot for each open call
+ * needs proof that no copy of the call will return, which nobody has once stacks can be copied; slots that check the
+ * stack pointer and wait before they are used again only make the failure rarer.
  *
- * What is open is kept apart, and only says what is measured. A thread has a list of frames, which it takes from all in
- * chunks: those of its open calls, from the outermost to `open`, and behind these the free ones. The first is of no
- * call, and is further out than all. A call takes the next frame of the list, and a return the one before: each is one
- * store, to `open`. A return ends the call whose frame has its stack pointer and its slot; if there is none, it has no
- * event. A frame is over when it returned, or when it is below where its stack is now.
+ * The list of open calls only serves the measurement. A thread has a list of frames, which it takes from a common
+ * supply in chunks: those of its open calls, from the outermost to `open`, and then the free ones. The first frame
+ * belongs to no call, and is further out than all. A call takes the next frame of the list, and a return the one
+ * before: each is one store, to `open`. A return ends the call whose frame has its stack pointer and its slot; without
+ * such a frame there is no event. A frame is over when it returned, or when it is below the present stack pointer.
  *
- * Each machine stack has a list of its own, and a lane: a block of the stream (base/stream), so that to consumers it is
- * one more thread. There calls nest as on any thread, whatever other stacks do meanwhile; the time of a call goes on
- * while its stack rests, as that of a thread that waits. A lane is used again for another stack when no call is open on
- * it. A thread's own stack is known from the C library, and sigaltstack(2) says where an alternate one is. Of any other
- * nothing is known but that calls were made there: it is taken to reach from a KiB above the first of these to 16 KiB
- * below. Where that is wrong a call has no caller in the profile. A stack inside a frame of the thread's own looks as
- * if calls were left by a longjmp, until one of these returns. Sections and what other adapters emit stay with the
- * thread.
+ * Each machine stack has a list and a stream of its own: a struct pml__stream_thread, so that to consumers it is one
+ * more thread. There calls nest as on any thread, whatever other stacks do meanwhile; the time of a call includes the
+ * time for which its stack rests, as that of a thread that waits. A stream is used again for another stack when no call
+ * is open on it. The C library knows a thread's own stack, and sigaltstack(2) an alternate one. Any other stack is
+ * assumed to reach from a KiB above its first call to 16 KiB below. Where that is wrong a call has no caller in the
+ * profile. A stack inside a frame of the thread's own looks as if a longjmp ended calls, until one of these returns.
+ * Sections and other adapters' events stay with the thread.
  *
- * While a thread changes its lists, or delivers an event, a stack pointer just below that of the call says so: where
- * fast functions get the event, as the delivery guard of the thread (base/stream/pml_stream_private.h), which is all
- * that such a call looks at; else as `busy`, which suspends fast delivery. Calls made then, by a consumer,
- * by an allocator, by a signal handler that interrupted, go to their functions unrecorded: the lists have one user at a
- * time. A handler may leave with a longjmp; then the stack tells that no code is inside it any more, and the list is
- * whole: what takes more than one store can at worst lose a frame.
+ * While a thread changes its lists, or delivers an event, a stack pointer just below that of the call marks it: in the
+ * delivery guard of the thread (base/stream/pml_stream_private.h) where fast functions get the event, otherwise in
+ * `busy`, which suspends fast delivery. Calls that are made meanwhile, by a consumer, an allocator or a signal handler
+ * that interrupted, go to their functions unrecorded, because the lists have one user at a time. A handler may leave
+ * with a longjmp; then the stack pointer shows that no code is inside any more, and the list is whole: an operation of
+ * several stores can at worst lose a frame.
  *
  * A call is open before its enter is delivered, and until its leave was. So one that a longjmp ends in between gets a
- * leave when that is detected, though its enter, or another leave, may have been delivered or not: consumers ignore
- * a leave of what is not their innermost call. In any other order a consumer could be left inside a call for good.
+ * leave when that is detected, whether its enter, or another leave, was delivered or not: consumers ignore a leave of
+ * any but their innermost call. In any other order a consumer could stay inside a call for good.
  */
 #ifndef PML_CALL_H
 #define PML_CALL_H
@@ -129,16 +127,16 @@ static inline bool pml__call_is_busy(const struct pml__call_thread *t, uintptr_t
 }
 
 /* In between, events that are emitted by pml__stream_self are of the stack in use. */
-static inline struct pml__stream_thread *pml__call_on_lane(struct pml__call_thread *t) {
+static inline struct pml__stream_thread *pml__call_use_stream(struct pml__call_thread *t) {
   struct pml__stream_thread *self = pml__stream_self;
-  if (PML_UNLIKELY(t->stack != NULL)) pml__stream_self = t->lane;
+  if (PML_UNLIKELY(t->stack != NULL)) pml__stream_self = t->stream;
   return self;
 }
-static inline void pml__call_off_lane(struct pml__call_thread *t, struct pml__stream_thread *self) {
+static inline void pml__call_restore_stream(struct pml__call_thread *t, struct pml__stream_thread *self) {
   if (PML_UNLIKELY(t->stack != NULL))
     pml__stream_self = self;
   else
-    t->lane = pml__stream_self; /* which may have begun */
+    t->stream = pml__stream_self; /* which may have begun */
 }
 
 static inline void pml__call_set_busy(struct pml__call_thread *t, struct pml__stream_thread *s, uintptr_t sp) {
@@ -213,7 +211,7 @@ static inline void pml__call_close(struct pml__call_thread *t, struct pml__call_
 struct pml__call_stack {
   struct pml__call_frame *open; /* the innermost call's while the stack is not in use; as of a thread */
   uintptr_t lo, hi;
-  struct pml__stream_thread *lane;
+  struct pml__stream_thread *stream;
   struct pml__call_stack *next; /* of the thread's */
   bool taken;                   /* atomic: it is a thread's */
   bool learnt;                  /* in the thread's own: pml__call_learn() */

@@ -139,7 +139,7 @@ static inline struct pml__stream_own *own_of_thread(void) {
 uintptr_t pml__call_enter(const struct pml__call_function *f, uintptr_t back, uintptr_t sp) {
   struct pml__stream_own *own = own_of_thread();
   struct pml__call_thread *t = &own->call;
-  struct pml__stream_thread *s = t->lane;
+  struct pml__stream_thread *s = t->stream;
   if (PML_UNLIKELY(!begin(s, PML_STREAM_ENTER, sp))) return ALL_REGISTERS;
   struct pml__call_frame *open = t->open, *p = open->inner;
   const struct pml__call_known *known = pml__call_take_slot(back);
@@ -149,14 +149,14 @@ uintptr_t pml__call_enter(const struct pml__call_function *f, uintptr_t back, ui
   }
   pml__call_open(t, p, f->region, known, sp);
   if (PML_UNLIKELY(!deliver(t, s, PML_STREAM_ENTER, f->region))) return PML__CALL_BEGUN;
-  pml__stream_unguard(own->call.lane);
+  pml__stream_unguard(own->call.stream);
   return t->open->known->code;
 }
 
 uintptr_t pml__call_leave(uintptr_t code, uintptr_t sp) {
   struct pml__stream_own *own = own_of_thread();
   struct pml__call_thread *t = &own->call;
-  struct pml__stream_thread *s = t->lane;
+  struct pml__stream_thread *s = t->stream;
   if (PML_UNLIKELY(!begin(s, PML_STREAM_LEAVE, sp))) return ALL_REGISTERS;
   struct pml__call_frame *p = t->open;
   if (PML_UNLIKELY(!pml__call_is_at(p, code, sp) || !is_plain())) {
@@ -167,7 +167,7 @@ uintptr_t pml__call_leave(uintptr_t code, uintptr_t sp) {
   p = t->open; /* what it was, but in no register meanwhile */
   uintptr_t back = p->known->back;
   pml__call_close(t, p);
-  pml__stream_unguard(own->call.lane);
+  pml__stream_unguard(own->call.stream);
   return back;
 }
 

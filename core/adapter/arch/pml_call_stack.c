@@ -26,16 +26,16 @@ static bool is_idle(const struct pml__call_thread *t, const struct pml__call_sta
 
 /* The events of a thread that counts are read from one set, which the stack in use knows. */
 void pml__call_switch_to(struct pml__call_thread *t, struct pml__call_stack *to) {
-  struct pml__stream_thread *from = t->lane, *lane = to != NULL ? to->lane : pml__stream_self;
+  struct pml__stream_thread *from = t->stream, *stream = to != NULL ? to->stream : pml__stream_self;
   if (to == t->stack) return;
   *(t->stack != NULL ? &t->stack->open : &t->own) = t->open;
-  if (from->here && lane->here && from->counts.read != NULL) lane->counts = from->counts;
+  if (from->here && stream->here && from->counts.read != NULL) stream->counts = from->counts;
   pml__stream_resume(from);
   t->open = to != NULL ? to->open : t->own;
   t->from = to != NULL ? to->lo : t->lo;
-  t->lane = lane;
+  t->stream = stream;
   t->stack = to;
-  pml__stream_suspend(lane);
+  pml__stream_suspend(stream);
 }
 
 static struct pml__call_stack *take_stack(void) {
@@ -51,12 +51,12 @@ static struct pml__call_stack *take_stack(void) {
 static struct pml__call_stack *new_stack(struct pml__call_thread *t) {
   uint32_t n = 0;
   for (struct pml__call_stack *s = t->others; s != NULL; s = s->next) n++;
-  struct pml__stream_thread *lane = n < OF_THREAD_MAX ? pml__stream_extra_begin() : NULL;
-  struct pml__call_stack *s = lane != NULL ? take_stack() : NULL;
-  if (s == NULL && lane != NULL) pml__stream_extra_end(lane);
+  struct pml__stream_thread *stream = n < OF_THREAD_MAX ? pml__stream_extra_begin() : NULL;
+  struct pml__call_stack *s = stream != NULL ? take_stack() : NULL;
+  if (s == NULL && stream != NULL) pml__stream_extra_end(stream);
   if (s == NULL) return NULL;
   s->open = NONE;
-  s->lane = lane;
+  s->stream = stream;
   s->learnt = false;
   s->next = t->others;
   t->others = s;
@@ -103,7 +103,7 @@ bool pml__call_go_to(struct pml__call_thread *t, uintptr_t sp) {
 }
 
 void pml__call_learn(struct pml__call_thread *t) {
-  uintptr_t by = t->left.by;
+  uintptr_t by = t->unwound.by;
   uint32_t n = 0;
   for (struct pml__call_stack *s = t->others; s != NULL; s = s->next) {
     n += s->learnt;
@@ -122,7 +122,7 @@ void pml__call_leave_stacks(struct pml__call_thread *t, void (*give_back)(struct
     struct pml__call_stack *s = t->others;
     t->others = s->next;
     give_back(s->open);
-    pml__stream_extra_end(s->lane);
+    pml__stream_extra_end(s->stream);
     __atomic_store_n(&s->taken, false, __ATOMIC_RELEASE);
   }
 }

@@ -27,7 +27,7 @@ static struct pml_intercept_stats counts; /* under whole */
 /* How many objects were ever loaded and unloaded at the last scan. */
 static unsigned long long seen_adds, seen_subs; /* adds is atomic */
 
-static int tell(struct dl_phdr_info *info, size_t size, void *arg) {
+static int read_traffic(struct dl_phdr_info *info, size_t size, void *arg) {
   (void)size;
   *(struct pml__traffic *)arg = (struct pml__traffic){info->dlpi_adds, info->dlpi_subs};
   return 1;
@@ -35,7 +35,7 @@ static int tell(struct dl_phdr_info *info, size_t size, void *arg) {
 
 struct pml__traffic pml__intercept_traffic(void) {
   struct pml__traffic t = {0, 0};
-  dl_iterate_phdr(tell, &t);
+  dl_iterate_phdr(read_traffic, &t);
   return t;
 }
 

@@ -4,8 +4,8 @@
  * events of pml_stream.
  *
  * Loaded objects call each other through slots that the loader fills. Interception fills those of the chosen functions
- * with thunks (adapter/arch/pml_arch.h), which raise an enter, run the function on the caller's own stack frame, so
- * that arguments of any number stay where they are, and raise a leave when it returns. The region is the function, with
+ * with thunks (adapter/arch/pml_arch.h), which emit an enter, run the function on the caller's own stack frame, so
+ * that arguments of any number stay where they are, and emit a leave when it returns. The region is the function, with
  * its library as the file. The program's signal handlers, stack limits and environment are left alone.
  *
  * Handled: every argument and result of the platform's C convention, with variable arguments, vectors of any width that
@@ -36,7 +36,7 @@
  * that the loader filled (virtual functions, callbacks in static data); calls by an address that code took through a
  * slot, as comparisons must hold: then the code of the calls through the slot is changed to use another slot
  * (pml_intercept_code.h), and pml_intercept_left() names the function (on arm64 all calls through slots but those of
- * the PLT, which cannot be told from loads); calls of signal handlers that interrupt the recording itself, which are
+ * the PLT, which look as loads do); calls of signal handlers that interrupt the recording itself, which are
  * counted. Nor:
  * - objects of dlmopen(), which are counted: another namespace has its own libc, with which nothing here is shared;
  * - with @dlsym, what RTLD_NEXT and RTLD_DEFAULT give to a library, since that depends on its place among the others;
@@ -97,12 +97,12 @@ PML__SHARED int pml_intercept_install(const struct pml_intercept_options *o);
 
 /*
  * pml_intercept_remove - slots have their functions again. Calls under way return as they came, and their leaves are
- * raised; thunks that dlsym() gave stay good, and raise no more. Idempotent. Thread-safe.
+ * emitted; thunks that dlsym() gave stay good, and emit no more. Idempotent. Thread-safe.
  */
 PML__SHARED void pml_intercept_remove(void);
 
 /*
- * pml_intercept_pause - calls raise nothing until it is called with false; those under way get their leaves. Also for
+ * pml_intercept_pause - calls emit nothing until it is called with false; those under way get their leaves. Also for
  * what is installed later. Thread-safe; not async-signal-safe.
  */
 PML__SHARED void pml_intercept_pause(bool pause);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 static struct pml_stream_metrics *metrics; /* set before anything is counted */
-static void (*tell_lost)(int err);         /* so is this */
+static void (*report_lost)(int err);       /* so is this */
 static bool confined;                      /* atomic */
 
 static PML_THREAD_LOCAL struct {
@@ -37,7 +37,7 @@ static void thread_ends(void) {
 }
 
 static void lose(int err) {
-  if (tell_lost != NULL) tell_lost(err);
+  if (report_lost != NULL) report_lost(err);
 }
 
 static int open_set(struct pml_eventset **set, const struct pml_stream_metrics *m) {
@@ -135,7 +135,7 @@ int pml_intercept_count(const char *const *names, size_t n, void (*lost)(int err
   counting.fast = pml__eventset_plain_read(trial) != NULL;
   pml_eventset_close(trial);
   metrics = m;
-  tell_lost = lost;
+  report_lost = lost;
   err = pml__call_count(&counting);
   if (err == 0) *out = m;
   return err;

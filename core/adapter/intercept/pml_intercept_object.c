@@ -163,7 +163,7 @@ const char *pml__object_file(struct pml__object *o) {
   return o->file != NULL ? o->file : file_of(o->path);
 }
 
-/* The first object told is the program; others without a name are the kernel's. */
+/* The first object is the program; others without a name are the kernel's. */
 static int add(struct dl_phdr_info *info, size_t size, void *arg) {
   struct pml__objects *all = arg;
   (void)size;

@@ -37,8 +37,8 @@ static void letters(char *to, const char *pattern) {
   to[n] = '\0';
 }
 
-static int tell(const char *option, const char *pattern, const struct pml__nearest *near,
-                pml_intercept_unmatched_visit *visit, void *arg) {
+static int report(const char *option, const char *pattern, const struct pml__nearest *near,
+                  pml_intercept_unmatched_visit *visit, void *arg) {
   struct pml_intercept_unmatched u = {.option = option, .pattern = pattern, .n = near->n};
   for (unsigned i = 0; i < near->n; i++) u.nearest[i] = near->best[i].name;
   return visit(&u, arg);
@@ -57,7 +57,7 @@ static void offer_library(struct pml__nearest *near, const char *path) {
   pml__nearest_offer(near, stem);
 }
 
-static int tell_libraries(const struct asked *a, pml_intercept_unmatched_visit *visit, void *arg) {
+static int report_libraries(const struct asked *a, pml_intercept_unmatched_visit *visit, void *arg) {
   const struct pml__patterns *p = &a->choice->lib;
   char want[WANT_BYTES];
   int err = 0;
@@ -67,7 +67,7 @@ static int tell_libraries(const struct asked *a, pml_intercept_unmatched_visit *
     letters(want, p->at[i].text);
     for (size_t k = 0; k < a->all.n; k++)
       if (a->all.at[k].path[0] != '\0') offer_library(&near, a->all.at[k].path);
-    err = tell("lib", p->at[i].text, &near, visit, arg);
+    err = report("lib", p->at[i].text, &near, visit, arg);
   }
   return err;
 }
@@ -99,7 +99,7 @@ static void see_functions(struct asked *a) {
   }
 }
 
-static int tell_functions(struct asked *a, pml_intercept_unmatched_visit *visit, void *arg) {
+static int report_functions(struct asked *a, pml_intercept_unmatched_visit *visit, void *arg) {
   const struct pml__patterns *p = &a->choice->sym;
   char want[WANT_BYTES];
   int err = 0;
@@ -110,7 +110,7 @@ static int tell_functions(struct asked *a, pml_intercept_unmatched_visit *visit,
     letters(want, p->at[i].text);
     a->near = (struct pml__nearest){.want = want};
     see_functions(a);
-    err = tell("sym", p->at[i].text, &a->near, visit, arg);
+    err = report("sym", p->at[i].text, &a->near, visit, arg);
   }
   a->near.want = NULL;
   return err;
@@ -131,8 +131,8 @@ int pml_intercept_unmatched(pml_intercept_unmatched_visit *visit, void *arg) {
   if (err < 0)
     (void)pml_fail(err, "no memory for the list of loaded libraries");
   else
-    err = tell_libraries(&a, visit, arg);
-  if (err == 0 && any) err = tell_functions(&a, visit, arg);
+    err = report_libraries(&a, visit, arg);
+  if (err == 0 && any) err = report_functions(&a, visit, arg);
   pml__objects_free(&a.all);
   return err;
 }

@@ -4,7 +4,7 @@
  *
  * Interception (pml_intercept.h) makes every function of MPI a region. A call of one that communicates leads to a hook
  * of the shim (core/adapter/mpi/shim), which is compiled with that MPI's own header. The hook calls the function and
- * raises what was communicated. This part knows no MPI: handles are numbers here.
+ * emits what was communicated. This part knows no MPI: handles are numbers here.
  *
  * Fortran's bindings are libraries that call the C functions: these calls are seen, so that each interface of Fortran
  * is recorded under the names of C, once.
@@ -56,11 +56,11 @@ typedef const struct pml__mpi_hooks *pml__mpi_shim_t;
 /* ---- events ---- */
 
 /*
- * pml__mpi_raise - a communication of the calling thread, now: @what is a PML__LOG_COMMUNICATED() with as many
+ * pml__mpi_emit - a communication of the calling thread, now: @what is a PML__LOG_COMMUNICATED() with as many
  * @values as it says, and room for an even number of them. No lock, no allocation but at a thread's first event.
- * pml__mpi_put   - the same, written in place; false: it cannot be, and nothing was raised. @what is a constant.
+ * pml__mpi_put   - the same, written in place; false: it cannot be, and nothing was emitted. @what is a constant.
  */
-PML__SHARED void pml__mpi_raise(uint32_t what, const uint64_t *values);
+PML__SHARED void pml__mpi_emit(uint32_t what, const uint64_t *values);
 static inline bool pml__mpi_put(uint32_t what, uint64_t v0, uint64_t v1, uint64_t v2, uint64_t v3) {
   const uint32_t n = PML__LOG_COMMUNICATED_N(what), events = 1 + (n + 1) / 2;
   struct pml__stream_thread *t = pml__stream_self;
@@ -86,7 +86,7 @@ static inline bool pml__mpi_put(uint32_t what, uint64_t v0, uint64_t v1, uint64_
  * Events of a call whose enter is the thread's last event: they have its time, or that of the leave, so that no clock
  * is read (PML__LOG_CALL_COMMUNICATION).
  *
- * pml__mpi_open  - begin a delivery in which they are written; NULL: they are to be raised or put. @enter: the word of
+ * pml__mpi_open  - begin a delivery in which they are written; NULL: they are to be emitted or put. @enter: the word of
  * the call's enter, which other threads may set. Room is for PML_STREAM_FITS events. End it with pml__stream_unguard():
  * no other event of the thread is written before. pml__mpi_take - room for some of them. pml__mpi_store - @e, of which
  * the values behind the first are stored, and those that are 0 need not be. In halves, as constants then take no

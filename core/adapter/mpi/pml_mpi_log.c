@@ -17,7 +17,7 @@ static struct pml__log *log_here(void) {
   return pml__log_asked() ? pml__log_own() : NULL;
 }
 
-void pml__mpi_raise(uint32_t what, const uint64_t *values) {
+void pml__mpi_emit(uint32_t what, const uint64_t *values) {
   const struct pml_stream_event e = {.ticks = pml_clock_ticks(), .region = what, .values = values};
   pml__stream_emit(PML_STREAM_COMMUNICATION, &e);
 }

@@ -100,7 +100,7 @@ static inline struct pml__openmp_frame *push(struct pml__openmp_thread *t, struc
   return f;
 }
 
-/* Its enter is still to be raised. NULL without room: the construct counts as beyond, until its leave. */
+/* Its enter is still to be emitted. NULL without room: the construct counts as beyond, until its leave. */
 static struct pml__openmp_frame *open_construct(struct pml__openmp_thread *t, struct pml__openmp_place *p,
                                                 uint64_t ticks) {
   if (PML_UNLIKELY(p == NULL || t->beyond > 0 || (t->depth == t->capacity && !deepen(t)))) {
@@ -141,7 +141,7 @@ static inline void stop_waiting(struct pml__openmp_thread *t, struct pml__openmp
   f->waiting = f->tasks = 0;
 }
 
-/* The innermost one; its leave is still to be raised. */
+/* The innermost one; its leave is still to be emitted. */
 __attribute__((always_inline)) static inline const struct pml__openmp_place *close(struct pml__openmp_thread *t,
                                                                                    uint64_t ticks) {
   struct pml__openmp_frame *f = &t->frame[t->depth - 1];
@@ -185,8 +185,8 @@ static inline void add_count(const struct pml__openmp_thread *t, enum pml__log_o
   if (count > 0 && (t->role.index == 0 || construct == PML__LOG_OPENMP_TASKLOOP)) pml__own_add(&p->sums->count, count);
 }
 
-__attribute__((noinline)) static void
-enter_slowly(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct, const void *code, uint64_t count) {
+__attribute__((noinline)) static void enter_slow(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
+                                                 const void *code, uint64_t count) {
   struct pml__openmp_place *p = pml__openmp_place(t, construct, code);
   const struct pml__openmp_frame *f = open_construct(t, p, pml_clock_ticks());
   if (f == NULL) return;
@@ -199,7 +199,7 @@ void pml__openmp_enter(struct pml__openmp_thread *t, enum pml__log_openmp_constr
   if (PML_UNLIKELY(code == NULL) && t->role.team != NULL) code = t->role.team->code;
   struct pml__openmp_place *p = usual_place(t, construct, code);
   if (PML_UNLIKELY(p == NULL)) {
-    enter_slowly(t, construct, code, count);
+    enter_slow(t, construct, code, count);
     return;
   }
   uint64_t ticks = pml__clock_counter();
@@ -272,8 +272,8 @@ static inline void begin_team(struct pml__openmp_team *team, const void *code) {
   __atomic_store_n(&team->holders, 1, __ATOMIC_RELAXED);
 }
 
-__attribute__((noinline)) static struct pml__openmp_team *fork_slowly(struct pml__openmp_thread *t, const void *code,
-                                                                      uint32_t asked) {
+__attribute__((noinline)) static struct pml__openmp_team *fork_slow(struct pml__openmp_thread *t, const void *code,
+                                                                    uint32_t asked) {
   struct pml__openmp_team *team = free_team(t);
   struct pml__openmp_place *p = pml__openmp_place(t, PML__LOG_OPENMP_PARALLEL, code);
   const struct pml__openmp_frame *f = open_construct(t, p, pml_clock_ticks());
@@ -288,7 +288,7 @@ struct pml__openmp_team *pml__openmp_fork(struct pml__openmp_thread *t, const vo
   struct pml__openmp_team *team = t->teams;
   struct pml__openmp_place *p = usual_place(t, PML__LOG_OPENMP_PARALLEL, code);
   if (PML_UNLIKELY(p == NULL || team == NULL) || PML_UNLIKELY(__atomic_load_n(&team->holders, __ATOMIC_ACQUIRE) != 0))
-    return fork_slowly(t, code, asked);
+    return fork_slow(t, code, asked);
   uint64_t ticks = pml__clock_counter();
   (void)push(t, p, ticks);
   begin_team(team, code);
@@ -307,7 +307,7 @@ static inline void close_parallel(struct pml__openmp_thread *t, uint64_t ticks) 
     emit_leave(p->region, ticks);
 }
 
-__attribute__((noinline)) static void join_slowly(struct pml__openmp_thread *t, uint64_t ticks) {
+__attribute__((noinline)) static void join_slow(struct pml__openmp_thread *t, uint64_t ticks) {
   if (t->beyond > 0) {
     t->beyond--;
     return;
@@ -327,7 +327,7 @@ void pml__openmp_join(struct pml__openmp_thread *t, struct pml__openmp_team *tea
   if (PML_LIKELY(is_innermost(t, PML__LOG_OPENMP_PARALLEL)))
     close_parallel(t, ticks);
   else
-    join_slowly(t, ticks);
+    join_slow(t, ticks);
 }
 
 __attribute__((always_inline)) static inline void join_team(struct pml__openmp_thread *t, struct pml__openmp_team *team,
@@ -344,8 +344,8 @@ __attribute__((always_inline)) static inline void join_team(struct pml__openmp_t
     emit_enter(region, f->begin);
 }
 
-__attribute__((noinline)) static void begin_slowly(struct pml__openmp_thread *t, struct pml__openmp_team *team,
-                                                   void *task, uint32_t index, uint32_t threads) {
+__attribute__((noinline)) static void begin_slow(struct pml__openmp_thread *t, struct pml__openmp_team *team,
+                                                 void *task, uint32_t index, uint32_t threads) {
   const struct pml__openmp_role before = t->role;
   t->role = (struct pml__openmp_role){team, index, threads};
   struct pml__openmp_place *p = pml__openmp_place(t, PML__LOG_OPENMP_IMPLICIT_TASK, team->code);
@@ -363,7 +363,7 @@ void pml__openmp_begin(struct pml__openmp_thread *t, struct pml__openmp_team *te
   struct pml__openmp_place *p = usual_place(t, PML__LOG_OPENMP_IMPLICIT_TASK, team->code);
   t->role.index = before.index;
   if (PML_UNLIKELY(p == NULL)) {
-    begin_slowly(t, team, task, index, threads);
+    begin_slow(t, team, task, index, threads);
     return;
   }
   t->role = (struct pml__openmp_role){team, index, threads};
@@ -382,7 +382,7 @@ static inline void close_task(struct pml__openmp_thread *t, uint64_t ticks) {
     emit_leave(p->region, ticks);
 }
 
-__attribute__((noinline)) static void end_slowly(struct pml__openmp_thread *t) {
+__attribute__((noinline)) static void end_slow(struct pml__openmp_thread *t) {
   uint32_t depth = t->depth;
   if (t->beyond > 0) {
     t->beyond--;
@@ -399,7 +399,7 @@ void pml__openmp_end(struct pml__openmp_thread *t) {
   if (PML_LIKELY(is_innermost(t, PML__LOG_OPENMP_IMPLICIT_TASK)))
     close_task(t, ends_at(t));
   else
-    end_slowly(t);
+    end_slow(t);
 }
 
 /* ---- tasks ---- */

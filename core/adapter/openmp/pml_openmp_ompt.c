@@ -56,9 +56,9 @@ static inline void begin_or_end_task(struct pml__openmp_thread *t, ompt_scope_en
     pml__openmp_begin(t, parallel->ptr, task, index, threads);
 }
 
-__attribute__((noinline, cold)) static void on_implicit_task_rarely(ompt_scope_endpoint_t endpoint,
-                                                                    const ompt_data_t *parallel, ompt_data_t *task,
-                                                                    unsigned threads, unsigned index) {
+__attribute__((noinline, cold)) static void on_implicit_task_slow(ompt_scope_endpoint_t endpoint,
+                                                                  const ompt_data_t *parallel, ompt_data_t *task,
+                                                                  unsigned threads, unsigned index) {
   struct pml__openmp_thread *t = pml__openmp_here(PML_OPENMP_OMPT);
   if (t != NULL) begin_or_end_task(t, endpoint, parallel, task, threads, index);
 }
@@ -71,7 +71,7 @@ static void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parall
   if (PML_LIKELY(pml__openmp_is_current(t)) && PML_LIKELY(t->runtime == PML_OPENMP_OMPT))
     begin_or_end_task(t, endpoint, parallel, task, threads, index);
   else
-    on_implicit_task_rarely(endpoint, parallel, task, threads, index);
+    on_implicit_task_slow(endpoint, parallel, task, threads, index);
 }
 
 /* ---- constructs ---- */
@@ -110,9 +110,9 @@ static inline void begin_or_end(struct pml__openmp_thread *t, enum pml__log_open
 }
 
 /* Also of a construct that begins and ends at once. */
-__attribute__((noinline, cold)) static void on_construct_rarely(enum pml__log_openmp_construct construct,
-                                                                ompt_scope_endpoint_t endpoint, uint64_t count,
-                                                                const void *code) {
+__attribute__((noinline, cold)) static void on_construct_slow(enum pml__log_openmp_construct construct,
+                                                              ompt_scope_endpoint_t endpoint, uint64_t count,
+                                                              const void *code) {
   struct pml__openmp_thread *t = construct != 0 ? pml__openmp_here(PML_OPENMP_OMPT) : NULL;
   if (t == NULL) return;
   begin_or_end(t, construct, endpoint, count, code);
@@ -127,7 +127,7 @@ static inline void on_construct(enum pml__log_openmp_construct construct, ompt_s
   if (PML_LIKELY(usual))
     begin_or_end(t, construct, endpoint, count, code);
   else
-    on_construct_rarely(construct, endpoint, count, code);
+    on_construct_slow(construct, endpoint, count, code);
 }
 
 static void on_work(ompt_work_t work, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task,

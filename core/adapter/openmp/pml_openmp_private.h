@@ -61,7 +61,7 @@ struct pml__openmp_thread {
   uint64_t waited; /* ticks, of all waits that ended */
   struct pml__openmp_frame *frame;
   uint32_t depth, capacity, beyond; /* beyond: the innermost constructs, for which there was no room */
-  enum pml_openmp_runtime runtime;  /* that raised the last event */
+  enum pml_openmp_runtime runtime;  /* of the last event */
   struct pml__openmp_place **place; /* [mask + 1], a power of two, at most half full */
   size_t mask, used;
   struct pml__openmp_team *teams; /* that it forked */

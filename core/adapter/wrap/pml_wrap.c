@@ -197,12 +197,12 @@ static void choose(struct pml_stream_event *e, const struct pml_wrap_value *valu
 __attribute__((noinline, cold)) static void complete(struct pml__call_thread *t, enum pml_stream_kind kind,
                                                      pml_region_t region, uint64_t ticks) {
   int saved = errno;
-  struct pml__stream_thread *self = pml__call_on_lane(t);
+  struct pml__stream_thread *self = pml__call_use_stream(t);
   t->event.region = region;
   t->event.ticks = ticks;
   if (kind == PML_STREAM_ENTER && pml__stream_prepare_rest(region)) t->event.ticks = pml_clock_ticks();
   pml__stream_complete(kind, &t->event);
-  pml__call_off_lane(t, self);
+  pml__call_restore_stream(t, self);
   errno = saved;
 }
 
@@ -246,12 +246,12 @@ static bool is_counted(const struct pml_wrap_function *f) {
 }
 
 /* An event has one list of values. Where that is counts, those of the call are an event of their own, inside it. */
-static void raise_values(const struct pml_stream_event *e) {
+static void emit_values(const struct pml_stream_event *e) {
   struct pml_stream_event alone = {.ticks = pml_clock_ticks(), .metrics = e->metrics, .values = e->values};
   if (e->metrics != NULL && pml_stream_wanted(PML_STREAM_METRIC)) pml_stream_raise(PML_STREAM_METRIC, &alone);
 }
 
-static void tell(const struct pml_wrap_function *f, bool results, const uint64_t *values) {
+static void notify(const struct pml_wrap_function *f, bool results, const uint64_t *values) {
   const struct pml_wrap_listener *l = __atomic_load_n(&listener, __ATOMIC_ACQUIRE);
   if (l != NULL) l->values(l->arg, f, results, values);
 }
@@ -267,8 +267,8 @@ static void begin_call(struct pml_wrap_call *call, struct pml_wrap_function *f, 
   if (PML_UNLIKELY(call->at == NULL)) return;
   call->results = counts ? &no_results : NULL;
   call->function = f;
-  if (counts) raise_values(&e);
-  if (in != NULL && f->nin > 0) tell(f, false, in);
+  if (counts) emit_values(&e);
+  if (in != NULL && f->nin > 0) notify(f, false, in);
 }
 
 /* The recorders get the values inside the call, so that a consumer that counts them attributes them to this function.
@@ -288,7 +288,7 @@ __attribute__((noinline)) static void enter_slow(struct pml_wrap_call *call, str
 
 void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *in) {
   struct pml__call_thread *t = &pml__call_self;
-  struct pml__stream_thread *s = t->lane;
+  struct pml__stream_thread *s = t->stream;
   uintptr_t sp = (uintptr_t)call;
   int32_t records = (int32_t)__atomic_load_n(&f->records, __ATOMIC_ACQUIRE);
   if (PML_UNLIKELY(in != NULL || records <= 0 || !begin_fast(t, s, sp))) {
@@ -319,11 +319,11 @@ static void end_call(const struct pml_wrap_call *call, const struct pml_wrap_fun
   bool has = call->results != NULL && call->results != &no_results;
   if (has && f->nout > 0) {
     pml__call_end_inside(call->at); /* reports concern the innermost call */
-    tell(f, true, call->results);
+    notify(f, true, call->results);
   }
   if (has && (e.metrics = f->metrics[1]) != NULL) choose(&e, f->out, f->nout, call->results, values);
   if (is_counted(f)) {
-    raise_values(&e);
+    emit_values(&e);
     e.metrics = NULL;
   }
   pml__call_end(call->at, &e);
@@ -339,7 +339,7 @@ __attribute__((noinline)) static void leave_slow(const struct pml_wrap_call *cal
 
 void pml__wrap_leave(struct pml_wrap_call *call) {
   struct pml__call_thread *t = &pml__call_self;
-  struct pml__stream_thread *s = t->lane;
+  struct pml__stream_thread *s = t->stream;
   struct pml__call_frame *p = call->at;
   if (PML_UNLIKELY(call->results != NULL || !end_fast(t, s, p, (uintptr_t)call))) {
     leave_slow(call);

@@ -2,7 +2,7 @@
 /*
  * core/adapter/wrap/pml_wrap.h - runtime of generated wrappers; for C99 and C++11.
  *
- * A wrapper raises an enter, calls the function, and raises a leave: the same events, of the same region, as
+ * A wrapper emits an enter, calls the function, and emits a leave: the same events, of the same region, as
  * interception at run time (adapter/intercept/pml_intercept.h), and both together count a call once.
  *
  *   Linked with --wrap=crc32:                                Found before the library, preloaded or linked:
@@ -141,7 +141,7 @@ static inline void *pml_wrap_real(struct pml_wrap_function *f) {
 /* A call under way, in the wrapper's frame. */
 struct pml__call_frame;
 struct pml_wrap_call {
-  struct pml_wrap_function *function; /* NULL: the enter was not raised */
+  struct pml_wrap_function *function; /* NULL: the enter was not emitted */
   const uint64_t *results;
   struct pml__call_frame *at; /* among the calls under way */
 };
@@ -152,7 +152,7 @@ PML__SHARED void pml__wrap_results(struct pml_wrap_call *call, struct pml_wrap_f
 PML__SHARED void pml__wrap_leave(struct pml_wrap_call *call);
 
 /*
- * pml_wrap_enter - raise the enter of @f. A consumer that gets it gets the leave, however the wrapper ends; one that is
+ * pml_wrap_enter - emit the enter of @f. A consumer that gets it gets the leave, however the wrapper ends; one that is
  * added in between may get the leave alone. errno is kept.
  *
  * Cost: without a consumer of enters, a load and a predicted branch. Else one clock read and some 50 instructions

@@ -68,7 +68,7 @@ static struct pml__stream_thread *_Atomic threads;
 struct pml__stream_thread pml__stream_nobody = {.guard = PML__STREAM_EMITTING};
 struct pml__call_table pml__call_table __attribute__((aligned(64)));
 PML_THREAD_LOCAL struct pml__stream_own pml__stream_own __attribute__((tls_model("initial-exec"))) = {
-    .self = &pml__stream_nobody, .call.open = PML__CALL_NONE, .call.lane = &pml__stream_nobody};
+    .self = &pml__stream_nobody, .call.open = PML__CALL_NONE, .call.stream = &pml__stream_nobody};
 _Atomic uint64_t pml__stream_lost_threads;
 atomic_bool pml__stream_expedited;
 _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS] = {NO_CONSUMER, NO_CONSUMER, NO_CONSUMER, NO_CONSUMER,
@@ -113,7 +113,7 @@ static void give_block(struct pml__stream_thread *t) {
 static void thread_ends(void *arg) {
   struct pml__stream_thread *t = arg;
   end_block(t);
-  if (pml__stream_own.call.lane == t) pml__stream_own.call.lane = &pml__stream_nobody;
+  if (pml__stream_own.call.stream == t) pml__stream_own.call.stream = &pml__stream_nobody;
   pml__stream_self = &pml__stream_nobody;
   give_block(t);
 }
@@ -232,7 +232,7 @@ static struct pml__stream_thread *begin_thread(void) {
   /* Without its destructor the thread would never be told to have ended, and its block stays taken. */
   if (has_key) (void)pthread_setspecific(key, t);
   pml__stream_self = t;
-  if (pml__stream_own.call.lane == &pml__stream_nobody) pml__stream_own.call.lane = t;
+  if (pml__stream_own.call.stream == &pml__stream_nobody) pml__stream_own.call.stream = t;
   return t;
 }
 

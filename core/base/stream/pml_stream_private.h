@@ -134,17 +134,17 @@ struct pml__call_frame;
 struct pml__call_stack;
 struct pml__call_thread {
   uintptr_t busy;
-  struct pml__call_frame *open;    /* the innermost call's; PML__CALL_NONE: the stack has none yet */
-  struct pml__stream_thread *lane; /* whose consumers get the events of calls on the stack in use */
-  uintptr_t from;                  /* the stack in use is above */
-  struct pml_stream_event event;   /* that is being delivered; region 0: without the call's counts */
-  uintptr_t lo, hi;                /* its own stack; hi 0: not asked yet */
-  struct pml__call_stack *stack;   /* in use; NULL: its own */
-  struct pml__call_stack *others;  /* that it has had calls on */
-  struct pml__call_frame *own;     /* `open` of its own stack while another is in use */
-  struct pml__call_left {
+  struct pml__call_frame *open;      /* the innermost call's; PML__CALL_NONE: the stack has none yet */
+  struct pml__stream_thread *stream; /* whose consumers get the events of calls on the stack in use */
+  uintptr_t from;                    /* the stack in use is above */
+  struct pml_stream_event event;     /* that is being delivered; region 0: without the call's counts */
+  uintptr_t lo, hi;                  /* its own stack; hi 0: not asked yet */
+  struct pml__call_stack *stack;     /* in use; NULL: its own */
+  struct pml__call_stack *others;    /* that it has had calls on */
+  struct pml__call_frame *own;       /* `open` of its own stack while another is in use */
+  struct pml__call_unwound {
     uintptr_t code, sp, by; /* slot and place of the innermost call that was last taken for unwound; seen at @by */
-  } left;
+  } unwound;
 };
 struct pml__stream_own {
   struct pml__stream_thread *self;

@@ -40,7 +40,7 @@ struct pml__mpi_lane {
 /* The calling thread's; NULL before its first message. Where messages are not counted, threads have one in common. */
 extern PML__SHARED PML_THREAD_LOCAL struct pml__mpi_lane *pml__mpi_lane __attribute__((tls_model("initial-exec")));
 
-/* pml__mpi_count - any communication, as pml__mpi_raise() has it. No lock, no allocation but at a thread's first. */
+/* pml__mpi_count - any communication, as pml__mpi_emit() has it. No lock, no allocation but at a thread's first. */
 PML__SHARED void pml__mpi_count(uint32_t what, const uint64_t *values);
 
 static inline unsigned pml__mpi_class(uint64_t bytes) {

@@ -2,10 +2,10 @@
 /* core/adapter/mpi/shim/event.c - recording of communication in the thread's event buffer and sums. */
 #include "quick.h"
 
-__attribute__((noinline, cold)) static void raise_slowly(uint32_t what, uint64_t v0, uint64_t v1, uint64_t v2,
-                                                         uint64_t v3) {
+__attribute__((noinline, cold)) static void emit_slow(uint32_t what, uint64_t v0, uint64_t v1, uint64_t v2,
+                                                      uint64_t v3) {
   const uint64_t v[4] = {v0, v1, v2, v3};
-  pml__mpi_raise(what, v);
+  pml__mpi_emit(what, v);
   pml__mpi_count(what, v);
 }
 
@@ -14,10 +14,10 @@ __attribute__((noinline)) static void count(uint32_t what, uint64_t v0, uint64_t
   pml__mpi_count(what, v);
 }
 
-static inline void raise_message(uint32_t what, uint64_t to, int tag, uint64_t bytes, uint64_t id, bool send) {
+static inline void emit_message(uint32_t what, uint64_t to, int tag, uint64_t bytes, uint64_t id, bool send) {
   struct pml__mpi_lane *l = pml__mpi_lane;
   if (PML_UNLIKELY(!pml__mpi_put(what, to, (uint32_t)tag, bytes, id)))
-    raise_slowly(what, to, (uint32_t)tag, bytes, id);
+    emit_slow(what, to, (uint32_t)tag, bytes, id);
   else if (PML_UNLIKELY(l == NULL) || (send && (to >> 32 != PML__MPI_WORLD || (uint32_t)to >= l->ranks)))
     count(what, to, (uint32_t)tag, bytes);
   else if (send)
@@ -27,31 +27,31 @@ static inline void raise_message(uint32_t what, uint64_t to, int tag, uint64_t b
 }
 
 void shim_sent(uint64_t to, int tag, uint64_t bytes) {
-  raise_message(PML__LOG_COMMUNICATED(PML__LOG_SEND, 3, 0), to, tag, bytes, 0, true);
+  emit_message(PML__LOG_COMMUNICATED(PML__LOG_SEND, 3, 0), to, tag, bytes, 0, true);
 }
 
 void shim_sends(uint64_t to, int tag, uint64_t bytes, uint64_t id) {
-  raise_message(PML__LOG_COMMUNICATED(PML__LOG_ISEND, 4, 0), to, tag, bytes, id, true);
+  emit_message(PML__LOG_COMMUNICATED(PML__LOG_ISEND, 4, 0), to, tag, bytes, id, true);
 }
 
 void shim_received(uint64_t from, int tag, uint64_t bytes) {
-  raise_message(PML__LOG_COMMUNICATED(PML__LOG_RECEIVE, 3, 0), from, tag, bytes, 0, false);
+  emit_message(PML__LOG_COMMUNICATED(PML__LOG_RECEIVE, 3, 0), from, tag, bytes, 0, false);
 }
 
 void shim_request_received(uint64_t from, int tag, uint64_t bytes, uint64_t id) {
-  raise_message(PML__LOG_COMMUNICATED(PML__LOG_IRECV_COMPLETE, 4, 0), from, tag, bytes, id, false);
+  emit_message(PML__LOG_COMMUNICATED(PML__LOG_IRECV_COMPLETE, 4, 0), from, tag, bytes, id, false);
 }
 
 void shim_request_is(enum pml__log_communication what, uint64_t id) {
   uint32_t word = PML__LOG_COMMUNICATED(what, 1, 0);
-  if (PML_UNLIKELY(!pml__mpi_put(word, id, 0, 0, 0))) raise_slowly(word, id, 0, 0, 0);
+  if (PML_UNLIKELY(!pml__mpi_put(word, id, 0, 0, 0))) emit_slow(word, id, 0, 0, 0);
 }
 
 void shim_collective_end(enum pml__log_collective what, uint64_t to, uint64_t sent, uint64_t received, uint64_t id) {
   struct pml__mpi_lane *l = pml__mpi_lane;
   uint32_t word = PML__LOG_COMMUNICATED(PML__LOG_COLLECTIVE_END, 4, (uint16_t)what);
   if (PML_UNLIKELY(!pml__mpi_put(word, to, sent, received, id)))
-    raise_slowly(word, to, sent, received, id);
+    emit_slow(word, to, sent, received, id);
   else if (PML_UNLIKELY(l == NULL))
     count(word, to, sent, received);
   else
@@ -60,7 +60,7 @@ void shim_collective_end(enum pml__log_collective what, uint64_t to, uint64_t se
 
 void shim_rma(enum pml__log_rma what, uint64_t to, uint64_t bytes, uint32_t window) {
   uint32_t word = PML__LOG_COMMUNICATED(PML__LOG_RMA, 3, what);
-  if (PML_UNLIKELY(!pml__mpi_put(word, to, bytes, window, 0))) raise_slowly(word, to, bytes, window, 0);
+  if (PML_UNLIKELY(!pml__mpi_put(word, to, bytes, window, 0))) emit_slow(word, to, bytes, window, 0);
 }
 
 void shim_learn(uint64_t *enter, const char *function) {

@@ -4,7 +4,7 @@
  * header.
  *
  * A hook has the name of its function with a small first letter of "hook" before it, calls the function by its second
- * name, PMPI_, and raises what was communicated: a send before the call, what was received after it. What fails raises
+ * name, PMPI_, and emits what was communicated: a send before the call, what was received after it. What fails emits
  * nothing. While recording is off, the call goes straight to the function.
  */
 #ifndef SHIM_H
@@ -180,7 +180,7 @@ _Static_assert(sizeof(struct request) <= PML__MPI_ENTRY_BYTES, "an entry has roo
 /*
  * shim_request_id - another number in each call.
  * shim_request_begin - a request that was begun, or, if it is persistent, made: @r is copied.
- * shim_request_begun - the same where its begin was raised, also after a failure, @err.
+ * shim_request_begun - the same where its begin was emitted, also after a failure, @err.
  * shim_request_posted - the same of a message of @kind, REQUEST_SEND or REQUEST_RECEIVE. Returns @err.
  * shim_request_find - what is known of it, or NULL.
  */
