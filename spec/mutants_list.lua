@@ -123,7 +123,7 @@ local mutants = {
   { "sampler: length of a stack unchecked", SAMPLES, "if (words > 0 && words > (n - bytes - 8) / 8) return false;",
     "", by = "sampler" },
   { "sampler: maps outlive an exec", MAPS, " || at->kind == PML__RECORD_EXEC", "", by = "sampler" },
-  { "sampler: maps of later", MAPS, "at->time_ns <= time_ns)", "at->time_ns <= UINT64_MAX)", by = "sampler" },
+  { "sampler: maps of later", MAPS, "m->map[i].time_ns <= time_ns)", "m->map[i].time_ns <= UINT64_MAX)", by = "sampler" },
   { "sampler: a fork without its parent's maps", MAPS, "pid = fork->parent;", "", by = "sampler" },
   { "page: offset loaded after the lock", READER, "r->raw = raw;", "r->raw = (uint64_t)pc->offset + pmc;", by = "page_step" },
   { "page: a time loaded after the lock", READER, "r->running_ns = running;",

@@ -29,6 +29,23 @@
   ((n) <= (room) || (pml__array_resize(&(array), (room), pml__array_next((room), (n)), sizeof *(array), true) &&       \
                      ((room) = (__typeof__(room))pml__array_next((room), (n)), true)))
 
+/*
+ * PML__ARRAY_SEARCH - binary search. @i, a size_t variable, becomes the first index for which @before, an expression of
+ * @i, is false, or @n. @before is true up to an index and false from there on.
+ */
+#define PML__ARRAY_SEARCH(i, n, before)                                                                                \
+  do {                                                                                                                 \
+    size_t low_ = 0, high_ = (n);                                                                                      \
+    while (low_ < high_) {                                                                                             \
+      (i) = low_ + (high_ - low_) / 2;                                                                                 \
+      if (before)                                                                                                      \
+        low_ = (i) + 1;                                                                                                \
+      else                                                                                                             \
+        high_ = (i);                                                                                                   \
+    }                                                                                                                  \
+    (i) = low_;                                                                                                        \
+  } while (0)
+
 static inline size_t pml__array_next(size_t room, size_t n) {
   size_t next = room < 8 ? 16 : 2 * room;
   return next < n ? n : next;

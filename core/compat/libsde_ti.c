@@ -18,28 +18,20 @@
 
 /* libpapi.a has the same names as COMMON: the linker makes one of both, so that it finds us without dlsym. */
 #pragma GCC visibility push(default)
-extern int (*sde_ti_reset_counter_ptr)(uint32_t);
-extern int (*sde_ti_read_counter_ptr)(uint32_t, long long int *);
-extern int (*sde_ti_write_counter_ptr)(uint32_t, long long);
-extern int (*sde_ti_name_to_code_ptr)(const char *, uint32_t *);
-extern int (*sde_ti_is_simple_counter_ptr)(uint32_t);
-extern int (*sde_ti_is_counter_set_to_overflow_ptr)(uint32_t);
-extern int (*sde_ti_set_counter_overflow_ptr)(uint32_t, int);
-extern char *(*sde_ti_get_event_name_ptr)(int);
-extern char *(*sde_ti_get_event_description_ptr)(int);
-extern int (*sde_ti_get_num_reg_events_ptr)(void);
-extern int (*sde_ti_shutdown_ptr)(void);
-int (*sde_ti_reset_counter_ptr)(uint32_t) = sde_ti_reset_counter;
-int (*sde_ti_read_counter_ptr)(uint32_t, long long int *) = sde_ti_read_counter;
-int (*sde_ti_write_counter_ptr)(uint32_t, long long) = sde_ti_write_counter;
-int (*sde_ti_name_to_code_ptr)(const char *, uint32_t *) = sde_ti_name_to_code;
-int (*sde_ti_is_simple_counter_ptr)(uint32_t) = sde_ti_is_simple_counter;
-int (*sde_ti_is_counter_set_to_overflow_ptr)(uint32_t) = sde_ti_is_counter_set_to_overflow;
-int (*sde_ti_set_counter_overflow_ptr)(uint32_t, int) = sde_ti_set_counter_overflow;
-char *(*sde_ti_get_event_name_ptr)(int) = sde_ti_get_event_name;
-char *(*sde_ti_get_event_description_ptr)(int) = sde_ti_get_event_description;
-int (*sde_ti_get_num_reg_events_ptr)(void) = sde_ti_get_num_reg_events;
-int (*sde_ti_shutdown_ptr)(void) = sde_ti_shutdown;
+#define POINTER(name)                                                                                                  \
+  extern __typeof__(sde_ti_##name) *sde_ti_##name##_ptr;                                                               \
+  __typeof__(sde_ti_##name) *sde_ti_##name##_ptr = sde_ti_##name;
+POINTER(reset_counter)
+POINTER(read_counter)
+POINTER(write_counter)
+POINTER(name_to_code)
+POINTER(is_simple_counter)
+POINTER(is_counter_set_to_overflow)
+POINTER(set_counter_overflow)
+POINTER(get_event_name)
+POINTER(get_event_description)
+POINTER(get_num_reg_events)
+POINTER(shutdown)
 
 /* These two libpapi.a defines and we leave COMMON; with shared libraries dlsym finds the functions instead. */
 __attribute__((common)) void (*papi_sde_check_overflow_status_ptr)(uint32_t code, long long int value);

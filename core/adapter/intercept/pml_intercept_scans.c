@@ -222,17 +222,11 @@ bool pml__scan_shows_calls(const struct pml__scan *s) {
 
 const struct pml__scan_site *pml__scan_sites(const struct pml__scan *s, const struct pml__scan_slot *slot, size_t *n) {
   uint32_t number = (uint32_t)(slot - s->slot);
-  size_t lo = 0, hi = s->nsites, end;
-  while (lo < hi) {
-    size_t middle = (lo + hi) / 2;
-    if (s->site[middle].slot < number)
-      lo = middle + 1;
-    else
-      hi = middle;
-  }
-  for (end = lo; end < s->nsites && s->site[end].slot == number;) end++;
-  *n = end - lo;
-  return s->site + lo;
+  size_t first, end;
+  PML__ARRAY_SEARCH(first, s->nsites, s->site[first].slot < number);
+  for (end = first; end < s->nsites && s->site[end].slot == number;) end++;
+  *n = end - first;
+  return s->site + first;
 }
 
 static uint64_t code_bytes(const struct pml__object *o) {

@@ -38,111 +38,85 @@ static void drop(char *c, const char *room) {
     drop(name, room);                                                                                                  \
   } while (0)
 
-/* Their only callers are compiled Fortran. */
-#define F(name) PML_API void name
+/* Their only callers are compiled Fortran, which needs no prototypes. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-F(f_pm_initialize_)(const int *init_nWatch);
-F(f_pm_start_)(const char *fc, int n);
-F(f_pm_stop_)(const char *fc, int n);
-F(f_pm_stop_usermode_)(const char *fc, const double *fpt, const unsigned *tic, int n);
-F(f_pm_setproperties_)(const char *fc, const int *f_type, const int *f_exclusive, int n);
-F(f_pm_reset_)(const char *fc, int n);
-F(f_pm_resetall_)(void);
-F(f_pm_report_)(const char *fc, int n);
-F(f_pm_select_report_)(const char *fc, int n);
-F(f_pm_print_)(const char *fc, const char *fh, const char *fcmt, const int *fp_sort, int n, int nh, int ncmt);
-F(f_pm_printdetail_)(const char *fc, const int *legend, const int *fp_sort, int n);
-F(f_pm_printthreads_)(const char *fc, const int *rank_ID, const int *fp_sort, int n);
-F(f_pm_printlegend_)(const char *fc, int n);
-F(f_pm_printgroup_)
-(const char *fc, const int *p_group, const int *p_comm, const int *pp_ranks, const int *group, const int *legend,
- const int *fp_sort, int n);
-F(f_pm_printcomm_)
-(const char *fc, const int *new_comm, const int *icolor, const int *key, const int *legend, const int *fp_sort, int n);
-F(f_pm_posttrace_)(void);
-F(f_pm_gather_)(void);
-F(f_pm_sections_)(int *nSections);
-F(f_pm_serial_parallel_)(const int *id, int *mid, int *inside);
-F(f_pm_stop_root_)(void);
-F(f_pm_mergethreads_)(const int *id);
-F(f_pm_getpowerknob_)(const int *knob, int *value);
-F(f_pm_setpowerknob_)(const int *knob, const int *value);
-
-void f_pm_initialize_(const int *init_nWatch) {
+PML_API void f_pm_initialize_(const int *init_nWatch) {
   C_pm_initialize(*init_nWatch);
 }
-void f_pm_start_(const char *fc, int n) {
+PML_API void f_pm_start_(const char *fc, int n) {
   WITH(fc, n, label, pmlib_start(label));
 }
-void f_pm_stop_(const char *fc, int n) {
+PML_API void f_pm_stop_(const char *fc, int n) {
   WITH(fc, n, label, pmlib_stop(label, 0, 1));
 }
-void f_pm_stop_usermode_(const char *fc, const double *fpt, const unsigned *tic, int n) {
+PML_API void f_pm_stop_usermode_(const char *fc, const double *fpt, const unsigned *tic, int n) {
   WITH(fc, n, label, pmlib_stop(label, *fpt, *tic));
 }
-void f_pm_setproperties_(const char *fc, const int *f_type, const int *f_exclusive, int n) {
+PML_API void f_pm_setproperties_(const char *fc, const int *f_type, const int *f_exclusive, int n) {
   WITH(fc, n, label, C_pm_setproperties(label, *f_type, *f_exclusive));
 }
-void f_pm_reset_(const char *fc, int n) {
+PML_API void f_pm_reset_(const char *fc, int n) {
   WITH(fc, n, label, pmlib_reset(label));
 }
-void f_pm_resetall_(void) {
+PML_API void f_pm_resetall_(void) {
   pmlib_reset_all();
 }
-void f_pm_report_(const char *fc, int n) {
+PML_API void f_pm_report_(const char *fc, int n) {
   WITH(fc, n, file, C_pm_report(file));
 }
-void f_pm_select_report_(const char *fc, int n) {
+PML_API void f_pm_select_report_(const char *fc, int n) {
   f_pm_report_(fc, n);
 }
-void f_pm_print_(const char *fc, const char *fh, const char *fcmt, const int *fp_sort, int n, int nh, int ncmt) {
+PML_API void f_pm_print_(const char *fc, const char *fh, const char *fcmt, const int *fp_sort, int n, int nh,
+                         int ncmt) {
   char host_room[SHORT], comment_room[SHORT];
   char *host = text(fh, nh, host_room), *comment = text(fcmt, ncmt, comment_room);
   WITH(fc, n, file, C_pm_print(file, host, comment, *fp_sort));
   drop(host, host_room);
   drop(comment, comment_room);
 }
-void f_pm_printdetail_(const char *fc, const int *legend, const int *fp_sort, int n) {
+PML_API void f_pm_printdetail_(const char *fc, const int *legend, const int *fp_sort, int n) {
   WITH(fc, n, file, C_pm_printdetail(file, *legend, *fp_sort));
 }
-void f_pm_printthreads_(const char *fc, const int *rank_ID, const int *fp_sort, int n) {
+PML_API void f_pm_printthreads_(const char *fc, const int *rank_ID, const int *fp_sort, int n) {
   WITH(fc, n, file, C_pm_printthreads(file, *rank_ID, *fp_sort));
 }
-void f_pm_printlegend_(const char *fc, int n) {
+PML_API void f_pm_printlegend_(const char *fc, int n) {
   WITH(fc, n, file, C_pm_printlegend(file));
 }
-void f_pm_printgroup_(const char *fc, const int *p_group, const int *p_comm, const int *pp_ranks, const int *group,
-                      const int *legend, const int *fp_sort, int n) {
+PML_API void f_pm_printgroup_(const char *fc, const int *p_group, const int *p_comm, const int *pp_ranks,
+                              const int *group, const int *legend, const int *fp_sort, int n) {
   (void)p_comm;
   uintptr_t handle = pmlib_mpi_group_of_fortran(*p_group);
   WITH(fc, n, file, C_pm_printgroup(file, handle, 0, pp_ranks, *group, *legend, *fp_sort));
 }
-void f_pm_printcomm_(const char *fc, const int *new_comm, const int *icolor, const int *key, const int *legend,
-                     const int *fp_sort, int n) {
+PML_API void f_pm_printcomm_(const char *fc, const int *new_comm, const int *icolor, const int *key, const int *legend,
+                             const int *fp_sort, int n) {
   (void)new_comm;
   WITH(fc, n, file, C_pm_printcomm(file, 0, *icolor, *key, *legend, *fp_sort));
 }
-void f_pm_posttrace_(void) {
+PML_API void f_pm_posttrace_(void) {
   C_pm_posttrace();
 }
-void f_pm_gather_(void) {
+PML_API void f_pm_gather_(void) {
   C_pm_gather();
 }
-void f_pm_sections_(int *nSections) {
+PML_API void f_pm_sections_(int *nSections) {
   C_pm_sections(nSections);
 }
-void f_pm_serial_parallel_(const int *id, int *mid, int *inside) {
+PML_API void f_pm_serial_parallel_(const int *id, int *mid, int *inside) {
   C_pm_serial_parallel(*id, mid, inside);
 }
-void f_pm_stop_root_(void) {
+PML_API void f_pm_stop_root_(void) {
   pmlib_stop_root();
 }
-void f_pm_mergethreads_(const int *id) {
+PML_API void f_pm_mergethreads_(const int *id) {
   C_pm_mergethreads(*id);
 }
-void f_pm_getpowerknob_(const int *knob, int *value) {
+PML_API void f_pm_getpowerknob_(const int *knob, int *value) {
   C_pm_getpowerknob(*knob, value);
 }
-void f_pm_setpowerknob_(const int *knob, const int *value) {
+PML_API void f_pm_setpowerknob_(const int *knob, const int *value) {
   C_pm_setpowerknob(*knob, *value);
 }

@@ -49,15 +49,9 @@ static int find_parts(struct loading *l) {
 }
 
 static size_t first_of(const struct loading *l, uint32_t number) {
-  size_t low = 0, high = l->nparts;
-  while (low < high) {
-    size_t middle = (low + high) / 2;
-    if (l->part[middle].number < number)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  size_t i;
+  PML__ARRAY_SEARCH(i, l->nparts, l->part[i].number < number);
+  return i;
 }
 
 static int take_part(struct loading *l, struct part *p, struct pml_plugin_series *s) {

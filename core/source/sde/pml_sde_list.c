@@ -2,6 +2,7 @@
 /* core/source/sde/pml_sde_list.c - lists of events in the order of registration. */
 #include "source/sde/pml_sde.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "source/sde/pml_sde_private.h"
 
@@ -55,15 +56,9 @@ void pml__sde_list_add(struct pml_sde_event *ev) {
 
 /* The first place from @order on. */
 static size_t place_from(uint64_t order) {
-  size_t low = 0, high = list != NULL ? list->n : 0;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (list->at[middle].order < order)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  size_t i;
+  PML__ARRAY_SEARCH(i, list != NULL ? list->n : 0, list->at[i].order < order);
+  return i;
 }
 
 void pml__sde_list_remove(const struct pml_sde_event *ev) {

@@ -66,18 +66,12 @@ int pml__maps_of_process(struct pml__maps *m, pid_t pid) {
 
 /* Returns whether it is new among them; false without memory: then it is looked at again. */
 static bool add_known(struct pml__maps *m, int32_t pid) {
-  size_t low = 0, high = m->nknown;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (m->known[middle] < pid)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low < m->nknown && m->known[low] == pid) return false;
+  size_t i;
+  PML__ARRAY_SEARCH(i, m->nknown, m->known[i] < pid);
+  if (i < m->nknown && m->known[i] == pid) return false;
   if (!PML__ARRAY_ROOM(m->known, m->known_room, m->nknown + 1)) return false;
-  memmove(&m->known[low + 1], &m->known[low], (m->nknown - low) * sizeof *m->known);
-  m->known[low] = pid;
+  memmove(&m->known[i + 1], &m->known[i], (m->nknown - i) * sizeof *m->known);
+  m->known[i] = pid;
   m->nknown++;
   return true;
 }
@@ -95,16 +89,9 @@ static int by_process_and_time(const void *a, const void *b) {
 
 /* How many are of processes before @pid, or of @pid and not after @time_ns. */
 static size_t count_until(const struct pml__maps *m, int32_t pid, uint64_t time_ns) {
-  size_t low = 0, high = m->n;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    const struct pml__mapping *at = &m->map[middle];
-    if (at->pid < pid || (at->pid == pid && at->time_ns <= time_ns))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  size_t i;
+  PML__ARRAY_SEARCH(i, m->n, m->map[i].pid < pid || (m->map[i].pid == pid && m->map[i].time_ns <= time_ns));
+  return i;
 }
 
 /* Is @at a mapping of a file that begins at or below @address, not far away, and nearer than @best? */

@@ -43,15 +43,9 @@ static bool sort(struct pml__otf2_list *l) {
 }
 
 size_t pml__otf2_search(const struct pml__otf2_list *l, uint64_t id) {
-  size_t low = 0, high = l->n;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (pml__otf2_id(l, middle) < id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < l->n && pml__otf2_id(l, low) == id ? low : PML_OTF2_NONE;
+  size_t i;
+  PML__ARRAY_SEARCH(i, l->n, pml__otf2_id(l, i) < id);
+  return i < l->n && pml__otf2_id(l, i) == id ? i : PML_OTF2_NONE;
 }
 
 /* ---- definitions ---- */
