@@ -57,7 +57,7 @@ $(HOT:%.c=$(B)/obj/%.o): FORTIFY :=
 
 # What runs once, or when somebody asks. Not what reads and writes logs and traces, which may be large.
 COLD := $(filter-out $(HOT),$(wildcard bindings/*.c bindings/*/*.c core/program/*.c core/source/kernel/event/*.c core/source/plugin/*.c \
-  core/source/simulation/*.c $(addprefix core/preload/,live.c exec.c confine.c rights.c record_plugins.c record_substrates.c simulate.c watchpoint.c)))
+  core/source/simulation/*.c $(addprefix core/preload/,live.c exec.c confine.c rights.c record_plugins.c simulate.c watchpoint.c)))
 $(COLD:%.c=$(B)/obj/%.o): OPT := $(COLD_OPT)
 
 # What runs while vector registers are somebody's who has not saved them.

@@ -16,7 +16,7 @@ HOT := \
   $(addprefix core/base/,pml_thread.c) \
   $(addprefix core/base/stream/,pml_stream.c pml_stream_deliver.c pml_stream_gpr.c pml_stream_metrics.c) \
   $(addprefix core/control/balance/,pml_balance.c pml_balance_event.c pml_balance_gpr.c) \
-  $(addprefix core/control/tune/,pml_tune.c pml_tune_frame.c pml_tune_gpr.c pml_tune_guard.c pml_tune_openmp.c) \
+  $(addprefix core/control/tune/,pml_tune.c pml_tune_frame.c pml_tune_gpr.c pml_tune_guard.c) \
   $(addprefix core/record/,pml_buffer.c pml_buffer_gpr.c) \
   $(addprefix core/record/recorder/,pml_recorder.c pml_recorder_keep.c pml_recorder_lane.c pml_recorder_cache.c) \
   $(addprefix core/source/,pml_eventset_open.c) \
@@ -25,7 +25,7 @@ HOT := \
   $(addprefix core/source/kernel/,pml_counter.c pml_eventset_kernel.c pml_eventset_kernel_gpr.c pml_eventset_kernel_open.c \
     pml_group.c) \
   $(addprefix core/source/plugin/,pml_eventset_plugin.c pml_plugin_call.c pml_plugin_use.c) \
-  $(addprefix core/source/sde/,pml_eventset_compiler.c pml_eventset_sde.c pml_eventset_sde_gpr.c pml_eventset_sums.c pml_sde.c \
+  $(addprefix core/source/sde/,pml_eventset_compiler.c pml_eventset_sde.c pml_eventset_sde_gpr.c pml_sde.c \
     pml_sde_body.c pml_sde_compiler.c pml_sde_counter.c pml_sde_group.c pml_sde_hook.c pml_sde_overflow.c \
     pml_sde_read.c pml_sde_reader.c pml_sde_register.c pml_sde_set.c) \
   $(addprefix core/substrate/flow/,pml_flow.c pml_flow_gpr.c pml_flow_label_gpr.c pml_flow_track.c) \

@@ -28,7 +28,6 @@
 #include "preload/memory.h"
 #include "preload/record_openmp.h"
 #include "preload/record_plugins.h"
-#include "preload/record_substrates.h"
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_events.h"

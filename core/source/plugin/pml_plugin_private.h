@@ -146,8 +146,6 @@ void pml__plugin_note_value(struct pml__plugin_counter *c, uint64_t value);
 /* Put @pair in the order of time; what was in it mostly stays where it is. */
 void pml__plugin_sort(struct pml_plugin_pair *pair, size_t n);
 
-/* --- pml_plugin_keep.c --- */
-
 /*
  * Append what is new to the process's log, if calls of the process are recorded. With the lock. Cost: a copy of 16
  * bytes a value; now and then what pml__log_extent() costs.

@@ -10,12 +10,53 @@
  * Byfl's nine sums, in their order, have a list of their own kind (pml_eventset_sums.h).
  */
 #include "source/sde/pml_eventset_sde.h"
-#include "source/sde/pml_eventset_sums.h"
 
 #include "base/pml_error.h"
+#include "source/sde/pml_eventset_sums.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+/* ---- Byfl's summary events ---- */
+
+/* Whether it is worth something in these sums alone; @among: bits of theirs. */
+static bool worth_only(const uint16_t *worth, unsigned among) {
+  for (unsigned e = 0; e < PML_BYFL_EVENTS; e++)
+    if (worth[e] > 0 && (among >> e & 1) == 0) return false;
+  return true;
+}
+
+#define OF(event) (1u << PML_BYFL_##event)
+
+static bool add_others(struct pml__sums *s, uint16_t cell, const uint16_t *worth) {
+  for (uint32_t e = 0; e < PML_BYFL_EVENTS; e++) {
+    if (worth[e] == 0) continue;
+    if (s->others == PML__SUMS_OTHERS) return false;
+    s->other[s->others++] = (struct pml__sums_other){cell, worth[e], (uint16_t)e};
+  }
+  return true;
+}
+
+/* @cell, which is not in @s yet, is in use. False: there is no room. */
+static bool add_to_sums(struct pml__sums *s, uint32_t cell) {
+  const uint16_t *w = pml_count_cells[cell].worth, at = (uint16_t)pml_count_place(cell);
+  bool once = w[PML_BYFL_OP_COUNT] == 1;
+  if (worth_only(w, OF(LOAD_COUNT) | OF(LOAD_INS_COUNT) | OF(OP_COUNT)) && once && w[PML_BYFL_LOAD_INS_COUNT] == 1)
+    s->load[s->loads++] = (struct pml__sums_move){at, w[PML_BYFL_LOAD_COUNT]};
+  else if (worth_only(w, OF(STORE_COUNT) | OF(STORE_INS_COUNT) | OF(OP_COUNT)) && once &&
+           w[PML_BYFL_STORE_INS_COUNT] == 1)
+    s->store[s->stores++] = (struct pml__sums_move){at, w[PML_BYFL_STORE_COUNT]};
+  else if (worth_only(w, OF(OP_COUNT)) && once)
+    s->one[s->ones++] = at;
+  else if (worth_only(w, OF(CALL_INS_COUNT) | OF(OP_COUNT)) && once && w[PML_BYFL_CALL_INS_COUNT] == 1)
+    s->call[s->calls++] = at;
+  else if (worth_only(w, OF(FLOP_COUNT) | OF(FP_BITS_COUNT) | OF(OP_COUNT)))
+    s->real[s->floats++] =
+        (struct pml__sums_float){at, w[PML_BYFL_FLOP_COUNT], w[PML_BYFL_FP_BITS_COUNT], w[PML_BYFL_OP_COUNT]};
+  else
+    return add_others(s, at, w);
+  return true;
+}
 
 /* Cells that are listed, of all events together; forty kinds of operation make some ninety in Byfl's nine. */
 #define LISTED_MAX 512u
@@ -73,7 +114,7 @@ static bool list_sums(struct pml__sde_share *h) {
     uint32_t n = good ? atomic_load_explicit(&b->terms->n, memory_order_acquire) : 0;
     for (uint32_t k = 0; good && k < n; k++) {
       uint32_t cell = b->terms->term[k].cell;
-      if (!listed[cell]) good = pml__sums_add(s, cell);
+      if (!listed[cell]) good = add_to_sums(s, cell);
       listed[cell] = true;
     }
   }

@@ -34,9 +34,6 @@ struct pml__sums {
   struct pml__sums_other other[PML__SUMS_OTHERS];
 };
 
-/* pml__sums_add - @cell, which is not in @s yet, is in use. False: there is no room. */
-bool pml__sums_add(struct pml__sums *s, uint32_t cell);
-
 /* Relaxed: each cell is right for itself. */
 static inline uint64_t pml__sums_load(const uint64_t *cells, uint16_t cell) {
   return __atomic_load_n(&cells[cell], __ATOMIC_RELAXED);

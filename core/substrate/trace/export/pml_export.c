@@ -4,7 +4,7 @@
 
 #include "base/pml_array.h"
 #include "base/pml_error.h"
-#include "substrate/trace/export/pml_export_link.h"
+#include "base/pml_map.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,10 +17,55 @@ static const struct pml__export_form *const forms[] = {&pml__export_perfetto, &p
                                                        &pml__export_csv};
 enum { FORMS = sizeof forms / sizeof *forms };
 
+/* ---- message channels and their message counts ---- */
+
+#define CHANNELS_MAX ((size_t)1 << 20)
+
+struct channel {
+  size_t from, to;
+  uint32_t comm, tag;
+  uint64_t sends, receives;
+};
+
+struct links {
+  struct pml__map map; /* of all but the counts */
+  struct channel *channel;
+  uint32_t room;
+};
+
+/* The number of the channel, which is added if it is new; PML__MAP_NONE: there is no room. */
+static uint32_t find(struct links *l, const struct channel *c) {
+  uint64_t hash = pml__hash_bytes(PML__HASH, c, offsetof(struct channel, sends));
+  uint32_t at = 0, i;
+  while ((i = pml__map_next(&l->map, hash, &at)) != PML__MAP_NONE)
+    if (memcmp(&l->channel[i], c, offsetof(struct channel, sends)) == 0) return i;
+  if (l->map.n == CHANNELS_MAX || !PML__ARRAY_ROOM(l->channel, l->room, l->map.n + 1)) return PML__MAP_NONE;
+  i = pml__map_add(&l->map, hash);
+  if (i != PML__MAP_NONE) l->channel[i] = *c;
+  return i;
+}
+
+/*
+ * A number that a send or receive @e of @process has in common with its other end: messages of MPI with the same
+ * sender, receiver, communicator and tag do not overtake each other, so that the n-th send is for the n-th receive. 0:
+ * the other end is unknown, or there are more than 2^20 such channels.
+ */
+static uint64_t link_of(struct links *l, const struct pml_otf2_event *e, size_t process) {
+  bool sends = e->kind == PML_OTF2_SEND;
+  if (e->what == PML_OTF2_NONE) return 0;
+  const struct channel key = {
+      .from = sends ? process : e->what, .to = sends ? e->what : process, .comm = e->comm, .tag = e->tag};
+  uint32_t i = find(l, &key);
+  if (i == PML__MAP_NONE) return 0;
+  return (uint64_t)(i + 1) << 40 | (sends ? ++l->channel[i].sends : ++l->channel[i].receives);
+}
+
+/* ---- locations ---- */
+
 /* The calls of a location that are open; @first to @last is the window in ns. */
 struct walk {
   struct pml__export x;
-  struct pml__export_links *links;
+  struct links links;
   uint64_t first, last, now; /* now: time of the location's latest event */
   size_t *stack, depth, capacity;
   uint64_t *open;   /* [nregions] calls under way */
@@ -133,7 +178,7 @@ static void message(struct walk *w, uint64_t ns, const struct pml_otf2_event *e)
   struct pml__export *x = &w->x;
   uint64_t link = 0;
   if (e->kind != PML_OTF2_COLLECTIVE) {
-    link = pml__export_link(w->links, e, x->at->process);
+    link = link_of(&w->links, e, x->at->process);
     x->counts->unlinked += link == 0;
     x->counts->messages += e->kind == PML_OTF2_SEND;
   }
@@ -150,7 +195,7 @@ static void put_event(struct walk *w, uint64_t ns, const struct pml_otf2_event *
   } else if (inside) {
     message(w, ns, e);
   } else if (e->kind == PML_OTF2_SEND || e->kind == PML_OTF2_RECEIVE) {
-    (void)pml__export_link(w->links, e, x->at->process);
+    (void)link_of(&w->links, e, x->at->process);
   }
 }
 
@@ -228,10 +273,10 @@ int pml_export_events(struct pml_otf2_read *t, const struct pml_otf2_question *q
   w.open = calloc(w.x.about.nregions + 1, sizeof *w.open);
   w.x.own = calloc(1, w.x.form->own + w.x.about.nregions + w.x.about.nmetrics + 1);
   w.x.name_of = calloc(w.x.about.nregions + 1, sizeof *w.x.name_of);
-  w.links = pml__export_links_new();
-  bool ready = w.open != NULL && w.x.name_of != NULL && w.x.own != NULL && w.links != NULL && number_processes(&w.x);
+  bool ready = w.open != NULL && w.x.name_of != NULL && w.x.own != NULL && number_processes(&w.x);
   int err = ready ? run(&w, q) : -ENOMEM;
-  pml__export_links_free(w.links);
+  pml__map_free(&w.links.map);
+  free(w.links.channel);
   free(w.x.own);
   free(w.x.pid_of);
   free(w.x.out.at);
