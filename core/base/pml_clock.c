@@ -311,8 +311,7 @@ int pml__clock_tell(char *text, size_t size) {
                       (unsigned long long)chosen.last.ns);
 }
 
-/* Both clocks have gone on from there as the rate says: they are those of the parent, not of another machine or boot.
- */
+/* Both clocks agree with the rate since then: they are the parent's, not those of another machine or boot. */
 static bool goes_on_from(const struct told *t) {
   if (t->at.ticks == 0) return false;
   struct moment now = tightest_bracket();

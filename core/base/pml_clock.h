@@ -74,8 +74,7 @@ PML__SHARED int pml__clock_tell(char *text, size_t size);
 /* pml_clock_realtime_ns - CLOCK_REALTIME in ns since 1970, for the time stamps of files. */
 PML_API uint64_t pml_clock_realtime_ns(void);
 
-/* The rate in a perf page, ns per tick times 2^48, 0 if it gives none (no cap_user_time, or a writer that never ends).
- */
+/* The rate in a perf page, ns per tick times 2^48; 0 without one (no cap_user_time, or a writer that never ends). */
 struct perf_event_mmap_page;
 uint64_t pml__clock_page_mult(const volatile struct perf_event_mmap_page *page);
 

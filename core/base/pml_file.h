@@ -23,9 +23,7 @@ PML_BEGIN_DECLS
  */
 PML__SHARED int pml_file_open(const char *path, uint64_t max_bytes, uint64_t *size);
 
-/*
- * A file under construction. Caller-allocated; the fields are the library's. What is written goes to @fd.
- */
+/* A file under construction. Caller-allocated; the fields are the library's. What is written goes to @fd. */
 struct pml_file {
   int fd;                            /* -1: closed */
   int folder;                        /* opened folder that both names are in; -1: @fd is what the user named */

@@ -79,9 +79,7 @@ static inline uint64_t pml_value_absent(bool is_signed_integer) {
   return is_signed_integer ? PML_VALUE_ABSENT_SIGNED : PML_VALUE_ABSENT;
 }
 
-/*
- * pml_value_plus, pml_value_minus - x + y and x - y, of integers, or of doubles given as their bits (@real).
- */
+/* pml_value_plus, pml_value_minus - x + y and x - y, of integers, or of doubles given as their bits (@real). */
 static inline uint64_t pml_value_plus(uint64_t x, uint64_t y, bool real) {
   double a, b;
   if (!real) return x + y;

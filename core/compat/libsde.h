@@ -136,8 +136,7 @@ int pml__libsde_join(struct sde_event *group, struct sde_event *e, enum pml_sde_
 void pml__libsde_leave_library(const char *library);
 void pml__libsde_left_library(const char *library, bool quiet);
 
-/* pml__libsde_sync - give a code to every event that came in through pmlua's own interface. Returns how many there are.
- */
+/* pml__libsde_sync - give a code to every event of pmlua's own interface. Returns the number of events. */
 uint32_t pml__libsde_sync(void);
 
 /* pml__libsde_library - the wrapper of that name, made if new. */

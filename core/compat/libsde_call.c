@@ -48,8 +48,7 @@ static void forget(void *arg) {
   unlocked(&before);
 }
 
-/* The calls of other threads are not there any more, and the list may have been half changed by one: it is rebuilt.
- */
+/* Other threads are not in the child, and one may have half changed the list: it is rebuilt. */
 static void in_child(void) {
   struct sde_call *own = &pml__libsde_call;
   if (own->known) own->next = NULL;

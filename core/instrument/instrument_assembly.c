@@ -88,8 +88,7 @@ static LLVMValueRef make_look_up(struct pml_module *m) {
   return f;
 }
 
-/* It touches nothing: after inlining, one look is enough. It aligns the stack: a function with no other call has one.
- */
+/* It touches no memory, so that one look-up is enough after inlining. It aligns the stack of a leaf function. */
 LLVMValueRef pml_assemble_look_up(struct pml_module *m) {
   static char text[] = "call ${1:P}", constraints[] = "={r13},s,~{flags}";
   if (m->look_up == NULL) m->look_up = make_look_up(m);

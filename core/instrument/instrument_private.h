@@ -93,8 +93,7 @@ bool pml_is_fp(LLVMTypeRef type);
  * side. */
 LLVMTypeRef pml_fp_type(const struct pml_module *m, LLVMValueRef call);
 
-/* pml_classify_copy - the same for a call of a function of the C library's that copies or sets memory; 1: it does not.
- */
+/* pml_classify_copy - the same for a call of a C library function that copies or sets memory; 1: it does not. */
 int pml_classify_copy(LLVMValueRef call, const char *name, struct pml_counts *counts, struct pml_class *c);
 
 /* pml_classify_math - the same for a call of a function of libm's that is an operation; 1: it is not. */
@@ -138,8 +137,7 @@ int pml_instrument_function(struct pml_module *m, LLVMValueRef function);
 void pml_marks_open(struct pml_module *m);
 void pml_marks_close(struct pml_module *m);
 
-/* pml_mark_read - 1: @i is a mark, and what it stands for is added to @counts, or is in @c; 0: @i is no mark; -ENOMEM.
- */
+/* pml_mark_read - add the counts of mark @i to @counts, or store them in @c. 1; 0: @i is no mark; -ENOMEM. */
 int pml_mark_read(const struct pml_module *m, LLVMValueRef i, struct pml_counts *counts, struct pml_class *c);
 void pml_marks_erase(const struct pml_module *m, LLVMValueRef function);
 
@@ -168,8 +166,7 @@ bool pml_is_short(LLVMValueRef n); /* a constant that an instruction has room fo
 
 int pml_offset_of(unsigned cell); /* from where pml_count_self points, in bytes */
 
-/* pml_adders_settle - give each adder a body, or put what it adds where it is called. 0 or -ENOMEM. Close in any case.
- */
+/* pml_adders_settle - give each adder a body, or inline it where it is called. 0 or -ENOMEM. Close in any case. */
 int pml_adders_settle(struct pml_module *m);
 void pml_adders_close(struct pml_module *m);
 

@@ -60,8 +60,7 @@ static void append_to(struct pml_module *m, const char *list, LLVMValueRef funct
   free(entries);
 }
 
-/* The first priority that is not the implementation's: the table is known before a constructor of the program counts.
- */
+/* The first priority not reserved for the implementation: the program's constructors run later and may count. */
 #define PRIORITY 101
 
 void pml_instrument_table(struct pml_module *m) {

@@ -257,8 +257,7 @@ static char *join(char **text, const char *name, const char *theirs, const char 
   return at;
 }
 
-/* The name in front of the '=' of @variable to the list that ends at @to, and how much of its value is the program's.
- */
+/* Append the name in @variable, which ends at '=', to the list at @to, with the length of the program's value. */
 static char *list(char *to, const char *variable, const char *theirs) {
   size_t n = strcspn(variable, "=");
   if (to[-1] != '=') *to++ = ',';

@@ -142,8 +142,7 @@ static bool open_slabs(size_t n) {
   return true;
 }
 
-/* The next @n slabs lie in one range, and can be read and written. A child may have been forked at any of the stores.
- */
+/* The next @n slabs are in one range, readable and writable. A fork may happen between any of the stores. */
 static bool has_slabs(size_t n) {
   if (slabs + n > last_range()->slabs + last_range()->n && !more_addresses(n)) return false;
   size_t first = last_range()->slabs;

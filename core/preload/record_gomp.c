@@ -8,8 +8,7 @@
 
 /* ---- the runtime ---- */
 
-/* Of a library that was opened for itself: as its own names are found. Not kept, as another may have another runtime.
- */
+/* For a library that was opened locally: found as its own names are. Not cached: another may use another runtime. */
 static void *find_for(const char *name, const void *caller) {
   Dl_info at;
   void *library = dladdr(caller, &at) != 0 ? dlopen(at.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;

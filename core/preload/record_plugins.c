@@ -38,9 +38,7 @@ static bool is_alive(const struct pml_plugin_info *i) {
   return i->state == PML_PLUGIN_LOADED || i->state == PML_PLUGIN_RUNNING;
 }
 
-/*
- * One that does not open here, or whose plugin fails when it is asked, is reported and left out: the run goes on.
- */
+/* One that does not open here, or whose plugin fails when it is asked, is reported and left out: the run goes on. */
 static bool can_be_read(struct pml_plugin *p, const char *name) {
   struct pml_eventset *set;
   struct pml_plugin_info info;

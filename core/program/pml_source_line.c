@@ -56,8 +56,7 @@ static Dwarf_Line *line_in_unit(const struct pml__source_lines *l, Dwarf_Addr ad
   return NULL;
 }
 
-/* The call ends before the address that it returns to. clang writes no table of addresses, so that units are searched.
- */
+/* The call ends before its return address. clang writes no table of addresses, so that units are searched. */
 static const char *find_line(const struct pml__source_lines *l, uint64_t offset, uint32_t *line) {
   Dwarf_Addr start = 0;
   int number = 0;

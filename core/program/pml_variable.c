@@ -133,8 +133,7 @@ static void look_at(struct search *s, Dwarf_Die *die, int tag, const char *want)
     take_die(s, die, tag);
 }
 
-/* What is left of SCOPE::NAME inside this scope; all of it where the scope was not named. A file's name needs no path.
- */
+/* The rest of SCOPE::NAME inside this scope; all of it if the scope was not named. A file name needs no path. */
 static const char *inside(const struct search *s, Dwarf_Die *scope, const char *want) {
   const char *name = s->dw->dwarf_diename(scope);
   const char *slash = name != NULL ? strrchr(name, '/') : NULL;

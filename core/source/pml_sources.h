@@ -12,15 +12,13 @@
  */
 int pml__source_add(const struct pml__source *source);
 
-/* pml__source_at - entry @i, in the order of the list of events; NULL past the last. The one without a prefix is last.
- */
+/* pml__source_at - entry @i in the order of the list of events, the one without a prefix last; NULL past the end. */
 const struct pml__source *pml__source_at(size_t i);
 
 /* pml__source_of - the source that an event of this name belongs to, whether it has such an event or not. */
 const struct pml__source *pml__source_of(const char *name);
 
-/* pml__sources_nearest - as pml__nearest_text(), of prefixes: near to what @name has up to the end of its first colons.
- */
+/* pml__sources_nearest - as pml__nearest_text(), of prefixes: near to @name up to the end of its first colons. */
 const char *pml__sources_nearest(const char *name, char *buf, size_t size);
 
 #endif

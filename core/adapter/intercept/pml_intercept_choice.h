@@ -41,9 +41,7 @@ struct pml__choice {
   bool hooks;   /* nothing is, and calls that have hooks go to these without an event */
 };
 
-/*
- * The choice that @o says, for good. Returns 0, -ENOMEM, or what pml_filter_open() says. Under the caller's lock.
- */
+/* The choice that @o says, for good. Returns 0, -ENOMEM, or what pml_filter_open() says. Under the caller's lock. */
 int pml__choice_make(struct pml__choice **c, const struct pml_intercept_options *o);
 
 /* Whether functions of the library at @path are wanted; patterns that name it are marked as matched. */

@@ -99,8 +99,7 @@ static uint32_t older_hash(const char *name, size_t n) {
   return h;
 }
 
-/* How many buckets and symbols; the buckets; the next symbol of each. A damaged chain is followed no longer than that.
- */
+/* Numbers of buckets and symbols; the buckets; the next symbol of each. They bound the length of a damaged chain. */
 static void find_by_older(const struct pml__object *o, const char *name, size_t n, pml__seen_symbol *seen, void *arg) {
   size_t words = o->hash != NULL ? words_from(o, o->hash) : 0;
   if (words < 2 || o->hash[0] == 0 || (size_t)o->hash[0] + 2 > words) return;

@@ -113,8 +113,7 @@ static inline struct pml__openmp_place *pml__openmp_glance(const struct pml__ope
   return PML_LIKELY(p != NULL && p->key == key && p->index == t->role.index) ? p : NULL;
 }
 
-/* pml__openmp_place - a construct at @code, which may be NULL, as the calling thread executes it. NULL without memory.
- */
+/* pml__openmp_place - a construct at @code, which may be NULL, of the calling thread. NULL without memory. */
 static inline struct pml__openmp_place *pml__openmp_place(struct pml__openmp_thread *t,
                                                           enum pml__log_openmp_construct construct, const void *code) {
   struct pml__openmp_place *p = pml__openmp_glance(t, construct, code);

@@ -271,8 +271,7 @@ static void begin_call(struct pml_wrap_call *call, struct pml_wrap_function *f, 
   if (in != NULL && f->nin > 0) notify(f, false, in);
 }
 
-/* The recorders get the values inside the call, so that a consumer that counts them attributes them to this function.
- */
+/* The recorders get the values inside the call, so that a consumer that counts attributes them to this function. */
 __attribute__((noinline)) static void enter_slow(struct pml_wrap_call *call, struct pml_wrap_function *f,
                                                  const uint64_t *in) {
   int saved = errno;

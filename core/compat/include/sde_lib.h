@@ -49,8 +49,7 @@
 #define papi_sde_destroy_counter papi_sde_unregister_counter
 #define papi_sde_destroy_counting_set papi_sde_unregister_counter
 
-/* A read gives a long long; these take out of it what the event really is. A recorder's array is the reader's to free.
- */
+/* A read returns a long long; these convert it to the event's type. The reader frees the array of a recorder. */
 #define GET_FLOAT_SDE(x) (*((float *)&(x)))
 #define GET_DOUBLE_SDE(x) (*((double *)&(x)))
 #define GET_SDE_RECORDER_ADDRESS(x, type) ((type *)(x))

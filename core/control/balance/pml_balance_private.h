@@ -88,8 +88,7 @@ static inline void pml__balance_push(struct pml__balance_thread *th, pml_region_
   th->step[th->depth++] = (struct pml__balance_step){region, pml__balance_path(above, region)};
 }
 
-/* Of regions that do not block, and general registers only; false: it is not known to be one, or there is more to do.
- */
+/* For regions that do not block; general registers only. False: it is not known to be one, or more is to be done. */
 static inline bool pml__balance_enter_plainly(struct pml__balance_thread *th, pml_region_t region) {
   if (th->depth == th->room || pml__table_get(&th->table, region) != PML__BALANCER_PLAIN) return false;
   pml__balance_push(th, region);

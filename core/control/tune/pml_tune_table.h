@@ -16,8 +16,7 @@ struct pml__table {
 
 #define PML__TABLE_UNKNOWN 0u /* not looked up yet; a match never means it */
 
-/* pml__table_look_up - what @match makes of the name of @region, which is not looked up yet, kept if there is memory.
- */
+/* pml__table_look_up - the result of @match for the name of @region; stored in @t if there is memory. */
 uint16_t pml__table_look_up(struct pml__table *t, pml_region_t region,
                             uint16_t (*match)(const void *arg, const char *name), const void *arg);
 

@@ -29,8 +29,7 @@ bool pml__mods_parse(struct pml__mods *m, const char *s);
  */
 void pml__mods_split(struct pml__mods *m, char *base, const char *name);
 
-/* What is excluded where nothing is asked: a core PMU also leaves out hypervisor and guests, other PMUs may refuse to.
- */
+/* Default exclusions: a core PMU also excludes hypervisor and guests, which other PMUs may refuse. */
 void pml__mods_apply(const struct pml__mods *m, struct perf_event_attr *attr, bool core_pmu);
 
 /* pml__event_first - the first part of @ev, which then has one: zeroed, with attr.size and @pmu, static, set. */

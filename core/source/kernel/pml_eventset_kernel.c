@@ -103,8 +103,7 @@ static void difference(const struct pml__share *share, uint64_t *values) {
   }
 }
 
-/* All are in one group that has pages, and nothing is beside them: the set's first event is the group's first member.
- */
+/* All are in one group that has pages, and nothing else is in the set: its first event is the group's first member. */
 static bool is_paged_alone(const struct pml__kernel_share *k) {
   bool alone = k->ngroups == 1 && k->group[0].paged && k->nextra == 0 && k->share.next == NULL;
   for (uint32_t i = 0; alone && i < k->share.n; i++) alone = k->share.word[i] == k->group[0].values + i;

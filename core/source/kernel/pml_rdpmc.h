@@ -145,8 +145,7 @@ static inline uint64_t pml__rdpmc_cycles(void) {
 
 #endif
 
-/* Defined before this header is included, these replace the instructions: to read a page that a test or a bench owns.
- */
+/* Tests and benches define these before they include this header, to read a page of their own. */
 #ifdef PML_RDPMC_INSN
 #define PML__RDPMC_TAKE(pc, counter, value) (*(value) = PML_RDPMC_INSN(counter), true)
 #else

@@ -152,8 +152,7 @@ void pml__plugin_sort(struct pml_plugin_pair *pair, size_t n);
  */
 void pml__plugin_keep(struct pml__plugin_counter *c);
 
-/* pml__plugin_define - metric @number of a log: 0 or -errno. pml__plugin_log_bytes - the size of an extent of @n pairs.
- */
+/* pml__plugin_define - metric @number of a log: 0 or -errno. pml__plugin_log_bytes - bytes of an extent of @n pairs. */
 struct pml__log;
 int pml__plugin_define(struct pml__log *log, uint32_t number, const char *plugin, const struct pml_plugin_metric *m,
                        uint64_t thread, int tid);

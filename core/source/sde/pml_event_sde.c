@@ -70,9 +70,7 @@ static int find_one(const struct pml_sde_info *info, void *name) {
   return strcmp(info->full_name, name) == 0;
 }
 
-/*
- * Any name of the form LIB::EVENT will do: the library may come later. Another must be there already.
- */
+/* Any name of the form LIB::EVENT will do: the library may come later. Another must be there already. */
 static int parse(struct pml_event *ev, const char *rest) {
   char text[512];
   const char *sep = strstr(rest, "::");

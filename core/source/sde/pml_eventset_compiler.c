@@ -133,8 +133,7 @@ static bool list_all(struct pml__sde_share *h) {
   return good;
 }
 
-/* Appending a term, or taking an event back, raises the epoch afterwards: a list of an earlier epoch is out of date.
- */
+/* Appending a term or unregistering an event increments the epoch afterwards: lists of earlier epochs are stale. */
 static void make_list(struct pml__sde_share *h) {
   struct pml__compiler_list *c = h->compiler;
   uint64_t epoch = atomic_load_explicit(&pml__sde_compiler_epoch, memory_order_acquire);

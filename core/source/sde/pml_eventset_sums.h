@@ -39,8 +39,7 @@ static inline uint64_t pml__sums_load(const uint64_t *cells, uint16_t cell) {
   return __atomic_load_n(&cells[cell], __ATOMIC_RELAXED);
 }
 
-/* Where sums go: each to @to, @stride words before the next, less what @base has at the same distance; NULL: nothing.
- */
+/* Output of sums: each to @to, @stride words apart, minus the value of @base at the same distance unless it is NULL. */
 struct pml__sums_out {
   uint64_t *to;
   const uint64_t *base;

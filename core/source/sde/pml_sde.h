@@ -128,8 +128,7 @@ PML__SHARED int pml_sde_find_in(struct pml_sde_library *lib, const char *event, 
  * negative code.
  */
 PML_API int pml_sde_read(struct pml_sde_event *ev, struct pml_value *v);
-/* pml_sde_write - a read-write registered or created counter; -EACCES for a read-only one, PML_EMODE for other kinds.
- */
+/* pml_sde_write - set a read-write registered or created counter; -EACCES if read-only, PML_EMODE for other kinds. */
 PML_API int pml_sde_write(struct pml_sde_event *ev, const struct pml_value *v);
 PML_API int pml_sde_reset(struct pml_sde_event *ev); /* counters to 0, sets emptied, others: 0 and nothing happens */
 

@@ -27,9 +27,7 @@ static struct pml__sde_members *members_new(uint32_t capacity, struct pml__sde_m
   return m;
 }
 
-/*
- * The leaf is written before the count that shows it: a reader that acquires the count sees whole leaves.
- */
+/* The leaf is written before the count that shows it: a reader that acquires the count sees whole leaves. */
 static void append(struct pml__sde_members *m, struct pml__sde_body *b) {
   uint32_t n = count_of(m);
   struct pml__sde_leaf *leaf = &m->leaf[n];

@@ -44,8 +44,7 @@ int pml__otf2_openmp_event(struct pml_otf2 *a, struct pml_otf2_location *loc, co
 /* pml__otf2_define_teams - groups and communicators; nothing if the archive has no teams. */
 void pml__otf2_define_teams(struct pml__otf2_defs *d);
 
-/* pml__otf2_openmp_role - the OTF2_RegionRole of a construct by the name of its region; false: it is of another kind.
- */
+/* pml__otf2_openmp_role - the OTF2_RegionRole of a construct by the name of its region; false: it has none. */
 bool pml__otf2_openmp_role(const char *name, uint8_t *role);
 
 #endif

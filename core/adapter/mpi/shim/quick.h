@@ -26,8 +26,7 @@ void shim_learn(uint64_t *enter, const char *function);
 
 /* ---- messages ---- */
 
-/* The type of the thread's last message, and its size: the place's own. shim_learn_type - @type, if it is predefined.
- */
+/* Type and size of the thread's last message. shim_learn_type - remember @type if it is predefined. */
 enum { OF_TYPE, BYTES_OF_TYPE };
 void shim_learn_type(MPI_Datatype type);
 extern uint32_t shim_ranks; /* of the world, from MPI_Init on */

@@ -267,8 +267,7 @@ __attribute__((noinline)) static int slow_Wait(MPI_Request *request, MPI_Status 
   return err;
 }
 
-/* Where it is in shim_recent; of a shared one, whose number is taken from the ring, at RECENTS. False: it is not there.
- */
+/* Its index in shim_recent; RECENTS for a shared one, whose number is taken from the ring. False: not found. */
 static inline bool is_there(MPI_Request handle, size_t *i) {
   if (shim_is_recent(handle, i)) return true;
   *i = RECENTS;

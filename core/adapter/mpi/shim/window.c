@@ -49,8 +49,7 @@ void shim_one_sided(enum pml__log_rma what, MPI_Count count, MPI_Datatype type, 
   if (w != NULL) shim_rma(what, pair(w->communicator, target), bytes_in(count, type), w->entry.kind);
 }
 
-/* What synchronises @win, while recording is on; NULL: nothing is to be emitted. synchronised_with - with one partner.
- */
+/* The window of @win while recording is on; NULL: emit nothing. synchronised_with - the same for one partner. */
 static struct window *synchronised(MPI_Win win) {
   return shim_wanted() ? pml__mpi_find(&table, key_of(win)) : NULL;
 }

@@ -61,8 +61,7 @@ static void read_wish(void) {
   pml__count_say("PMLUA_COUNT: the path is too long; counts are not written");
 }
 
-/* Room is allocated, so that no store finds the disk full. Where that cannot be, the file gets its full length at once.
- */
+/* Allocate blocks, so that no store finds the disk full. Where that is impossible, only set the file's length. */
 static bool lengthen(int fd, uint32_t from, uint32_t to, uint32_t *room) {
   off_t start = from == 0 ? 0 : (off_t)bytes_of(from);
   struct rlimit limit;

@@ -11,8 +11,7 @@ bool pml__event_may_be_user_only(const struct pml_event *ev);
 bool pml__event_counts_in_user_space(const struct pml_event *ev);
 /* pml__event_is_of_kernel - it happens in the kernel only: counted in user space it would always be 0. */
 bool pml__event_is_of_kernel(const struct perf_event_attr *attr);
-/* pml__event_ignores_modes - a clock of the kernel: a count of it has user space and the kernel, whatever is excluded.
- */
+/* pml__event_ignores_modes - a clock of the kernel: it counts user space and the kernel, whatever is excluded. */
 bool pml__event_ignores_modes(const struct perf_event_attr *attr);
 
 /* How @ev was opened otherwise than asked; for pml_event_user_only(). The first event of each kind is named. */
@@ -59,8 +58,7 @@ struct pml__core_pmu {
 /* pml__core_pmus - the core PMUs sysfs shows (2 and more: hybrid), sorted by name; cached. Returns their number. */
 unsigned pml__core_pmus(struct pml__core_pmu pmu[PML_EVENT_PARTS_MAX]);
 
-/* pml__sysfs_pinned_to - may the calling thread run on cpus of the core PMU @pmu alone? False where sysfs has no list.
- */
+/* pml__sysfs_pinned_to - may the calling thread only run on cpus of core PMU @pmu? False where sysfs has no list. */
 bool pml__sysfs_pinned_to(const char *pmu);
 /* pml__sysfs_pmu_of - the name of the PMU with this type, or "". */
 void pml__sysfs_pmu_of(uint32_t type, char pmu[64]);

@@ -135,8 +135,7 @@ static int encode_anywhere(const char *name, struct pml__pfm_encoding *e) {
   return worst;
 }
 
-/* libpfm4 looks for PMUs in /sys only, by names that it keeps to itself: "skx_unc_imc0" is the kernel's "uncore_imc_0".
- */
+/* libpfm4 finds PMUs in /sys by names that it does not export: "skx_unc_imc0" is the kernel's "uncore_imc_0". */
 static bool find_described(const char *name, uint32_t *type) {
   static const struct {
     const char *part, *kernel;

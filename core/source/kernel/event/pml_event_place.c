@@ -174,8 +174,7 @@ static int fail_place(const struct pml_event *ev, const struct cpus *all) {
   return pml_fail(PML_ENOEVENT, "event \"%.160s\": %s counts at %s only", ev->name, ev->first.pmu, text);
 }
 
-/* What an event's parts are: the places of its PMU, or of each PMU of a family. @found counts those without room, too.
- */
+/* An event's parts: the places of its PMU, or of each PMU of a family. @found includes those without room. */
 struct parts {
   unsigned n, found;
   struct pml_event_other part[PML_EVENT_PARTS_MAX];

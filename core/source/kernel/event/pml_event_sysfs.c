@@ -15,8 +15,7 @@
 
 #define ROOT_MAX 3072
 
-/* Where sysfs is, and what was found there; under the lock. A path is whole before it is @root: a child may be forked.
- */
+/* The sysfs root and its cached contents; under the lock. A path is complete before @root points to it (forks). */
 static struct pml__lock lock;
 static char roots[2][ROOT_MAX] = {"/sys"};
 static const char *root = roots[0];
@@ -103,8 +102,7 @@ int pml__sysfs_type(const char *pmu, uint32_t *type) {
   return 0;
 }
 
-/* The kernel gives core PMUs of a hybrid or big.LITTLE machine a list of their cpus; the only one elsewhere is "cpu".
- */
+/* Core PMUs of a hybrid or big.LITTLE machine have a list of their cpus; elsewhere the only one is "cpu". */
 bool pml__sysfs_is_core(const char *pmu) {
   char text[1024];
   return strcmp(pmu, "cpu") == 0 || pml__sysfs_file(pmu, "cpus", text, sizeof text) == 0;

@@ -22,8 +22,7 @@ void pml__sysfs_names_free(struct dirent **names, int n);
 int pml__sysfs_type(const char *pmu, uint32_t *type); /* 0, -errno, -EINVAL for garbage */
 bool pml__sysfs_is_core(const char *pmu);
 
-/* PMUs that are alike, uncore_imc_0, uncore_imc_1, ..., by their numbers; @n counts those that @number lacks room for.
- */
+/* PMUs of one kind, uncore_imc_0, uncore_imc_1, ..., by number; @n includes those that do not fit in @number. */
 struct pml__family {
   unsigned n;
   uint32_t number[PML_EVENT_PARTS_MAX];

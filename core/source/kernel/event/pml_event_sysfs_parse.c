@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_event_sysfs_parse.c - pmu/event,param=x/modifiers by the formats and events of that PMU.
- */
+/* core/source/kernel/event/pml_event_sysfs_parse.c - names of the form pmu/event,param=x/modifiers. */
 #include "source/kernel/event/pml_event_sysfs.h"
 
 #include <ctype.h>

@@ -325,8 +325,7 @@ static OTF2_CallbackCode on_instance(void *user, OTF2_MetricRef id, OTF2_MetricR
 
 /* ---- what refers to each other ---- */
 
-/* The host is the innermost node that the archive says to share memory, or without one the node that a process is in.
- */
+/* The host: the innermost node that shares memory, according to the archive, else the node of the process. */
 static size_t host_of(const struct pml_otf2_read *t, size_t in) {
   const struct pml_otf2_read_node *node = (const void *)t->nodes.at;
   size_t i = in;
