@@ -75,6 +75,12 @@ function M.done(status, out, err)
   return out, err
 end
 
+--- The same of a command that prints nothing on standard error.
+function M.quiet(status, out, err)
+  if status ~= 0 or err ~= "" then error(("status %s: %s%s"):format(status, err, out), 2) end
+  return out
+end
+
 --- Run a shell command in a folder.
 function M.shell_in(folder, command, seconds)
   return M.shell("cd " .. M.quote(folder) .. " && " .. command, seconds)
@@ -103,7 +109,7 @@ if ! test -d "$at"; then
   mkdir -p %s && new=$(mktemp -d %s/new-XXXXXX) && cp %s "$new" && (cd "$new" && %s) || { s=$?; rm -rf "$new"; exit $s; }
   mv -T "$new" "$at" 2>/dev/null || rm -rf "$new" # another spec made it in the meantime
 fi
-cp -p "$at"/* .]]
+cp -pf "$at"/* .]]
 
 --- Compile @files (texts by name) in a folder by a command; fails unless that works. The build folder keeps what the command
 --- makes, by a hash of command and texts, so that it runs once. A command whose result depends on more files runs each time:

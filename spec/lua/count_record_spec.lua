@@ -38,8 +38,7 @@ local function build(cc_library, cc_program)
   support.spit(dir .. "/l.c", library)
   support.spit(dir .. "/p.c", program)
   local lines = "cd %s && %s -O1 -shared -fPIC l.c -o libtwice.so && %s -O1 p.c -L. -ltwice -Wl,-rpath,. -o program"
-  local status, _, err = shell(lines:format(quote(dir), cc_library, cc_program))
-  assert.same({ 0, "" }, { status, err })
+  support.quiet(shell(lines:format(quote(dir), cc_library, cc_program)))
   return dir
 end
 

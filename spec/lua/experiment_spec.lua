@@ -417,9 +417,8 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
   end)
 
   it("says the summary of every cell as JSON, for programs", function()
-    local code, out = support.pmlua(("%s/scripts/timers.lua --clocks ns,lua:os.clock --quick --quiet --no-plot --json --out %s")
-      :format(support.root, support.folder()))
-    assert.equal(0, code)
+    local line = "%s/scripts/timers.lua --clocks ns,lua:os.clock --quick --quiet --no-plot --json --out %s"
+    local out = support.done(support.pmlua(line:format(support.root, support.folder())))
     assert.equal(2, #json.decode(out).cells)
   end)
 end)

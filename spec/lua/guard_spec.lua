@@ -194,13 +194,6 @@ sim.describe("pmlua guard", function()
     support.spit(dir .. "/cut.guard", cut)
     refused("cut.guard -- ./program", "cut.guard: the file is cut short", 1)
   end)
-
-  it("keeps pmlua's own hot paths from growing", function()
-    if not io.open(support.build .. "/spec/cost") then return pending(support.build .. "/spec/cost is not built") end
-    local status, _, err = support.shell("make --no-print-directory guard B=" .. quote(support.build))
-    if err:find("counts of another", 1, true) then return pending(err) end
-    assert.equal(0, status, err)
-  end)
 end)
 
 describe("a file of pmlua guard", function()

@@ -40,13 +40,14 @@ function M.it_of_each(what, test)
   end
 end
 
---- A program of spec/c/mpi, compiled into a folder.
+--- A program of spec/c/mpi, compiled into a folder. With -Icore it includes headers of this tree.
 function M.compile(name, program, folder, options, libraries, environment)
-  local to = ("%s/%s.%s"):format(folder, program, name)
-  local out, code = sh(("%s mpicc.%s %s -o %s spec/c/mpi/%s.c -pthread %s"):format(environment or "", name, options or "", to,
-    program, libraries or ""))
-  assert(code == 0, out)
-  return to
+  local file, to = program .. ".c", ("%s.%s"):format(program, name)
+  options = (options or ""):gsub("%-Icore", "-I" .. support.root .. "/core")
+  local command = ("%smpicc.%s %s -o %s %s -pthread %s"):format(environment and "env " .. environment .. " " or "", name,
+    options, to, file, libraries or "")
+  support.compile(folder, { [file] = support.slurp("spec/c/mpi/" .. file) }, command)
+  return folder .. "/" .. to
 end
 
 --- Record a job into the folder @to: its output and exit status. It ends within @limit_s seconds (120).

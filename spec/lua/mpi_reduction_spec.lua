@@ -13,7 +13,7 @@ local folder = support.folder()
 
 local function compile(name, program)
   local own = ({ counters = true, durations = true, ending = true, disagree = true })[program]
-  return mpi_job.compile(name, program, folder, "-w -Icore",
+  return mpi_job.compile(name, program, folder, own and "-w -Icore" or "-w",
     own and ("-L%s -Wl,-rpath,%s -lpmlua"):format(support.build, support.build))
 end
 

@@ -14,8 +14,7 @@ describe("pmlua new", function()
 
   it("writes an experiment that runs", function()
     assert.same({ 0, "mine.lua\n", "" }, { typed "pmlua new experiment mine" })
-    local code, out, err = typed "pmlua mine.lua --quick --quiet --json --no-plot"
-    assert.same({ 0, "" }, { code, err })
+    local out = support.quiet(typed "pmlua mine.lua --quick --quiet --json --no-plot")
     local summary = require "pmlua.json".decode(out)
     assert.equal("mine", summary.name)
     assert.equal(6, #summary.cells)
@@ -25,9 +24,8 @@ describe("pmlua new", function()
   it("writes a workload that builds without warnings, and runs", function()
     if not os.execute "command -v gcc make >/dev/null 2>&1" then return pending "gcc or make is not installed" end
     assert.same({ 0, "kernel/Makefile\nkernel/kernel.c\nkernel/kernel.lua\n", "" }, { typed "pmlua new workload kernel" })
-    local code, out, err = typed("make -s -C kernel run CFLAGS='-O2 -Wall -Wextra -Werror' "
-      .. "ARGS='--quick --quiet --json --no-plot'")
-    assert.same({ 0, "" }, { code, err })
+    local out = support.quiet(typed("make -s -C kernel run CFLAGS='-O2 -Wall -Wextra -Werror' "
+      .. "ARGS='--quick --quiet --json --no-plot'"))
     local summary = require "pmlua.json".decode(out)
     assert.equal("kernel", summary.name)
     assert.equal(4, #summary.cells)

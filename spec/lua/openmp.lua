@@ -22,9 +22,8 @@ end
 
 --- A program from C; its path. Its lines are those of @text.
 function M.compile(runtime, dir, text, flags)
-  support.spit(dir .. "/program.c", text)
-  support.done(support.shell(("cd %s && %s -g -O1 %s program.c -o program"):format(quote(dir),
-    compilers[runtime].command, flags or "")))
+  support.compile(dir, { ["program.c"] = text }, ("%s -g -O1 %s program.c -o program"):format(compilers[runtime].command,
+    flags or ""))
   return dir .. "/program"
 end
 

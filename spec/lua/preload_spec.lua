@@ -189,8 +189,8 @@ describe("Preloading", function()
   end)
 
   it("records children that are given an environment without it", function()
-    support.spit(dir .. "/apart.c", apart)
-    support.compile(dir, { ["calls.c"] = calls }, "gcc -O1 -w apart.c -o apart && gcc -O1 calls.c -o calls -lz")
+    local files = { ["calls.c"] = calls, ["apart.c"] = apart }
+    support.compile(dir, files, "gcc -O1 -w apart.c -o apart && gcc -O1 calls.c -o calls -lz")
     local status, out, err = shell(command .. " record --lib 'libz*' -o apart-r -- ./apart ./calls")
     assert.same({ 0, ("3 "):rep(6) }, { status, out:sub(1, 12) }, err)
     assert.truthy(err:find("crc32 +60 "), err)

@@ -12,8 +12,7 @@ local function pmlua(arguments) return shell(command .. " report " .. arguments)
 --- A folder with logs of so many ranks.
 local function job(ranks, threads, sections)
   local dir = support.folder()
-  local status, _, err = shell(("%s/spec/logs %s %d %d %d"):format(support.build, dir, ranks, threads, sections))
-  assert.same({ 0, "" }, { status, err })
+  support.quiet(shell(("%s/spec/logs %s %d %d %d"):format(support.build, dir, ranks, threads, sections)))
   return dir
 end
 
@@ -56,8 +55,7 @@ describe("A report of many ranks", function()
   end
 
   it("has the sums, moments and extremes of all threads, and the slowest rank", function()
-    local status, out, err = pmlua(dir .. " --json")
-    assert.same({ 0, "" }, { status, err })
+    local out = support.quiet(pmlua(dir .. " --json"))
     local report = json.decode(out)
     assert.equal(SECTIONS, #report.sections)
     assert.equal(RANKS, #report.processes)
@@ -124,8 +122,7 @@ describe("A report of many ranks", function()
         "clock\ttsc\t1e9", ("counter\tLIB::N\tcreated\tdelta\tinteger\t%d\t-1"):format(rank == 17 and 99 or rank),
         "end\t9\n" }, "\n"))
     end
-    local status, out = pmlua(folder)
-    assert.equal(0, status)
+    local out = support.done(pmlua(folder))
     assert.matches("\ncounters\nCOUNTER +PROCESSES +SUM +MIN +MAX +OF +KIND\nLIB::N +65 +2162 +0 +99 +rank 17 +created\n", out)
     os.remove(folder .. "/sections.64.txt")
     out = select(2, pmlua(folder))
@@ -238,8 +235,7 @@ describe("Logs of a job that are not all there", function()
     local dir = job(5, 2, 3)
     os.remove(logs_of(dir)[2])
     os.remove(logs_of(dir)[4])
-    local status, out = pmlua(dir)
-    assert.equal(0, status)
+    local out = support.done(pmlua(dir))
     assert.matches("\nnote: ranks without a file, of 5: 2, 4\n", out)
     assert.matches("^3 processes %(ranks 0 to 3%)", out)
   end)
@@ -248,16 +244,14 @@ describe("Logs of a job that are not all there", function()
     local dir = job(3, 40, 3)
     local path = logs_of(dir)[1]
     support.spit(path, support.slurp(path):sub(1, 200000))
-    local status, out = pmlua(dir)
-    assert.equal(0, status)
+    local out = support.done(pmlua(dir))
     assert.matches("\nnote: rank 1: the log is cut short; threads or sections are missing\n", out)
     assert.matches(", 88 threads: ", out) -- 80 of two ranks, 8 before the cut
   end)
 
   --- The note about a file, which is left out of a report and an export, and is refused by its name.
   local function left_out(dir, path, text)
-    local status, out = pmlua(dir)
-    assert.equal(0, status)
+    local out = support.done(pmlua(dir))
     assert.truthy(out:find(("\nnote: %s: %s; left out\n"):format(path, text), 1, true), out)
     assert.matches("\nnote: ranks without a file, of 3: 1\n", out)
     local _, rows, err = shell(command .. " export " .. dir)

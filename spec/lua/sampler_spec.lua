@@ -222,8 +222,7 @@ int main(void) {
   end)
 
   it("samples a running process, by thread", function()
-    local status, out = shell("./planted >/dev/null & " .. command .. "-e task-clock --by thread --json -p $!; wait")
-    assert.equal(0, status)
+    local out = support.done(shell("./planted >/dev/null & " .. command .. "-e task-clock --by thread --json -p $!; wait"))
     local told = json.decode(out)
     assert.equal(1, #told.rows)
     assert.equal(told.rows[1].pid, told.rows[1].tid)

@@ -1,28 +1,38 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/waits_spec.lua - waits between ranks that were planted, found in the trace: how long, where and for whom. How long is
--- arithmetic on the times of the recorded calls, whatever else the machine does.
+-- spec/lua/waits_spec.lua - waits and the critical path of jobs whose ranks sleep in turn, found in the trace: what holds
+-- whatever else the machine does. Those of planted times are in wait_states_spec.lua.
 
 local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
 local recorded = require "spec.lua.recorded"
-local sh = require("spec.shell").sh
+local shell = require "spec.shell"
 local pml = require "pmlua"
 local waits = require "pmlua.analysis.waits"
-
+local critical_path = require "pmlua.analysis.critical_path"
 local folder = support.folder()
+
+--- The trace of a job of a program of spec/c/mpi, and its folder.
+local function traced(name, ranks, program)
+  local to = ("%s/%s.%s"):format(folder, program, name)
+  mpi_job.traced(name, ranks, mpi_job.compile(name, program, folder), to .. ".traces")
+  return assert(pml.trace.open(to .. ".traces/traces.otf2")), to .. ".traces"
+end
+
+--- How long each kind of wait lasts, by "KIND REGION RANK FOR".
+local function found_in(t)
+  local found = {}
+  for _, w in ipairs(assert(waits.of(t))) do
+    local key = ("%s %s %d %d"):format(w.kind, w.region, w.rank, w.for_rank)
+    found[key] = (found[key] or 0) + w.wait_s
+  end
+  return found
+end
 
 describe("waits of a job of MPI", function()
   mpi_job.it_once("are found, with who made whom wait", function(name)
-    local to = folder .. "/" .. name
-    local program = mpi_job.compile(name, "known_waits", folder)
-    mpi_job.traced(name, 3, program, to)
-    local t <close> = assert(pml.trace.open(to .. "/traces.otf2"))
+    local t <close>, to = traced(name, 3, "known_waits")
     local of, first = recorded.calls(t)
-    local found, expected = {}, {}
-    for _, w in ipairs(assert(waits.of(t))) do
-      local key = ("%s %s %d %d"):format(w.kind, w.region, w.rank, w.for_rank)
-      found[key] = (found[key] or 0) + w.wait_s
-    end
+    local found, expected = found_in(t), {}
     local function call(rank, region, n) return of[first[rank]][region][n or 1] end
     --- @waiter waits in a call until @other enters one, or its own call is over.
     local function expect(kind, waiter, region, other, until_region, n)
@@ -47,26 +57,15 @@ describe("waits of a job of MPI", function()
     for key, wait_s in pairs(expected) do recorded.same(found[key] or 0, wait_s, key) end
     assert.is_nil(found["late sender MPI_Recv 2 0"])
     for key in pairs(found) do assert.is_truthy(expected[key] or key:find "^early scan MPI_Scan [12]", key) end
-    local said, status = sh(("%s/pmlua trace --waits %s/traces.otf2"):format(support.build, to))
-    assert.are.equal(0, status, said)
-    assert.is_truthy(said:find "\nlate sender +MPI_Recv +%(no recorded call%), [%d.]+ %% +1 +0 +1 ")
-    local json
-    json, status = sh(("%s/pmlua trace --waits --json %s/traces.otf2"):format(support.build, to))
-    assert.are.equal(0, status)
-    assert.is_truthy(json:find('"kind": "late sender"', 1, true))
+    local waited = ("%s/pmlua trace --waits %s/traces.otf2"):format(support.build, to)
+    assert.matches("\nlate sender +MPI_Recv +%(no recorded call%), [%d.]+ %% +1 +0 +1 ", shell.done(waited))
+    assert.matches('"kind": "late sender"', shell.done(waited .. " --json"), 1, true)
   end)
 
   mpi_job.it_of_each("are found between the sides of an inter-communicator", function(name)
-    local to = folder .. "/inter." .. name
-    local program = mpi_job.compile(name, "inter_waits", folder)
-    mpi_job.traced(name, 4, program, to)
-    local t <close> = assert(pml.trace.open(to .. "/traces.otf2"))
+    local t <close> = traced(name, 4, "inter_waits")
     local of, first = recorded.calls(t)
-    local found = {}
-    for _, w in ipairs(assert(waits.of(t))) do
-      local key = ("%s %s %d %d"):format(w.kind, w.region, w.rank, w.for_rank)
-      found[key] = (found[key] or 0) + w.wait_s
-    end
+    local found = found_in(t)
     local function call(rank, region, n) return of[first[rank]][region][n or 1] end
     recorded.same(found["late sender MPI_Recv 1 2"] or 0, call(2, "MPI_Send").enter - call(1, "MPI_Recv").enter, "late sender")
     local expected, own_side = {}, {}
@@ -87,12 +86,78 @@ describe("waits of a job of MPI", function()
       assert.is_truthy(expected[key] or key == "late sender MPI_Recv 1 2" or key:find "^creation ", key)
     end
   end)
+end)
 
-  it("are none in a trace without ranks", function()
+describe("the critical path of a job of MPI", function()
+  mpi_job.it_once("goes through the ranks that others waited for", function(name)
+    local t <close>, to = traced(name, 3, "known_path")
+    local path = assert(critical_path.of(t))
+    local sleep
+    for _, r in ipairs(path.regions) do
+      if not r.number then sleep = r end -- the sleeps are in no recorded call
+    end
+    assert.is_true(sleep.path_s > 0 and sleep.path_s <= sleep.all_s + 1e-6)
+    for _, r in ipairs(path.regions) do assert.is_true(r.path_s <= r.all_s + 1e-6, r.region .. " has more than all its time") end
+    local sum, before = 0, nil
+    for _, p in ipairs(path.parts) do
+      sum = sum + p.to_s - p.from_s
+      assert.is_true(not before or math.abs(p.from_s - before) < 1e-9, "parts follow each other without a gap")
+      before = p.to_s
+    end
+    assert.is_true(math.abs(sum - path.length_s) < 1e-9)
+    local regions, ranks = 0, 0
+    for _, r in ipairs(path.regions) do regions = regions + r.path_s end
+    for _, r in ipairs(path.ranks) do ranks = ranks + r.path_s end
+    assert.is_true(math.abs(regions - path.length_s) < 1e-6, ("%g s in regions of %g"):format(regions, path.length_s))
+    assert.is_true(math.abs(ranks - path.length_s) < 1e-6)
+    assert.is_true(path.waits >= 1)
+
+    -- windows that cover the run: what lies in each adds up to the whole, of waits, causes and the path
+    local function of_window(window)
+      local waited, caused, on_path = 0, 0, 0
+      for _, w in ipairs(assert(waits.of(t, window))) do
+        waited = waited + w.wait_s
+        for _, c in ipairs(w.causes) do caused = caused + c.wait_s end
+      end
+      local p = assert(critical_path.of(t, window))
+      for _, r in ipairs(p.regions) do on_path = on_path + r.path_s end
+      return { waited, caused, on_path, p.length_s }
+    end
+    local whole, total = of_window(nil), { 0, 0, 0, 0 }
+    local from = path.parts[1].from_s
+    for i = 0, 6 do
+      local least, most = i == 0 and 0 or from + path.length_s * i / 7, i == 6 and math.huge or from + path.length_s * (i + 1) / 7
+      local part = of_window { least, most }
+      assert.is_true(part[4] <= path.length_s / 7 + 1e-6 or i == 0 or i == 6)
+      for k, v in ipairs(part) do total[k] = total[k] + v end
+    end
+    for k, v in ipairs(whole) do
+      assert.is_true(math.abs(total[k] - v) < 1e-6, ("%d: %g s in windows, %g in all"):format(k, total[k], v))
+    end
+    assert.is_true(whole[1] > 0.05)
+
+    local function trace(options) return shell.done(("%s/pmlua trace %s %s/traces.otf2"):format(support.build, options, to)) end
+    local text = trace "--critical-path"
+    assert.is_truthy(text:find("\nCritical path, [%d.]+ m?s of the whole run; it goes over to another rank .- %d+ times\n"), text)
+    assert.matches("\nIts.-parts, in the order of time\n", text)
+    assert.matches("of the path %([%d.]+ %%%) is in calls whose waiting is not known: [^\n]*MPI_Init", text)
+    local read = require "pmlua.json".decode(trace "--critical-path --json").critical_path
+    assert.is_true(math.abs(read.length_s / path.length_s - 1) < 1e-9)
+    assert.equal(#path.parts, #read.parts)
+    local csv = trace "--csv --table critical-path"
+    assert.is_true(math.abs(tonumber(csv:match "\n%(no recorded call%),([^,]+),") / sleep.path_s - 1) < 1e-9, csv)
+  end)
+
+  it("is empty without ranks, where nobody waits either", function()
     require "lfs".mkdir(folder .. "/one")
     local w = assert(pml.trace.create(folder .. "/one", { metrics = {} }))
     assert(w:close())
     local t <close> = assert(pml.trace.open(folder .. "/one/traces.otf2"))
-    assert.are.same({}, waits.of(t))
+    assert.same({}, waits.of(t))
+    assert.same({ length_s = 0.0, regions = {}, paths = {}, ranks = {}, parts = {}, waits = 0, unknown_s = 0.0 },
+      critical_path.of(t))
+    local text, status = shell.sh(("%s/pmlua trace --critical-path %s/one/traces.otf2"):format(support.build, folder))
+    assert.equal(1, status, text)
+    assert.is_truthy(text:find("no location is defined", 1, true), text)
   end)
 end)

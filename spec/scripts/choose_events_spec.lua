@@ -11,8 +11,7 @@ end
 
 describe("scripts/choose_events.lua", function()
   it("has a row for each PMU, two where SMT takes counters away", function()
-    local status, out, err = run("")
-    assert.same({ 0, "" }, { status, err })
+    local out = support.quiet(run(""))
     assert.matches("^PMU +threads +general +fixed +FLOPS +BANDWIDTH +VECTOR +CACHE +CYCLE +LOADSTORE +USER +all\n", out)
     assert.matches("\nskx +2 +4 +3 +2%+ ", out)
     assert.matches("\nskx +1 +8 +3 +1 ", out)
@@ -24,8 +23,7 @@ describe("scripts/choose_events.lua", function()
   end)
 
   it("takes the PMUs that are named, and knows which it does not", function()
-    local status, out = run("zen4")
-    assert.equal(0, status)
+    local out = support.done(run("zen4"))
     assert.matches("\namd64_fam19h_zen4 +any +6 +0 ", out)
     local _, _, err = run("netburst")
     assert.matches("netburst: no event groups for this PMU", err)
@@ -33,17 +31,15 @@ describe("scripts/choose_events.lua", function()
   end)
 
   it("is an experiment, with its help and its folder", function()
-    local status, out = support.shell(support.build .. "/pmlua scripts/choose_events.lua --help")
-    assert.equal(0, status)
+    local out = support.done(support.shell(support.build .. "/pmlua scripts/choose_events.lua --help"))
     assert.matches("\n    pmlua scripts/choose_events%.lua %-%-quick spr zen4\n", out)
     assert.matches("complete, 1 samples", (select(2, run("spr"))))
   end)
 
   it("draws the number of runs, with what its signs mean", function()
     local folder = support.folder()
-    local status, out = support.shell(("%s/pmlua scripts/choose_events.lua --quick --quiet --out %s skx"):format(
-      support.build, folder))
-    assert.equal(0, status)
+    local out = support.done(support.shell(("%s/pmlua scripts/choose_events.lua --quick --quiet --out %s skx"):format(
+      support.build, folder)))
     local dir = folder .. "/choose_events/latest"
     assert.is_true(tables.drawn(dir), out)
     local f <close> = io.open(dir .. "/plot.svg")
