@@ -15,7 +15,9 @@ static void pushorigin(lua_State *L) {
 }
 
 int lutil_module(lua_State *L, const luaL_Reg *functions) {
-  lua_newtable(L);
+  int n = 0;
+  while (functions[n].name != NULL) n++;
+  lua_createtable(L, 0, n);
   luaL_setfuncs(L, functions, 0);
   return 1;
 }
