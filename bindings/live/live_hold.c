@@ -108,7 +108,7 @@ int live__hold_functions(lua_State *L) {
 }
 
 int live__interruptible(lua_State *L) {
-  int was, ignored, n = lua_gettop(L);
+  int was = PTHREAD_CANCEL_DISABLE, ignored, n = lua_gettop(L);
   luaL_checktype(L, 1, LUA_TFUNCTION);
   if (cancellable) (void)pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &was);
   int status = lua_pcall(L, n - 1, LUA_MULTRET, 0);

@@ -70,7 +70,7 @@ static const char *events_on(const char *pmu) {
 
 /* libpfm4's name of this CPU's core PMU; "generic", for perf's own names, where it does not recognise the CPU. */
 static void name_pmu(char name[64]) {
-  strcpy(name, "generic");
+  memcpy(name, "generic", sizeof "generic");
   int n = pml_event_pmus(NULL, 0);
   struct pml_event_pmu *pmu = n > 0 ? malloc((size_t)n * sizeof *pmu) : NULL;
   if (pmu != NULL) n = pml_event_pmus(pmu, (size_t)n);

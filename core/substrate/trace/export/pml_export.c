@@ -191,7 +191,7 @@ static void put_event(struct walk *w, uint64_t ns, const struct pml_otf2_event *
     x->counts->metrics++;
     if (x->form->metric != NULL) x->form->metric(x, ns, e);
   } else if (inside && e->kind > PML_OTF2_METRIC) {
-    x->form->other(x, ns, e);
+    if (x->form->other != NULL) x->form->other(x, ns, e);
   } else if (inside) {
     message(w, ns, e);
   } else if (e->kind == PML_OTF2_SEND || e->kind == PML_OTF2_RECEIVE) {
