@@ -156,4 +156,20 @@ function M.pages(slow)
   return list
 end
 
+--- A spec for each page, slow ones or the others: it works as it says. @more looks at its folder.
+function M.specs(slow, more)
+  local busted, prefix = require "busted", nil
+  busted.setup(function() prefix = M.install() end)
+  for _, path in ipairs(M.pages(slow)) do
+    busted.it("works as it says: " .. path, function()
+      local lacks = M.lacks(path)
+      if lacks then return busted.pending(lacks) end
+      local done, why = M.follow(path, prefix)
+      if more and not why then more(path, done.dir) end
+      shell.sh("rm -rf " .. done.dir)
+      if why then error(why, 0) end
+    end)
+  end
+end
+
 return M

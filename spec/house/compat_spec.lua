@@ -56,15 +56,17 @@ int main() {
 ]]
 
 -- The functions of C as PAPI's module names them, F_str_to_C, and arguments by their names.
-local fortran_of_c = [[
+--- The beginning of a program in Fortran that asks for events, whose name it declares so.
+local function asks(name)
+  return ([[
 program t
   use, intrinsic :: iso_c_binding
   use papi_sde_fortran_wrappers
   implicit none
   interface
     integer(c_int) function name_to_code(name, code) bind(C, name="sde_ti_name_to_code")
-      import :: c_int, c_ptr, c_int32_t
-      type(c_ptr), value :: name
+      import :: c_int, c_ptr, c_char, c_int32_t
+      %s
       integer(c_int32_t), intent(out) :: code
     end function
     integer(c_int) function read_counter(code, v) bind(C, name="sde_ti_read_counter")
@@ -73,6 +75,10 @@ program t
       integer(c_long_long), intent(out) :: v
     end function
   end interface
+]]):format(name)
+end
+
+local fortran_of_c = asks "type(c_ptr), value :: name" .. [[
   type(c_ptr) :: lib, text
   type(c_ptr), target :: counter, recorder
   integer(c_long_long), target :: five
@@ -148,23 +154,7 @@ int main(int argc, char **argv) {
 }
 ]]
 
-local fortran = [[
-program t
-  use, intrinsic :: iso_c_binding
-  use papi_sde_fortran_wrappers
-  implicit none
-  interface
-    integer(c_int) function name_to_code(name, code) bind(C, name="sde_ti_name_to_code")
-      import :: c_int, c_char, c_int32_t
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int32_t), intent(out) :: code
-    end function
-    integer(c_int) function read_counter(code, v) bind(C, name="sde_ti_read_counter")
-      import :: c_int, c_int32_t, c_long_long
-      integer(c_int32_t), value :: code
-      integer(c_long_long), intent(out) :: v
-    end function
-  end interface
+local fortran = asks "character(kind=c_char), intent(in) :: name(*)" .. [[
   type(c_ptr) :: lib, found
   type(c_ptr), target :: counter, recorder
   integer(c_long_long), target :: v

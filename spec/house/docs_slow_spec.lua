@@ -6,19 +6,5 @@
 
 package.path = "spec/?.lua;" .. package.path
 local page = require "page"
-local sh = require "shell".sh
 
-describe("A slow page of the documentation", function()
-  local prefix
-  setup(function() prefix = page.install() end)
-
-  for _, path in ipairs(page.pages(true)) do
-    it("works as it says: " .. path, function()
-      local lacks = page.lacks(path)
-      if lacks then return pending(lacks) end
-      local done, why = page.follow(path, prefix)
-      sh("rm -rf " .. done.dir)
-      assert.is_nil(why)
-    end)
-  end
-end)
+describe("A slow page of the documentation", function() page.specs(true) end)

@@ -62,9 +62,7 @@ local function parts(out, from, label)
 end
 
 describe("PMlib's calls", function()
-  setup(function()
-    compile("g++ -std=c++11 -DDISABLE_MPI " .. flags, "serial.cpp", "serial")
-  end)
+  setup(function() compile("g++ -std=c++11 -DDISABLE_MPI " .. flags, "serial.cpp", "serial") end)
 
   describe("of the library", function()
     it("are PMlib's and those that its class makes", function()

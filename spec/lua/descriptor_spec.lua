@@ -59,10 +59,7 @@ int main(int argc, char **argv) {
 ]]
 
 describe("a program that closes all descriptors, counted by pmlua record --event", function()
-  setup(function()
-    support.spit(dir .. "/closes.c", program)
-    support.done(support.shell_in(dir, "gcc -O1 closes.c -o closes -lz -lpthread"))
-  end)
+  setup(function() support.compile(dir, { ["closes.c"] = program }, "gcc -O1 closes.c -o closes -lz -lpthread") end)
 
   local function recorded(how)
     local text = ("%s record --json -o %s --sym crc32 --event page-faults:u -- ./closes %s"):format(command, how, how)

@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
 ]]
 
 local function build(name, flags)
-  support.done(support.shell(("cd %s && gcc -O1 -g %s program.c -o %s"):format(quote(dir), flags or "", name)))
+  support.compile(dir, { ["program.c"] = program }, ("gcc -O1 -g %s program.c -o %s"):format(flags or "", name))
 end
 
 local function run(arguments)
@@ -57,7 +57,6 @@ local refused = support.refused("guard", run)
 
 sim.describe("pmlua guard", function()
   setup(function()
-    support.spit(dir .. "/program.c", program)
     build("program")
     support.done(run("--save kept.guard -- ./program"))
   end)

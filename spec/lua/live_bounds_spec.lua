@@ -78,9 +78,7 @@ describe("A question that would take long", function()
       .. ">out 2>&1 &"):format(quote(dir), quote(dir), support.build, application))
     path = support.wait_for_socket(dir)
   end)
-  after_each(function()
-    os.execute("kill " .. path:match "(%d+)%.SOLVER$")
-  end)
+  after_each(function() os.execute("kill " .. path:match "(%d+)%.SOLVER$") end)
 
   local function ticks() return select(2, support.slurp(dir .. "/out"):gsub("rule", "")) end
 

@@ -6,7 +6,6 @@ local quote = support.quote
 
 local command = support.build .. "/pmlua"
 local dir = support.folder()
-
 local shell = support.shell_of(dir)
 
 --- Prints the LD_PRELOAD it sees and the number of its arguments, and exits with 5.
@@ -111,9 +110,7 @@ local function build_other()
 end
 
 describe("Preloading", function()
-  setup(function()
-    build_other()
-  end)
+  setup(function() build_other() end)
 
   it("leaves children with another loader alone, however they are executed", function()
     local _, alone, complaint = shell("PATH=$PATH:. env -u LD_PRELOAD ./parent ./other")

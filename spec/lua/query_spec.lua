@@ -80,9 +80,7 @@ before_each(function()
   assert(os.execute("mkdir -m 700 " .. runtime))
   started = {}
 end)
-after_each(function()
-  for pid in pairs(started) do kill(pid) end
-end)
+after_each(function() for pid in pairs(started) do kill(pid) end end)
 
 describe("pmlua query", function()
   it("says what to do when no application can be asked", function()

@@ -168,9 +168,7 @@ end
 local function log_count() return tonumber((select(2, shell "ls r | grep -c 'pmlog$'"))) end
 
 describe("a forked child under pmlua record", function()
-  setup(function()
-    support.compile(dir, { ["ways.c"] = program }, "cc -w -O1 ways.c -o ways -lz -pthread")
-  end)
+  setup(function() support.compile(dir, { ["ways.c"] = program }, "cc -w -O1 ways.c -o ways -lz -pthread") end)
 
   it("makes no log before its first recorded call, and is reported all the same", function()
     local all, err = record "nothing exits one_call"

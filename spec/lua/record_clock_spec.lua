@@ -7,7 +7,6 @@ local quote, json = support.quote, require "pmlua.json"
 local command = support.build .. "/pmlua"
 local STARTED_AT, TICKS_PER_SECOND_AT, CLOCK_AT, ENDED_AT = 40, 56, 64, 96 -- of a log's head (docs/log.md)
 local dir = support.folder()
-
 local shell = support.shell_of(dir)
 
 local program = [[

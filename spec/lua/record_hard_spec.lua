@@ -255,13 +255,11 @@ local shell = support.shell_of(dir, 60)
 
 describe("pmlua record leaves alone", function()
   setup(function()
-    support.spit(dir .. "/hard.c", program)
-    support.spit(dir .. "/plug.c", plug)
-    support.spit(dir .. "/shout.c", shout)
-    support.spit(dir .. "/says.c", '#include <stdio.h>\nint main(void) { puts("a"); puts("b"); return 2; }\n')
-    support.done(shell("gcc -O1 -w hard.c -o hard -lz -lpthread -ldl && " ..
+    local says = '#include <stdio.h>\nint main(void) { puts("a"); puts("b"); return 2; }\n'
+    local files = { ["hard.c"] = program, ["plug.c"] = plug, ["shout.c"] = shout, ["says.c"] = says }
+    support.compile(dir, files, "gcc -O1 -w hard.c -o hard -lz -lpthread -ldl && " ..
       "gcc -O1 -fPIC -shared plug.c -o libplug.so -lz && gcc -O1 -fPIC -shared -fno-builtin shout.c -o libshout.so && " ..
-      "gcc -Wl,-z,lazy says.c -o says"))
+      "gcc -Wl,-z,lazy says.c -o says")
   end)
 
   local number = 0

@@ -7,7 +7,6 @@ local json = require "pmlua.json"
 
 local command = support.build .. "/pmlua"
 local dir = support.folder()
-
 local shell = support.shell_of(dir)
 
 --- 1000 calls of crc32 and adler32; the address of the first is taken, too, in the way that MACRO says.
@@ -67,8 +66,7 @@ int main() {
 ]]
 
 local function built(name, compiler, source, ending)
-  support.spit(dir .. "/" .. name .. ending, source)
-  support.done(shell(("%s %s%s -o %s -lz"):format(compiler, name, ending, name)))
+  support.compile(dir, { [name .. ending] = source }, ("%s %s%s -o %s -lz"):format(compiler, name, ending, name))
 end
 
 ---@return table<string, integer> calls by name

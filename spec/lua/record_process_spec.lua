@@ -280,8 +280,7 @@ int main(void) {
 local function shell(text, seconds) return support.shell_in(dir, text, seconds or 60) end
 
 local function compile(name, text, flags)
-  support.spit(("%s/%s.c"):format(dir, name), text)
-  support.done(shell(("cc -w -O1 %s.c %s"):format(name, flags)))
+  support.compile(dir, { [name .. ".c"] = text }, ("cc -w -O1 %s.c %s"):format(name, flags))
 end
 
 --- Record @what: its output, and the recording.

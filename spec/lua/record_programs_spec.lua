@@ -10,7 +10,6 @@ local calls = require "pmlua.internal.record.functions"
 local command = support.build .. "/pmlua"
 local root = require("lfs").currentdir()
 local dir = support.folder()
-
 local shell = support.shell_of(dir, 200)
 
 --- Replace numbers that differ from run to run.

@@ -6,7 +6,6 @@ local json = require "pmlua.json"
 
 local command = support.build .. "/pmlua"
 local dir = support.folder()
-
 local shell = support.shell_of(dir)
 
 --- 17 MB of code that calls zlib through slots of addresses, and compares the address of one function.
@@ -38,9 +37,7 @@ local function names()
 end
 
 describe("pmlua record of a large program", function()
-  setup(function()
-    support.compile(dir, { ["large.c"] = program }, "cc -O2 -fno-plt large.c -lz -o large")
-  end)
+  setup(function() support.compile(dir, { ["large.c"] = program }, "cc -O2 -fno-plt large.c -lz -o large") end)
 
   it("keeps what it finds in the code, and has the same calls then", function()
     local first = recorded "XDG_CACHE_HOME=$PWD/cache"

@@ -10,9 +10,7 @@ local sections
 local cells = support.cells
 local command = support.build .. "/pmlua"
 
-setup(function()
-  if not support.missing then sections = require "pmlua.sections" end
-end)
+setup(function() if not support.missing then sections = require "pmlua.sections" end end)
 
 local function pmlua(arguments) return support.shell(command .. " report " .. arguments) end
 

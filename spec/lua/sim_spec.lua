@@ -49,9 +49,7 @@ local function sums(process, thread, event)
 end
 
 sim.describe("pmlua stat --sim", function()
-  setup(function()
-    sim.build_sections(dir)
-  end)
+  setup(function() sim.build_sections(dir) end)
 
   it("counts what was counted by hand, exclusively and with all inside", function()
     local one, ten = sections("nested 1000"), sections("nested 11000")

@@ -42,9 +42,7 @@ describe("Wait states", function()
     assert.are.equal(0, code, err)
     reader = assert(pml.trace.open(folder .. "/traces.otf2"))
   end)
-  teardown(function()
-    if reader then reader:close() end
-  end)
+  teardown(function() if reader then reader:close() end end)
 
   local it_is = support.it_unless(function() return missing end)
 

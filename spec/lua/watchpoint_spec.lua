@@ -142,9 +142,7 @@ local function watch_it(name, f)
 end
 
 describe("pmlua watchpoint", function()
-  setup(function()
-    build()
-  end)
+  setup(function() build() end)
 
   watch_it("counts calls and writes of each thread, and lets the program be", function()
     local processes, status, _, out = watched "-o calls -e work -e mem:both:w -- ./app"

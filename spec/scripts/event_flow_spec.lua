@@ -7,9 +7,7 @@ local tables = require "tables"
 
 describe("scripts/event_flow.lua --quick", function()
   local text, dir, rows
-  setup(function()
-    text, dir, rows = tables.measure("event_flow")
-  end)
+  setup(function() text, dir, rows = tables.measure("event_flow") end)
 
   it("ends well, with a picture and a row for each program and number of steps", function()
     assert.equal(4, #rows)

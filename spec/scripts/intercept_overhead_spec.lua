@@ -14,9 +14,7 @@ local sees = { by_hand = 1, profile = 1, trace = 1, metrics = 1, ld_audit = 1, f
 describe("scripts/intercept_overhead.lua --quick", function()
   if not has_compiler then return pending "there is no C compiler, and its programs are compiled for the run" end
   local text, dir, rows
-  setup(function()
-    text, dir, rows = tables.measure("intercept_overhead")
-  end)
+  setup(function() text, dir, rows = tables.measure("intercept_overhead") end)
 
   it("has a row for every way and number of threads, and a picture", function()
     local ways = require "intercept_overhead.ways"

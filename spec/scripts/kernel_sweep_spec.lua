@@ -15,9 +15,7 @@ local formula = {
 
 describe("scripts/kernel_sweep.lua --quick", function()
   local text, status, dir
-  setup(function()
-    text, status, dir = tables.run("kernel_sweep")
-  end)
+  setup(function() text, status, dir = tables.run("kernel_sweep") end)
 
   it("ends well, with a picture and its tables", function()
     assert.equal(0, status, text)

@@ -7,9 +7,7 @@ local tables = require "tables"
 
 describe("scripts/timers.lua --quick", function()
   local text, dir, rows
-  setup(function()
-    text, dir, rows = tables.measure("timers")
-  end)
+  setup(function() text, dir, rows = tables.measure("timers") end)
 
   it("ends well, with a picture and a row for every clock", function()
     assert.equal(#clocks.names, #rows)
