@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
+
 local demo = require "spec.lua.demo"
 local support = require "spec.core.support"
 local compare = require "pmlua.compare"

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/locale_spec.lua - numbers in files have a decimal point, whatever the locale of an application or script.
+
 local support = require "spec.core.support"
 
 local it = it

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/prompt_spec.lua - the prompt of pmlua -i in a terminal: Ctrl-C, editing, history, completion, values.
+
 local support = require "spec.core.support"
 
 local it = it

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
+
 local support = require "spec.core.support"
 local provenance = require "pmlua.internal.experiment.provenance"
 

@@ -122,10 +122,9 @@ int main(void) {
   end)
 
   it("names libraries of another namespace, whose calls are not seen", function()
-    support.spit(dir .. "/inside.c", [[
+    support.compile(dir, { ["inside.c"] = [[
 #include <zlib.h>
-long inside(void) { return (long)crc32(0, (const unsigned char *)"a", 1); }]])
-    support.compile(dir, { ["space.c"] = [[
+long inside(void) { return (long)crc32(0, (const unsigned char *)"a", 1); }]], ["space.c"] = [[
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_spec.lua - pmlua record: exact calls, filters, and helpful errors.
+-- spec/lua/record_spec.lua - pmlua record: exact calls, filters, helpful errors, the end of a long run, large programs, sums by
+-- function.
 
 local permission = require "spec.permission"
 local recording = require "spec.lua.recording"
 local support = require "spec.core.support"
+local functions = require "pmlua.internal.record.functions"
 
 local at, command = recording.place(), recording.command
 local dir, shell, recorded = at.dir, at.shell, at.recorded
@@ -225,5 +227,102 @@ describe("pmlua record --last", function()
       ["--trace --last 1000 -- true"] = { 2, "%-%-last needs a size from 1M on, such as 100M or 2G, not '1000'" },
       ["--last 1G -- true"] = { 2, "limit a trace; add %-%-trace" },
     })
+  end)
+end)
+
+local function path(depth, name, figures)
+  return { depth = depth, library = "liba.so", name = name, calls = figures[1], unreturned = figures[2], threads = 1,
+    inclusive_ns = figures[3], exclusive_ns = figures[4], min_ns = figures[5], max_ns = figures[6] }
+end
+
+local function value(name, count, sum, min, max)
+  return { library = "liba.so", name = "inner", value = name, count = count, sum = sum, min = min, max = max }
+end
+
+local function process(values)
+  return { process = { events = {}, sums = {}, values = values, tick_ns = 0.5, durations = {},
+    paths = { path(0, "outer", { 3, 1, 100, 60, 40, 60 }), path(1, "inner", { 2, 0, 40, 40, 10, 30 }),
+      path(2, "outer", { 1, 0, 10, 10, 10, 10 }) } } }
+end
+
+describe("results of recorded processes", function()
+  it("are added up by function, and calls inside the same function are no time more", function()
+    local all = functions.of { process {}, process {}, { err = "a log that could not be read" } }
+    assert.equal(2, #all.processes)
+    local outer = all.functions[1]
+    assert.same({ "outer", 8, 2 }, { outer.name, outer.calls, outer.unreturned })
+    assert.same({ 200, 140, 10, 60 }, { outer.inclusive_ns, outer.exclusive_ns, outer.min_ns, outer.max_ns })
+  end)
+
+  it("have values: sums are floats where no integer holds them, and a NaN is no extreme", function()
+    local most, nan = math.maxinteger, 0 / 0
+    local all = functions.of {
+      process { value("n", 2, 6, 1, 5), value("x", 1, nan, nan, nan) },
+      process { value("n", 1, most, most, most), value("x", 1, -math.huge, -math.huge, 1.5) },
+    }
+    local values = all.functions[2].values
+    assert.same({ count = 3, sum = 2.0 ^ 63 + 5, mean = (2.0 ^ 63 + 5) / 3, min = 1, max = most }, values.n)
+    assert.same({ 2, -math.huge, 1.5, true }, { values.x.count, values.x.min, values.x.max, values.x.sum ~= values.x.sum })
+  end)
+end)
+
+--- 17 MB of code that calls zlib through slots of addresses, and compares the address of one function.
+local large = [[
+#include <stdio.h>
+#include <zlib.h>
+__asm__(".text\n .skip 17 << 20, 0x90\n");
+int main(void) {
+  unsigned long sum = 0;
+  unsigned long (*volatile taken)(unsigned long, const unsigned char *, unsigned) = adler32;
+  for (int i = 0; i < 5; i++) sum = crc32(sum, (const unsigned char *)"pmlua", 5);
+  sum += taken(1, (const unsigned char *)"pmlua", 5);
+  return sum == 0 || taken != adler32;
+}
+]]
+
+local function calls_of_large(environment)
+  shell "rm -rf r"
+  local by_name, _, status, err = recorded("--lib libz -o r -- ./large", "env " .. environment)
+  assert.equal(0, status, err)
+  local calls = {}
+  for name, f in pairs(by_name) do calls[name] = f.calls end
+  return calls
+end
+
+--- Of the folder's files, but for the one that says what it is.
+local function names()
+  local _, out = shell "cd cache/pmlua/scans && ls | grep -v CACHEDIR.TAG"
+  return out
+end
+
+describe("pmlua record of a large program", function()
+  setup(function() support.compile(dir, { ["large.c"] = large }, "cc -O2 -fno-plt large.c -lz -o large") end)
+
+  it("keeps what it finds in the code, and has the same calls then", function()
+    local first = calls_of_large "XDG_CACHE_HOME=$PWD/cache"
+    local kept = names()
+    local second = calls_of_large "XDG_CACHE_HOME=$PWD/cache"
+    assert.equal(kept, names())
+    assert.same(first, second)
+    if first.crc32 then -- this compiler's calls show in the code
+      assert.equal(5, first.crc32)
+      assert.truthy(kept:find "^%x+\n$", kept)
+    end
+    local _, tag = shell "head -c 43 cache/pmlua/scans/CACHEDIR.TAG"
+    assert.equal("Signature: 8a477f597d28d172789f06886806bc55", tag)
+  end)
+
+  it("has them where nothing can be kept", function()
+    local expected = calls_of_large "XDG_CACHE_HOME=$PWD/cache"
+    assert.same(expected, calls_of_large "-u XDG_CACHE_HOME -u HOME")
+    assert.same(expected, calls_of_large "XDG_CACHE_HOME=/dev/null/none")
+    assert.same(expected, calls_of_large "XDG_CACHE_HOME=relative HOME=$PWD/home")
+  end)
+
+  it("does not fill the folder with what is of programs of long ago", function()
+    shell [[rm -rf cache; mkdir -p cache/pmlua/scans; cd cache/pmlua/scans
+      seq 1000000000000000 1000000000000256 | xargs touch; touch mine]]
+    calls_of_large "XDG_CACHE_HOME=$PWD/cache"
+    assert.equal("mine\n", names())
   end)
 end)

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
+
 require "spec.core.support"
 local sweep = require "pmlua.internal.experiment.sweep"
 

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/tabulate_spec.lua - printed tables: complete in a pipe, and never wider than the terminal.
+
 local support = require "spec.core.support"
 local tabulate = require "pmlua.tabulate"
 
