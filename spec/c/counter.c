@@ -81,35 +81,6 @@ static void another_thread(void) {
   fresh_close(&f);
 }
 
-static void another_process(void) {
-  int go[2], done[2];
-  char byte = 0;
-  if (pipe(go) != 0 || pipe(done) != 0) return;
-  struct fresh f = fresh_open(200);
-  pid_t pid = fork();
-  if (pid == 0) {
-    fresh_touch(&f, 1);
-    if (write(done[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1) fresh_touch(&f, 100);
-    _exit(write(done[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1 ? 0 : 1);
-  }
-  struct pml_event ev = faults();
-  struct pml_counter c;
-  struct pml_target target = {.pid = pid};
-  bool ready = read(done[0], &byte, 1) == 1;
-  bool opened = pml_counter_open(&c, &ev, 0, &target, NULL, 0) == 0;
-  ready = ready && write(go[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 1;
-  uint64_t n = opened ? raw_of(&c) : 0;
-  CHECK(ready && opened && n >= 100 && n <= 120, "a child process's 100 faults are counted (%llu)",
-        (unsigned long long)n);
-  ready = write(go[1], &byte, 1) == 1;
-  waitpid(pid, NULL, 0);
-  pml_counter_close(&c);
-  int rc = pml_counter_open(&c, &ev, 0, &target, NULL, 0);
-  CHECK(ready && rc == -ESRCH && c.fd == -1, "a thread that is gone: %s", pml_error_detail(rc));
-  fresh_close(&f);
-  close(go[0]), close(go[1]), close(done[0]), close(done[1]);
-}
-
 static uint64_t faults_with_child(bool inherit) {
   struct pml_event ev = faults();
   struct pml_counter c;
@@ -362,7 +333,6 @@ static void group_fails_cleanly(void) {
 int main(void) {
   counts_exactly();
   another_thread();
-  another_process();
   inherited();
   whole_cpu();
   refusals();
