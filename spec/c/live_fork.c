@@ -307,6 +307,21 @@ static void named(void) {
   }
 }
 
+/* A service for rules alone has no socket, and a child's has none until it asks for one. */
+static void unasked(void) {
+  const struct pmlua_live_options o = {.unasked = 1};
+  char path[LIVE_PATH_MAX];
+  CHECK(pmlua_live_start(&o) == 0 && pmlua_live_path(path, sizeof path) != 0, "a service for rules alone starts");
+  pid_t pid = fork();
+  if (pid == 0) {
+    live_sleep_ms(300);
+    bool none = pmlua_live_path(path, sizeof path) != 0;
+    exit(!(none && pmlua_live_start(NULL) == 0 && pmlua_live_path(path, sizeof path) == 0));
+  }
+  CHECK(ends_well(pid), "a forked child has no socket either, until it asks for one");
+  CHECK(pmlua_live_path(path, sizeof path) != 0 && pmlua_live_stop() == 0, "and that is the child's");
+}
+
 static void start_service(void) {
   if (pmlua_live_start(NULL) != 0) _exit(2);
 }
@@ -326,6 +341,7 @@ int main(void) {
   }
   alarm(100);
   CHECK(forks_with(start_service, use_service), "a fork handler joins threads that use the service");
+  unasked();
   pmlua_live_function("pid", pid_of_the_application, NULL);
   pmlua_live_function("answer", answer_of_the_application, &answer);
   if (!CHECK(pmlua_live_start(NULL) == 0, "the service starts")) return check_done();

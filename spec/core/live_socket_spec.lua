@@ -101,4 +101,33 @@ print(s.recv(100))]]):format(path)
     assert.matches("ok 1\\n1", python(ask), 1, true)
     server:close()
   end)
+
+  it("are not made for rules alone, which act on a busy program, until one is asked for", function()
+    support.spit(dir .. "/rules.lua", [[
+      local pml = require "pmlua"
+      pml.sde.watch("UNASKED::n", "1ms", function(n)
+        if n < 1000 then return end
+        pml.sde.find "UNASKED::stop":write(1)
+        return false
+      end)]])
+    support.spit(dir .. "/busy.lua", [[
+      local pml = require "pmlua"
+      local library = assert(pml.sde.library "UNASKED")
+      local n, stop = library:counter "n", library:counter "stop"
+      for _ = 1, 2 do
+        assert(pml.live.start { rules = arg[1], unasked = true })
+        print((pml.live.path()))
+      end
+      local till = pml.clock.ns() + 60e9
+      while stop:read() == 0 and pml.clock.ns() < till do
+        n:add(1)
+        pml.sys.sleep(0)
+      end
+      print(stop:read(), n:read() >= 1000)
+      assert(pml.live.start { name = "asked" })
+      print(pml.live.path():match "%.([^.]*)$")]])
+    local status, out, err = support.shell_in(dir, ("XDG_RUNTIME_DIR=%s %s/pmlua busy.lua rules.lua"):format(dir,
+      support.build), 120)
+    assert.same({ 0, "nil\nnil\n1\ttrue\nasked\n", "" }, { status, out, err })
+  end)
 end)
