@@ -300,53 +300,6 @@ static void between_threads(void) {
   CHECK(started == 2 && relay.last > 0 && relay.backwards == 0, "time does not go back from one thread to another");
 }
 
-static void description(void) {
-  struct pml_clock_info info;
-  CHECK(pml_clock_describe(&info) == 0, "the clock describes itself");
-  printf("# %s: %s; %.0f Hz, resolution %.2f ns, cost %.2f ns\n", info.name, info.calibration, info.ticks_per_second,
-         info.resolution_ns, info.cost_ns);
-  bool counter = pml__clock.kind == PML_CLOCK_COUNTER;
-  CHECK(counter == (strcmp(info.name, "clock_gettime") != 0), "its name is that of its kind");
-  CHECK(counter ? strlen(info.calibration) > 0 : strstr(info.calibration, "no counter: ") != NULL,
-        "it says what it was calibrated against, or why there is no counter");
-  CHECK(info.ticks_per_second == pml__clock.ticks_per_second && info.ticks_per_second > 0, "it has a rate");
-  CHECK(isfinite(info.resolution_ns) && info.resolution_ns > 0, "it has a resolution");
-  CHECK(isfinite(info.cost_ns) && info.cost_ns > 0, "it has a cost");
-  uint64_t before = (uint64_t)time(NULL), now = pml_clock_realtime_ns() / 1000000000u, after = (uint64_t)time(NULL);
-  CHECK(before <= now + 1 && now <= after + 1, "pml_clock_realtime_ns is the time of the day");
-}
-
-static bool file_says(const char *path, const char *word) {
-  char line[8192];
-  bool found = false;
-  FILE *f = fopen(path, "r");
-  if (!f) return false;
-  for (int i = 0; i < 64 && !found && fgets(line, sizeof line, f); i++) found = strstr(line, word) != NULL;
-  fclose(f);
-  return found;
-}
-
-#define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-
-static void choice(void) {
-  struct pml_clock_info info;
-  pml_clock_describe(&info);
-#if defined(__aarch64__)
-  const char *counter = "cntvct";
-  bool expected = file_says(CLOCKSOURCE, "arch_sys_counter");
-#else
-  const char *counter = "tsc";
-  bool expected = file_says("/proc/cpuinfo", " nonstop_tsc") && file_says("/proc/cpuinfo", " constant_tsc") &&
-                  file_says(CLOCKSOURCE, "tsc");
-#endif
-  if (!expected)
-    SKIP("this machine's kernel does not run on an invariant counter");
-  else if (strstr(info.calibration, "CPUID"))
-    SKIP("the CPUID seen here is not the machine's (an emulator)");
-  else
-    CHECK(strcmp(info.name, counter) == 0, "an invariant counter that the kernel runs on is chosen");
-}
-
 static void perf_page(void) {
   struct perf_event_mmap_page page;
   memset(&page, 0, sizeof page);
@@ -400,8 +353,6 @@ int main(void) {
   arithmetic();
   axis();
   between_threads();
-  description();
-  choice();
   perf_page();
   return check_done();
 }

@@ -12,6 +12,7 @@
 #include "compat/include/sde_lib.h"
 #endif
 
+#include <stdlib.h>
 #include <string.h>
 
 int sde_ti_read_counter(uint32_t code, long long int *value);
@@ -45,6 +46,16 @@ static inline uint32_t code_of(const char *name) {
   uint32_t code = UINT32_MAX;
   (void)sde_ti_name_to_code(name, &code);
   return code;
+}
+
+/* What is read of a counting set. */
+static inline void free_list(cset_list_object_t *list) {
+  while (list) {
+    cset_list_object_t *next = list->next;
+    free(list->ptr);
+    free(list);
+    list = next;
+  }
 }
 
 #endif

@@ -85,14 +85,6 @@ static void any_type(void) {
 static cset_list_object_t *list_of(const char *name) {
   return (cset_list_object_t *)(intptr_t)value_of(name);
 }
-static void free_list(cset_list_object_t *list) {
-  while (list) {
-    cset_list_object_t *next = list->next;
-    free(list->ptr);
-    free(list);
-    list = next;
-  }
-}
 /* How often @name is in the list as @type_id, and the number of elements in *length. */
 static uint32_t count_in(const cset_list_object_t *list, const char *name, uint32_t type_id, int *length) {
   uint32_t count = 0;

@@ -46,15 +46,6 @@ static void *work(void *arg) {
   return NULL;
 }
 
-static void free_set(cset_list_object_t *list) {
-  while (list) {
-    cset_list_object_t *next = list->next;
-    free(list->ptr);
-    free(list);
-    list = next;
-  }
-}
-
 /* Everything a tool may ask, until the workers are done. Returns how often a count went down. */
 static int watch(void) {
   int down = 0;
@@ -69,7 +60,7 @@ static int watch(void) {
     if (rounds % 64 == 0) {
       char name[32];
       free((void *)(intptr_t)value_of("THREADS::R:MED"));
-      free_set((cset_list_object_t *)(intptr_t)value_of("THREADS::S"));
+      free_list((cset_list_object_t *)(intptr_t)value_of("THREADS::S"));
       snprintf(name, sizeof name, "THREADS::R%ld_%ld:MAX", rounds / 64 % THREADS, rounds / 256 % 3);
       long long p = value_of(name);
       if (p > 0) free((void *)(intptr_t)p);
