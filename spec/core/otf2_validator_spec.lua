@@ -4,51 +4,32 @@
 --
 -- Slow: writes and breaks some 50 traces.
 
-local lfs = require "lfs"
+local support = require "spec.core.support"
+local quote = support.quote
 
-local BUILD = os.getenv "PMLUA_BUILD" or "build"
+local BUILD = support.build
 local PYTHON = "/usr/bin/python3"
 
 --- Run a command; its output (both streams) and exit status.
----@param command string
----@return string output
----@return integer status
 local function run(command)
-  local p <close> = assert(io.popen(command .. " 2>&1", "r"))
-  local output = p:read "a"
-  local _, _, status = p:close()
+  local status, output = support.shell("exec 2>&1; " .. command)
   return output, status
 end
 
-local function quote(text)
-  return "'" .. text:gsub("'", [['\'']]) .. "'"
-end
-
---- Call f with a fresh folder and remove it afterwards.
-local function with_folder(f)
-  local dir = os.tmpname()
-  os.remove(dir)
-  assert(lfs.mkdir(dir))
-  local ok, err = pcall(f, dir)
-  run("rm -rf " .. quote(dir))
-  if not ok then error(err, 0) end
-end
+--- Call f with a fresh folder, which after_each removes.
+local function with_folder(f) f(support.folder()) end
 
 local function validate(dir)
   return run(PYTHON .. " spec/otf2_validate.py " .. quote(dir .. "/traces.otf2"))
 end
 
-local function is_program(path)
-  return lfs.attributes(path, "mode") == "file"
-end
-
 local missing
-if not is_program(BUILD .. "/spec/otf2") or not is_program(BUILD .. "/spec/otf2_broken") then
+if not support.has(BUILD .. "/spec/otf2") or not support.has(BUILD .. "/spec/otf2_broken") then
   missing = "the C specs are not in '" .. BUILD .. "/spec'; build them with make specs"
-elseif select(2, run(PYTHON .. " -c 'import _otf2'")) ~= 0 then
+elseif support.shell(PYTHON .. " -c 'import _otf2'") ~= 0 then
   missing = "python3-otf2 is not installed for " .. PYTHON
 end
-local has_print = select(2, run "command -v otf2-print") == 0
+local has_print = support.has "otf2-print"
 
 --- A spec that needs the programs and the validator.
 local function trace_it(name, f)
@@ -59,6 +40,8 @@ local function trace_it(name, f)
 end
 
 describe("a trace", function()
+  after_each(support.cleanup)
+
   for _, mode in ipairs { "good", "large", "empty", "careless" } do
     trace_it("is valid when the program is " .. mode, function()
       with_folder(function(dir)
@@ -135,6 +118,8 @@ describe("a trace", function()
 end)
 
 describe("the validator", function()
+  after_each(support.cleanup)
+
   local list = missing and "" or run(BUILD .. "/spec/otf2_broken list")
   for name, violation in list:gmatch "(%S+) (%S+)\n" do
     trace_it(("finds %s in an archive broken by %s"):format(violation, name), function()
