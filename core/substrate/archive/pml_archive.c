@@ -4,7 +4,6 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "substrate/archive/pml_archive_lock.h"
 #include "substrate/archive/pml_archive_waits.h"
 
 #include <errno.h>
@@ -44,6 +43,7 @@ static void set_origin(struct pml__archive *a) {
     uint64_t began = pml__archive_ns(p, p->own.started_ticks);
     if (began < a->origin_ns) a->origin_ns = began;
   }
+  a->otf2->opened_realtime_ns = a->origin_ns;
 }
 
 /* ---- locations ---- */
@@ -121,15 +121,6 @@ static int write_all(struct pml__archive *a) {
   return err;
 }
 
-static int write_archive(struct pml__archive *a, const char *dir) {
-  int err = pml__archive_creates(&a->lock);
-  if (err == 0) err = pml__otf2_open_logs(&a->otf2, dir, a->origin_ns);
-  if (err < 0) return err;
-  err = write_all(a);
-  int closed = pml_otf2_close(a->otf2);
-  return err != 0 ? err : closed;
-}
-
 /* ---- the processes ---- */
 
 static int know_all(struct pml__archive *a, const struct pml_archive_log *log, size_t n) {
@@ -157,20 +148,19 @@ static int prepare(struct pml__archive *a) {
   return err;
 }
 
-static int check_vacant(const char *dir) {
-  struct pml_otf2 *o;
-  int err = pml__otf2_new(&o, dir);
-  if (err == 0) err = pml__otf2_vacant(o);
-  if (o != NULL) pml__otf2_free(o);
-  return err;
+static int write_opened(struct pml__archive *a, const struct pml_archive_log *log, size_t n) {
+  int err = know_all(a, log, n);
+  if (err == 0) err = prepare(a);
+  if (err == 0) err = write_all(a);
+  int closed = pml_otf2_close(a->otf2);
+  return err != 0 ? err : closed;
 }
 
 static int write_locked(struct pml__archive *a, const char *dir, const struct pml_archive_log *log, size_t n) {
   int err = pml__archive_lock(&a->lock, dir);
-  if (err == 0) err = check_vacant(dir);
-  if (err == 0) err = know_all(a, log, n);
-  if (err == 0) err = prepare(a);
-  if (err == 0) err = write_archive(a, dir);
+  if (err == 0) err = pml__archive_creates(&a->lock);
+  if (err == 0) err = pml__otf2_open_logs(&a->otf2, dir);
+  if (err == 0) err = write_opened(a, log, n);
   pml__archive_unlock(&a->lock, err != 0 && a->otf2 != NULL);
   return err;
 }

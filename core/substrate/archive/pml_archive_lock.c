@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/archive/pml_archive_lock.c - lock of an archive while it is written. */
-#include "substrate/archive/pml_archive_lock.h"
-
 #include "base/pml_error.h"
+#include "substrate/archive/pml_archive_private.h"
 #include "substrate/trace/pml_otf2_write.h"
 
 #include <errno.h>

@@ -68,6 +68,11 @@ struct pml__archive_process {
   struct pml__otf2_process *group; /* of the archive */
 };
 
+/*
+ * A lock of the file DIR/.making-traces, which the kernel releases when the writer is killed. Once the writer creates
+ * the archive it makes the file non-empty, so that the next writer can tell the remains of a killed one, which it
+ * removes, from an archive that another program made, which it leaves alone.
+ */
 struct pml__archive_lock {
   char dir[PATH_MAX - 32];
   int fd; /* -1: not locked */
@@ -87,6 +92,17 @@ struct pml__archive {
   void *progress_arg;
   uint64_t done, all; /* bytes */
 };
+
+/* ---- pml_archive_lock.c ---- */
+
+/*
+ * pml__archive_lock - become the writer of the archive in @dir, and remove the remains of a killed one. -EBUSY: another
+ * process is the writer. pml__archive_creates - note that the archive is created now. pml__archive_unlock - remove the
+ * file and release the lock; @failed: also remove the archive, which this process began.
+ */
+int pml__archive_lock(struct pml__archive_lock *l, const char *dir);
+int pml__archive_creates(const struct pml__archive_lock *l);
+void pml__archive_unlock(struct pml__archive_lock *l, bool failed);
 
 /* ---- pml_archive_process.c ---- */
 

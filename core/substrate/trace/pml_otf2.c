@@ -367,7 +367,7 @@ static void free_processes(struct pml_otf2 *a) {
   }
 }
 
-void pml__otf2_free(struct pml_otf2 *a) {
+static void free_archive(struct pml_otf2 *a) {
   for (struct pml_otf2_location *loc = a->first, *next; loc != NULL; loc = next) {
     next = loc->next;
     free_location(loc);
@@ -403,7 +403,7 @@ static uint64_t ring_slots(size_t records, size_t nmetrics) {
   return slots;
 }
 
-int pml__otf2_new(struct pml_otf2 **out, const char *dir) {
+static int new_archive(struct pml_otf2 **out, const char *dir) {
   struct pml_otf2 *a = calloc(1, sizeof *a);
   *out = a;
   if (a == NULL) return pml_fail(-ENOMEM, "no memory for a trace in '%s'", dir);
@@ -419,7 +419,7 @@ int pml__otf2_new(struct pml_otf2 **out, const char *dir) {
 static int opened(struct pml_otf2 **out, int err) {
   if (err == 0) err = pml__otf2_create(*out);
   if (err == 0) return 0;
-  if (*out != NULL) pml__otf2_free(*out);
+  if (*out != NULL) free_archive(*out);
   *out = NULL;
   return err;
 }
@@ -433,7 +433,7 @@ int pml_otf2_open(struct pml_otf2 **out, const char *dir, const struct pml_otf2_
                     (unsigned long long)MAX_SLOTS);
   int err = pml__otf2_check_metrics(metrics, nmetrics);
   if (err == 0) err = pml_clock_init();
-  if (err == 0) err = pml__otf2_new(out, dir);
+  if (err == 0) err = new_archive(out, dir);
   if (err == 0) err = pml__otf2_fill_set(*out, &(*out)->own, metrics, nmetrics);
   if (err == 0) err = add_self(*out);
   if (err == 0) {
@@ -465,10 +465,9 @@ int pml_otf2_location_in(struct pml_otf2 *a, const char *process, const char *na
   return err == 0 ? pml__otf2_location_of(a, name, p, &a->own, out) : err;
 }
 
-int pml__otf2_open_logs(struct pml_otf2 **out, const char *dir, uint64_t realtime_ns) {
-  int err = pml__otf2_new(out, dir);
+int pml__otf2_open_logs(struct pml_otf2 **out, const char *dir) {
+  int err = new_archive(out, dir);
   if (err == 0) (*out)->of_logs = (*out)->in_ns = true;
-  if (err == 0) (*out)->opened_realtime_ns = realtime_ns;
   return opened(out, err);
 }
 
@@ -498,6 +497,6 @@ int pml_otf2_close(struct pml_otf2 *a) {
   remember(a, pml__otf2_finish(a, pml__otf2_define));
   err = first_error(a);
   pml__mutex_leave(&a->lock);
-  pml__otf2_free(a);
+  free_archive(a);
   return err;
 }

@@ -116,7 +116,7 @@ static int exists(const struct pml_otf2 *a, const char *what) {
   return pml_fail(-EEXIST, "the trace '%s/%s' already exists; remove it or choose another folder", a->dir, what);
 }
 
-int pml__otf2_vacant(const struct pml_otf2 *a) {
+static int check_vacant(const struct pml_otf2 *a) {
   static const char *const name[] = {PML__OTF2_NAME ".otf2", PML__OTF2_NAME ".def", PML__OTF2_NAME};
   char path[PATH_BYTES];
   for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
@@ -139,7 +139,7 @@ static int cannot_make(const struct pml_otf2 *a, int err) {
  * name.
  */
 static int try_folder(const struct pml_otf2 *a, char *path, size_t size) {
-  int err = pml__otf2_vacant(a);
+  int err = check_vacant(a);
   if (err < 0) return err;
   snprintf(path, size, "%s/" PML__OTF2_NAME, a->dir);
   if (mkdir(path, 0777) != 0) return cannot_make(a, -errno);

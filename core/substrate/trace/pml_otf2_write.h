@@ -91,19 +91,15 @@ struct pml__otf2_defs {
 
 /*
  * pml__otf2_open_logs - an archive of what other processes left: it has no process yet, locations have no rings, and
- * times are ns since @realtime_ns. As pml_otf2_open().
+ * times are ns since opened_realtime_ns, which the caller sets. As pml_otf2_open().
  * pml__otf2_add_process - a process, to have locations. pml__otf2_location_of - as pml_otf2_location(), of @process;
  * metrics are those of @set. pml__otf2_location_done - no more events of @loc follow; its memory and file are let go.
  */
-int pml__otf2_open_logs(struct pml_otf2 **a, const char *dir, uint64_t realtime_ns);
+int pml__otf2_open_logs(struct pml_otf2 **a, const char *dir);
 int pml__otf2_add_process(struct pml_otf2 *a, const char *name, const char *host, struct pml__otf2_process **p);
 int pml__otf2_location_of(struct pml_otf2 *a, const char *name, struct pml__otf2_process *process,
                           const struct pml__otf2_set *set, struct pml_otf2_location **loc);
 int pml__otf2_location_done(struct pml_otf2 *a, struct pml_otf2_location *loc);
-/* pml__otf2_new - an archive without files, @dir for messages; *a is NULL without memory. pml__otf2_free - free all but
- * files. */
-int pml__otf2_new(struct pml_otf2 **a, const char *dir);
-void pml__otf2_free(struct pml_otf2 *a);
 /* pml__otf2_location_new - a location of zeros, without a ring; NULL: no memory. */
 struct pml_otf2_location *pml__otf2_location_new(void);
 /* pml__otf2_region - the reference of a region; a new region gets the next one. pml__otf2_regions - the regions by
@@ -151,9 +147,8 @@ int pml__otf2_write_single(struct pml_otf2 *a, struct pml_otf2_location *loc, ui
 /* Of the anchor and the definitions, with their endings, and of the folder of events. */
 #define PML__OTF2_NAME "traces"
 
-/* pml__otf2_create - make the files; @a->dir is set. pml__otf2_vacant - 0 if no archive is there yet, or a failure. */
+/* pml__otf2_create - make the files; @a->dir is set. */
 int pml__otf2_create(struct pml_otf2 *a);
-int pml__otf2_vacant(const struct pml_otf2 *a);
 
 /* pml__otf2_create_location - the event writer of @loc; @loc->ref is set. */
 int pml__otf2_create_location(struct pml_otf2 *a, struct pml_otf2_location *loc);
