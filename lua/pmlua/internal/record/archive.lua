@@ -17,15 +17,8 @@ local sentence = core.failure.sentence
 
 --- The folder, and those of ranks in it, by rank.
 local function folders(dir)
-  local lfs = require "lfs"
-  local list = {}
-  for _, entry in ipairs(disk.names(dir)) do
-    local rank = math.tointeger(tonumber(entry:match "^rank%-(%d+)$"))
-    if rank and lfs.attributes(dir .. "/" .. entry, "mode") == "directory" then list[#list + 1] = rank end
-  end
-  table.sort(list)
-  for i, rank in ipairs(list) do list[i] = ("%s/rank-%d"):format(dir, rank) end
-  table.insert(list, 1, dir)
+  local list = { dir }
+  for i, rank in ipairs(logs.ranks(dir)) do list[i + 1] = ("%s/rank-%d"):format(dir, rank) end
   return list
 end
 

@@ -68,12 +68,8 @@ end
 
 --- The recorded ranks, in order, by their folders: after MPI_Init each has one.
 local function recorded(job)
-  local list = {}
-  for _, entry in ipairs(disk.names(job.dir)) do
-    local rank = math.tointeger(tonumber(entry:match "^rank%-(%d+)$"))
-    if rank and rank < job.size then list[#list + 1] = rank end
-  end
-  table.sort(list)
+  local list = logs.ranks(job.dir)
+  while #list > 0 and list[#list] >= job.size do list[#list] = nil end
   return list
 end
 
@@ -229,7 +225,7 @@ end
 --- Whether the folder is one of a job, with a folder for each rank.
 ---@param dir string
 ---@return boolean
-function M.is_job(dir) return #recorded { dir = dir, size = math.maxinteger } > 0 end
+function M.is_job(dir) return #logs.ranks(dir) > 0 end
 
 local function has_logs(job, ranks)
   for _, rank in ipairs(ranks) do
@@ -246,7 +242,7 @@ end
 ---@return boolean whether there are results
 function M.finish_later(o, dir, complain)
   local job = { dir = dir }
-  local ranks = recorded { dir = dir, size = math.maxinteger }
+  local ranks = logs.ranks(dir)
   job.size = ranks[#ranks] + 1
   if not has_logs(job, ranks) and not reader.has_mpi(dir) then
     complain(("no rank left results in %s"):format(dir))

@@ -351,6 +351,18 @@ function M.files(dir)
   return files
 end
 
+--- The ranks that have a folder rank-N in a folder of a job, in order.
+---@param dir string
+---@return integer[]
+function M.ranks(dir)
+  local list = {}
+  for _, entry in ipairs(require "pmlua.internal.file".names(dir)) do
+    list[#list + 1] = math.tointeger(tonumber(entry:match "^rank%-(%d+)$"))
+  end
+  table.sort(list)
+  return list
+end
+
 --- Logs of a folder that are not among the known ones, which they become.
 local function new_files(dir, known)
   local files = {}

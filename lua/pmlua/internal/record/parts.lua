@@ -197,18 +197,15 @@ end
 --- The parts of the ranks, in order. A line for each that cannot be read.
 local function read_parts(dir, complain)
   local parts = {}
-  for _, entry in ipairs(disk.names(dir)) do
-    local rank = math.tointeger(tonumber(entry:match "^rank%-(%d+)$"))
-    local path = ("%s/%s/%s"):format(dir, entry, PART)
-    local part, err = nil, nil
-    if rank then part, err = disk.read_json(path, is_part) end
+  for _, rank in ipairs(require "pmlua.internal.record.logs".ranks(dir)) do
+    local path = ("%s/rank-%d/%s"):format(dir, rank, PART)
+    local part, err = disk.read_json(path, is_part)
     if err then complain(err .. "; the flow and the call paths of this rank are left out") end
     if part then
       part.rank, part.path = rank, path
       parts[#parts + 1] = part
     end
   end
-  table.sort(parts, function(a, b) return a.rank < b.rank end)
   return parts
 end
 

@@ -6,6 +6,7 @@
 
 local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
+local ranks_in = require "pmlua.internal.record.logs".ranks
 local refuse = core.failure.refuse
 
 local M = {}
@@ -43,14 +44,6 @@ local function place(path)
   return path:match "^(.*)/[^/]*$" or ".", path
 end
 
---- Does a folder have one for each rank, as pmlua record leaves them?
-local function has_ranks(folder)
-  for _, entry in ipairs(disk.names(folder)) do
-    if entry:find "^rank%-%d+$" then return true end
-  end
-  return false
-end
-
 -- ---- logs ----
 
 --- Logs by the rank that their names tell: rankN.HOST.PID.pmlog, or in rank-N.
@@ -61,12 +54,13 @@ local function logs_in(folder)
     table.insert(of[rank], path)
   end
   for _, entry in ipairs(disk.names(folder)) do
-    local rank, own = entry:match "^rank(%d+)%..*%.pmlog$", entry:match "^rank%-(%d+)$"
+    local rank = entry:match "^rank(%d+)%..*%.pmlog$"
     if rank then add(math.tointeger(rank), folder .. "/" .. entry) end
-    if own and mode(folder .. "/" .. entry) == "directory" then
-      for _, name in ipairs(disk.names(folder .. "/" .. entry)) do
-        if name:find "%.pmlog$" then add(math.tointeger(own), ("%s/%s/%s"):format(folder, entry, name)) end
-      end
+  end
+  for _, rank in ipairs(ranks_in(folder)) do
+    local own = ("%s/rank-%d"):format(folder, rank)
+    for _, name in ipairs(disk.names(own)) do
+      if name:find "%.pmlog$" then add(rank, own .. "/" .. name) end
     end
   end
   for _, paths in pairs(of) do table.sort(paths) end
@@ -118,7 +112,7 @@ end
 ---@return boolean
 function M.is_one(path)
   if mode(path) ~= "directory" then return mode(path) == "file" and path:find "%.pmlsum$" ~= nil end
-  if has_ranks(path) then return true end
+  if #ranks_in(path) > 0 then return true end
   if mode(path .. "/" .. FILE) ~= "file" then return false end
   local job = M.read(path)
   if not job then return true end -- it says what is wrong
