@@ -28,7 +28,7 @@ local SET, LAYOUT = "core/source/base/pml_eventset.c", "core/source/base/pml_eve
 local SHARE, PAGES = "core/source/kernel/pml_eventset_kernel.c", "core/source/kernel/pml_eventset_kernel_read.h"
 local RING = "core/record/pml_ring.h"
 local ARCHIVE = "core/substrate/archive/pml_archive_"
-local WAITS, WINDOWS, PAIRS = ARCHIVE .. "waits.c", ARCHIVE .. "windows.c", ARCHIVE .. "pairs.c"
+local WAITS, PAIRS = ARCHIVE .. "waits.c", ARCHIVE .. "pairs.c"
 local RANKS, LOCK = ARCHIVE .. "ranks.c", ARCHIVE .. "lock.c"
 local OF_CALLS, READS = "core/substrate/recording/pml_recording_events.c", "core/record/log/pml_log_read.c"
 local JSON = "lua/pmlua/json.lua"
@@ -287,10 +287,10 @@ local mutants = {
   { "waits: a barrier is none", WAITS, "1u << PML__LOG_BARRIER | ", "", by = "archive" },
   { "pairs: the last that was sent arrives first", PAIRS, "*other = q->waiting[q->first++];",
     "*other = q->waiting[q->first + q->n - 1];", by = "archive" },
-  { "windows: one for each communicator", WINDOWS, "compare(x->w->is.place, y->w->is.place)", "0", by = "archive" },
-  { "windows: MPI_COMM_SELF has one for all", WINDOWS,
+  { "windows: one for each communicator", RANKS, "compare(x->w->is.place, y->w->is.place)", "0", by = "archive" },
+  { "windows: MPI_COMM_SELF has one for all", RANKS,
     "if (order == 0 && comm[x->comm].self) order = compare(x->p->index, y->p->index);", "", by = "archive" },
-  { "windows: the name is the communicator's", WINDOWS, "if (k[i].w->name[0] != '\\0') name = k[i].w->name;", "",
+  { "windows: the name is the communicator's", RANKS, "if (k[i].w->name[0] != '\\0') name = k[i].w->name;", "",
     by = "archive" },
   { "ranks: those of a second job are the first's", RANKS, "p->base += (uint32_t)before->size;", "(void)0;", by = "archive" },
   { "ranks: all communicators are one", RANKS, "order = compare(x->c->is.global, y->c->is.global);", "order = 0;",

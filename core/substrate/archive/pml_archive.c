@@ -4,7 +4,7 @@
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "substrate/archive/pml_archive_waits.h"
+#include "substrate/archive/pml_archive_private.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -27,7 +27,7 @@ struct pml_archive_log {
   size_t nseries;
 };
 
-/* How long a rank of MPI waited for others: pml_archive_waits.h. */
+/* How long a rank of MPI waited for others, as pml_archive_private.h defines it. */
 struct pml_archive_wait {
   uint64_t late_sender_ns, collective_ns;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/archive/pml_archive_clock.c - clocks of processes, and their offsets from rank 0's. */
-#include "substrate/archive/pml_archive_clock.h"
+#include "substrate/archive/pml_archive_private.h"
 
 #include "base/pml_array.h"
 #include "base/pml_error.h"

@@ -2,7 +2,6 @@
 /* core/substrate/archive/pml_archive_messages.c - detection of early messages, and clock correction. */
 #include "base/pml_array.h"
 #include "base/pml_error.h"
-#include "substrate/archive/pml_archive_pairs.h"
 #include "substrate/archive/pml_archive_private.h"
 #include "substrate/archive/pml_archive_skew.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/archive/pml_archive_pairs.c - matching of sends and receives by channel. */
-#include "substrate/archive/pml_archive_pairs.h"
+#include "substrate/archive/pml_archive_private.h"
 
 #include "base/pml_array.h"
 #include "base/pml_error.h"

@@ -6,14 +6,55 @@
 #ifndef PML_ARCHIVE_PRIVATE_H
 #define PML_ARCHIVE_PRIVATE_H
 
+#include "base/pml_map.h"
 #include "substrate/archive/pml_archive.h"
-#include "substrate/archive/pml_archive_clock.h"
 #include "substrate/recording/pml_recording_read_private.h"
 #include "substrate/trace/pml_otf2_mpi.h"
 
 #include <linux/limits.h>
 
 #define PML__ARCHIVE_RANKS_MAX (1 << 20) /* of a job */
+
+/* ---- pml_archive_clock.c: ticks of a process by the clock of rank 0 ---- */
+
+/* How far rank 0's clock was ahead. */
+struct pml__archive_offset {
+  uint64_t ticks;
+  int64_t ns;
+};
+
+/* What is added at a time without shifts. */
+struct pml__archive_shift {
+  uint64_t ns;
+  int64_t by;
+};
+
+struct pml__archive_clock {
+  uint64_t started_ns, started_ticks; /* the same moment */
+  double ns_per_tick;
+  struct pml__archive_offset *offset; /* [noffsets] in the order of time */
+  size_t noffsets, offsets;
+  struct pml__archive_shift *shift; /* [nshifts] in the order of time */
+  size_t nshifts;
+};
+
+/* pml__archive_clock_ns - @ticks in ns of CLOCK_REALTIME; later ticks are not before. Offsets are linear between
+ * measurements, and stay before the first and after the last; so are shifts, which are added then. */
+uint64_t pml__archive_clock_ns(const struct pml__archive_clock *c, uint64_t ticks);
+
+/*
+ * pml__archive_clock_measured - an offset more. pml__archive_clock_shift - add @n shifts in the order of time to those
+ * that it has; between two of either none falls by more than time goes on. Each returns 0 or -ENOMEM.
+ * pml__archive_clock_free - of what it has.
+ */
+int pml__archive_clock_measured(struct pml__archive_clock *c, uint64_t ticks, int64_t ns);
+int pml__archive_clock_shift(struct pml__archive_clock *c, const struct pml__archive_shift *by, size_t n);
+void pml__archive_clock_free(struct pml__archive_clock *c);
+
+/* pml__archive_clock_same - whether both count the same ticks: those of one machine since it was booted. */
+bool pml__archive_clock_same(const struct pml__archive_clock *a, const struct pml__archive_clock *b);
+
+/* ---- structs ---- */
 
 /* A communicator as a process knows it. */
 struct pml__archive_comm {
@@ -129,10 +170,6 @@ static inline bool pml__archive_is_foreign(const struct pml__archive *a, uint32_
   return index >= a->mpi.nranks - a->nforeign;
 }
 
-/* ---- pml_archive_windows.c ---- */
-
-int pml__archive_unite_windows(struct pml__archive *a);
-
 /* ---- pml_archive_threads.c ---- */
 
 /* pml__archive_events - write the events of @p as locations of its group; @calls gets those in which a process may
@@ -177,5 +214,81 @@ struct pml__archive_metrics {
 int pml__archive_metrics(const struct pml_recording_reader *r, struct pml_otf2 *to, struct pml__archive_metrics *m);
 const struct pml__archive_list *pml__archive_list_of(const struct pml__archive_metrics *m, pml_region_t region,
                                                      bool results);
+
+/* ---- pml_archive_pairs.c: matching of sends and receives ---- */
+
+/* Messages of a communicator from one rank to another with one tag: they arrive in the order in which they are sent. */
+struct pml__archive_channel {
+  uint32_t comm, from, to, tag;
+};
+
+struct pml__archive_end {
+  uint64_t ticks, ns;
+};
+
+struct pml__archive_queue {
+  struct pml__archive_channel channel;
+  bool receives; /* these wait, not sends */
+  uint32_t n, first, capacity;
+  struct pml__archive_end *waiting; /* [n] from @first on */
+};
+
+struct pml__archive_pairs {
+  struct pml__archive_queue *queue; /* [channels.n] */
+  size_t capacity;
+  struct pml__map channels;
+};
+
+/*
+ * pml__archive_pair - the other end of the message, which no longer waits; *@found is false if there is none, and this
+ * end waits. 0 or -ENOMEM.
+ */
+int pml__archive_pair(struct pml__archive_pairs *p, const struct pml__archive_channel *c, bool receives,
+                      const struct pml__archive_end *end, struct pml__archive_end *other, bool *found);
+
+/* pml__archive_waiting - how many ends wait. pml__archive_pairs_free - of what it has. */
+uint64_t pml__archive_waiting(const struct pml__archive_pairs *p);
+void pml__archive_pairs_free(struct pml__archive_pairs *p);
+
+/* ---- pml_archive_waits.c ---- */
+
+/*
+ * Waiting times of ranks. Late sender, as Scalasca defines it: a receive, or the call that completes one, was entered
+ * before the send was; the wait is the time between, at most the receive's own. Collective operations that no member
+ * leaves before the last one has come: the wait is the time to the last one's enter, at most the operation's own.
+ */
+enum { PML__ARCHIVE_SENT, PML__ARCHIVE_RECEIVED, PML__ARCHIVE_MET };
+
+/* One end of a message, or a collective operation, in a call that began at @entered_ns and ended at @ns. */
+struct pml__archive_call {
+  uint64_t entered_ns, ns;
+  uint32_t kind;
+  struct pml__archive_channel channel; /* of a collective operation: its communicator alone */
+};
+
+/* The calls of a process. */
+struct pml__archive_calls {
+  struct pml__archive_call *call; /* [n] */
+  size_t n, capacity;
+};
+
+/* pml__archive_call_add - add @c if ranks wait in it; other communications are passed over. 0 or -ENOMEM. */
+int pml__archive_call_add(struct pml__archive_calls *l, const struct pml__archive_process *p,
+                          const struct pml__otf2_communication *c, uint64_t entered_ns, uint64_t ns);
+
+/* The calls of all processes, until they are summed. */
+struct pml__archive_waits {
+  struct pml__archive_pairs pairs;
+  struct pml__archive_met *met; /* [nmet] */
+  size_t nmet, capacity;
+};
+
+/*
+ * pml__archive_waits_take - add the calls of the process @i, which it sorts; each process once. 0 or -ENOMEM.
+ * pml__archive_waits_end - put the sums of each rank into the story, and free @w.
+ */
+int pml__archive_waits_take(struct pml__archive_waits *w, struct pml__archive *a, uint32_t i,
+                            struct pml__archive_calls *l);
+void pml__archive_waits_end(struct pml__archive_waits *w, struct pml__archive *a);
 
 #endif

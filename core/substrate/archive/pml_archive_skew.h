@@ -15,7 +15,7 @@
 #define PML_ARCHIVE_SKEW_H
 
 #include "base/pml_map.h"
-#include "substrate/archive/pml_archive_clock.h"
+#include "substrate/archive/pml_archive_private.h"
 
 struct pml__archive;
 

@@ -2,7 +2,7 @@
 /* core/substrate/archive/pml_archive_threads.c - a process's events as locations, balanced and ordered per thread. */
 #include "base/pml_array.h"
 #include "base/pml_error.h"
-#include "substrate/archive/pml_archive_waits.h"
+#include "substrate/archive/pml_archive_private.h"
 #include "substrate/trace/pml_otf2_openmp.h"
 
 #include <errno.h>

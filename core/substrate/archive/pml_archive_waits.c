@@ -3,7 +3,7 @@
  * core/substrate/archive/pml_archive_waits.c - waiting for late senders, and for the last rank of a collective
  * operation.
  */
-#include "substrate/archive/pml_archive_waits.h"
+#include "substrate/archive/pml_archive_private.h"
 
 #include "base/pml_array.h"
 #include "base/pml_error.h"
