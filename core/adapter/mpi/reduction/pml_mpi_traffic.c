@@ -2,6 +2,8 @@
 /* core/adapter/mpi/reduction/pml_mpi_traffic.c - a process's traffic by size, operation and receiver. */
 #include "adapter/mpi/reduction/pml_mpi_traffic.h"
 
+#include "adapter/mpi/reduction/pml_mpi_files.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +120,18 @@ void pml__mpi_count(uint32_t what, const uint64_t *v) {
   }
 }
 
+#define NAME_OF(name) "MPI_File_" #name,
+static const char *const file_function[] = {PML__MPI_FILE_FUNCTIONS(NAME_OF)};
+_Static_assert(sizeof file_function / sizeof *file_function == PML__MPI_FILE_N, "each function has a name");
+
+/* Atomic: threads share them. A call for a file takes so long that this does not show. */
+static struct { uint64_t calls, bytes; } file[PML__MPI_FILE_N];
+
+void pml__mpi_count_file(enum pml__mpi_file_function function, uint64_t bytes) {
+  (void)__atomic_add_fetch(&file[function].calls, 1, __ATOMIC_RELAXED);
+  (void)__atomic_add_fetch(&file[function].bytes, pml__log_bytes(bytes), __ATOMIC_RELAXED);
+}
+
 void pml__mpi_traffic_count(void) {
   traffic.counting = true;
 }
@@ -137,13 +151,13 @@ static void begin_row(struct row *r, const char *name, const char *detail, int r
       .kind = PML_SUMMARY_MPI, .name = name, .detail = detail, .processes = 1, .first = rank, .value = r->value};
 }
 
-struct pml_summary_value pml__mpi_value(const char *name, uint64_t n, int64_t rank) {
+static struct pml_summary_value value_of(const char *name, uint64_t n, int64_t rank) {
   int64_t whole = n > INT64_MAX ? INT64_MAX : (int64_t)n;
   return (struct pml_summary_value){name, false, whole, pml_summary_one((double)whole, rank)};
 }
 
 static void put(struct row *r, const char *name, uint64_t n) {
-  if (n > 0) r->value[r->of.nvalues++] = pml__mpi_value(name, n, r->of.first);
+  if (n > 0) r->value[r->of.nvalues++] = value_of(name, n, r->of.first);
 }
 
 static void put_numbered(struct row *r, const uint64_t *n, unsigned count) {
@@ -210,6 +224,20 @@ static int add_line(struct pml_summary *s, const char *name, const uint64_t to[P
   begin_row(&r, name, from, rank);
   put_numbered(&r, to, PML__MPI_BLOCKS);
   return end_row(s, &r);
+}
+
+static int add_file(struct pml_summary *s, unsigned i, int rank) {
+  struct row r;
+  begin_row(&r, "file", file_function[i], rank);
+  put(&r, "calls", get(&file[i].calls));
+  if (r.of.nvalues > 0) r.value[r.of.nvalues++] = value_of("bytes", get(&file[i].bytes), rank); /* also if it is 0 */
+  return end_row(s, &r);
+}
+
+int pml__mpi_files_summary(struct pml_summary *s, int rank) {
+  int err = 0;
+  for (unsigned i = 0; i < PML__MPI_FILE_N && err == 0; i++) err = add_file(s, i, rank);
+  return err;
 }
 
 int pml__mpi_traffic_summary(struct pml_summary *s, int rank, int size) {

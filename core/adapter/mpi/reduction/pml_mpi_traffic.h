@@ -66,9 +66,6 @@ static inline void pml__mpi_count_collective(struct pml__mpi_lane *l, uint32_t c
   pml__own_add(&l->moved[code].received, pml__log_bytes(received));
 }
 
-/* pml__mpi_value - what @rank has of @name, limited to INT64_MAX. */
-struct pml_summary_value pml__mpi_value(const char *name, uint64_t n, int64_t rank);
-
 /* pml__mpi_classes_summary - add to @s a row of MPI with a value for each class that has not 0: 0, -EINVAL, -ENOMEM. */
 int pml__mpi_classes_summary(struct pml_summary *s, const char *name, const uint64_t value[PML__MPI_CLASSES], int rank);
 

@@ -8,8 +8,8 @@ local M = {}
 
 local INTEGERS <const> = { "pid", "rank", "size", "started_ns", "written_ns", "born", "missing", "uncounted" }
 local TEXTS <const> = { "host", "command", "ended", "clock", "refused", "permission", "counted", "others" }
-local BRIEF <const> = "<I4I4ddB" -- of a log: threads, rows, times, flags
-local FORMAT <const> = "<" .. ("i8"):rep(#INTEGERS) .. ("I4"):rep(#TEXTS) .. "d" .. BRIEF:sub(2)
+local REST <const> = "<dI4I4ddB" -- ticks_per_second; of a log: threads, rows, times, flags
+local FORMAT <const> = "<" .. ("i8"):rep(#INTEGERS) .. ("I4"):rep(#TEXTS) .. REST:sub(2)
 local NONE <const> = math.mininteger
 
 local empty = setmetatable({}, { __newindex = function() error("a process of a survey has nothing of its own here", 2) end })
@@ -29,38 +29,34 @@ local function pack(self, p)
   local v, b = {}, p.brief
   for i, name in ipairs(INTEGERS) do v[i] = p[name] or NONE end
   for i, name in ipairs(TEXTS) do v[#INTEGERS + i] = number_of(self, p[name]) end
-  local n = #INTEGERS + #TEXTS
-  v[n + 1], v[n + 2], v[n + 3], v[n + 4], v[n + 5] = p.ticks_per_second or 0.0, b.threads, b.rows, b.exclusive_ns, b.self_ns
-  v[n + 6] = (b.recorded and 1 or 0) + (b.sketch and 2 or 0)
-  return FORMAT:pack(table.unpack(v, 1, n + 6))
+  table.move({ p.ticks_per_second or 0.0, b.threads, b.rows, b.exclusive_ns, b.self_ns, (b.recorded and 1 or 0)
+    + (b.sketch and 2 or 0) }, 1, 6, #v + 1, v)
+  return FORMAT:pack(table.unpack(v))
 end
 
---- Where each field stands, and how to read it.
+--- How to read each field.
 local field = {}
 
-local function place_fields()
-  local at = 1
-  for _, name in ipairs(INTEGERS) do
-    local here = at
-    field[name] = function(self, kept)
-      local v = string.unpack("<i8", self.packed[kept], here)
-      return v ~= NONE and v or nil
-    end
-    at = at + 8
-  end
-  for _, name in ipairs(TEXTS) do
-    local here = at
-    field[name] = function(self, kept) return self.text[string.unpack("<I4", self.packed[kept], here)] end
-    at = at + 4
-  end
-  function field.ticks_per_second(self, kept) return (string.unpack("<d", self.packed[kept], at)) end
-  function field.brief(self, kept)
-    local threads, rows, exclusive, own, flags = string.unpack(BRIEF, self.packed[kept], at + 8)
-    return { threads = threads, rows = rows, exclusive_ns = exclusive, self_ns = own, recorded = flags & 1 ~= 0,
-      sketch = flags & 2 ~= 0 }
+for i, name in ipairs(INTEGERS) do
+  field[name] = function(self, kept)
+    local v = string.unpack("<i8", self.packed[kept], 8 * i - 7)
+    return v ~= NONE and v or nil
   end
 end
-place_fields()
+for i, name in ipairs(TEXTS) do
+  local at = 8 * #INTEGERS + 4 * i - 3
+  field[name] = function(self, kept) return self.text[string.unpack("<I4", self.packed[kept], at)] end
+end
+
+local REST_AT <const> = 8 * #INTEGERS + 4 * #TEXTS + 1
+
+function field.ticks_per_second(self, kept) return (string.unpack("<d", self.packed[kept], REST_AT)) end
+
+function field.brief(self, kept)
+  local _, threads, rows, exclusive, own, flags = string.unpack(REST, self.packed[kept], REST_AT)
+  return { threads = threads, rows = rows, exclusive_ns = exclusive, self_ns = own, recorded = flags & 1 ~= 0,
+    sketch = flags & 2 ~= 0 }
+end
 
 function field.name(self, kept) return self.name[kept] end
 field.log = field.name
