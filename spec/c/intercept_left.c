@@ -196,7 +196,7 @@ static int begin_track(void *arg, int64_t tid, void **track) {
   *track = arg;
   return 0;
 }
-static int event_of(void *arg, void *track, const struct pml__recording_told *e) {
+static int event_of(void *arg, void *track, const struct pml__recording_event *e) {
   (void)arg, (void)track;
   if (e->kind > PML_STREAM_LEAVE) return 0;
   open_calls += e->kind == PML_STREAM_ENTER ? 1 : -1;

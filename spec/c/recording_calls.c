@@ -36,7 +36,7 @@ static int hear_begin(void *arg, int64_t tid, void **track) {
 static int hear_end(void *arg, void *track) {
   return arg == track ? 0 : -1;
 }
-static int hear_call(void *arg, void *track, const struct pml__recording_told *e) {
+static int hear_call(void *arg, void *track, const struct pml__recording_event *e) {
   struct heard *h = arg;
   (void)track;
   if (h->n < MOST) h->at[h->n].what = e->kind == PML_STREAM_ENTER ? 'e' : 'l';

@@ -55,7 +55,7 @@ static int begin(void *arg, int64_t tid, void **track) {
 }
 
 /* Calls under way begin when the last event happened that is not kept. */
-static int take(void *arg, void *track, const struct pml__recording_told *e) {
+static int take(void *arg, void *track, const struct pml__recording_event *e) {
   struct reading *r = track;
   (void)arg;
   if (!r->begun) {
@@ -188,7 +188,7 @@ static void short_lived(void) {
 struct depth {
   uint64_t open, most, unknown;
 };
-static int take_depth(void *arg, void *track, const struct pml__recording_told *e) {
+static int take_depth(void *arg, void *track, const struct pml__recording_event *e) {
   struct depth *d = arg;
   (void)track;
   if (e->kind == PML_STREAM_ENTER)
@@ -287,7 +287,7 @@ static void kills(void) {
 
 /* While the first extent is handed on, all those behind it are written over. */
 static uint64_t told;
-static int take_and_tell(void *arg, void *track, const struct pml__recording_told *e) {
+static int take_and_tell(void *arg, void *track, const struct pml__recording_event *e) {
   if (told < 3 * MANY) {
     tell(told, 3 * MANY);
     told = 3 * MANY;

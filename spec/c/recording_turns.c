@@ -31,7 +31,7 @@ struct reading {
   uint64_t n; /* events, of one thread */
   bool wrong;
 };
-static int take(void *arg, void *track, const struct pml__recording_told *e) {
+static int take(void *arg, void *track, const struct pml__recording_event *e) {
   struct reading *r = track;
   struct known k = known(r->n++);
   (void)arg;
@@ -56,7 +56,7 @@ static const uint64_t length[] = {0,
 #define LENGTHS (sizeof length / sizeof length[0])
 #define APART (UINT64_C(1) << 42)
 
-static int take_length(void *arg, void *track, const struct pml__recording_told *e) {
+static int take_length(void *arg, void *track, const struct pml__recording_event *e) {
   struct reading *r = track;
   uint64_t i = r->n / 2, at = (i + 1) * APART;
   bool enters = r->n++ % 2 == 0;

@@ -113,7 +113,7 @@ struct heard {
   bool of_inner;
 };
 
-static void hear_values(struct heard *h, const struct pml__recording_told *e) {
+static void hear_values(struct heard *h, const struct pml__recording_event *e) {
   double x;
   memcpy(&x, &e->values[e->results ? 0 : 1], sizeof x);
   if (e->results) {
@@ -127,7 +127,7 @@ static void hear_values(struct heard *h, const struct pml__recording_told *e) {
   h->wrong += e->region != inner;
 }
 
-static int hear(void *arg, void *track, const struct pml__recording_told *e) {
+static int hear(void *arg, void *track, const struct pml__recording_event *e) {
   struct heard *h = track;
   (void)arg;
   if (e->kind == PML_STREAM_METRIC) {

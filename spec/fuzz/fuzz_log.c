@@ -342,7 +342,7 @@ static int begin_thread(void *arg, int64_t tid, void **track) {
   return 0;
 }
 
-static int check_event(void *arg, void *track, const struct pml__recording_told *e) {
+static int check_event(void *arg, void *track, const struct pml__recording_event *e) {
   struct pml_region_info info;
   uint64_t *all = arg;
   PROMISE(track == arg && (e->region == 0 || pml_region_describe(e->region, &info) == 0), "a region has a name");

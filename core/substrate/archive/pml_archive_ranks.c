@@ -28,7 +28,7 @@ static int by_rank(const void *a, const void *b) {
 }
 
 /* Both sorted by their jobs. */
-static void tell_begins(struct pml__archive *a) {
+static void note_begins(struct pml__archive *a) {
   for (size_t i = 0, end; i < a->nprocesses && a->process[i].rank >= 0; i = end) {
     uint32_t job = a->process[i].job;
     uint64_t first = UINT64_MAX;
@@ -39,7 +39,7 @@ static void tell_begins(struct pml__archive *a) {
 }
 
 /* Where no number tells jobs of one size apart, the first of the processes of a rank is of the first job, and so on. */
-static void tell_worlds(struct pml__archive *a) {
+static void number_worlds(struct pml__archive *a) {
   for (size_t i = 1; i < a->nprocesses && a->process[i].rank >= 0; i++) {
     const struct pml__archive_process *before = &a->process[i - 1];
     if (before->job == a->process[i].job && before->rank == a->process[i].rank && before->size == a->process[i].size)
@@ -87,8 +87,8 @@ static void number_foreign(struct pml__archive *a) {
 
 int pml__archive_order(struct pml__archive *a) {
   qsort(a->process, a->nprocesses, sizeof *a->process, by_rank);
-  tell_begins(a);
-  tell_worlds(a);
+  note_begins(a);
+  number_worlds(a);
   qsort(a->process, a->nprocesses, sizeof *a->process, by_rank);
   number_ranks(a);
   number_foreign(a);

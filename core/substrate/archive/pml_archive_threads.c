@@ -107,7 +107,7 @@ static uint64_t time_of(const struct writing *w, struct track *t, uint64_t ticks
   return t->last_ns;
 }
 
-static int enter(const struct writing *w, struct track *t, const struct pml__recording_told *e) {
+static int enter(const struct writing *w, struct track *t, const struct pml__recording_event *e) {
   if (!PML__ARRAY_ROOM(t->open, t->capacity, t->depth + 1))
     return pml_fail(-ENOMEM, "no memory for %zu calls at a time", t->depth);
   uint64_t ns = time_of(w, t, e->ticks);
@@ -115,7 +115,7 @@ static int enter(const struct writing *w, struct track *t, const struct pml__rec
   return pml__otf2_write(w->a->otf2, t->location, PML__LOG_ENTER, ns, e->region, NULL);
 }
 
-static int leave(const struct writing *w, struct track *t, const struct pml__recording_told *e) {
+static int leave(const struct writing *w, struct track *t, const struct pml__recording_event *e) {
   if (t->depth == 0 || t->open[t->depth - 1].region != e->region) {
     pml__own_add(&t->location->unmatched, 1);
     return 0;
@@ -124,13 +124,13 @@ static int leave(const struct writing *w, struct track *t, const struct pml__rec
   return pml__otf2_write(w->a->otf2, t->location, PML__LOG_LEAVE, time_of(w, t, e->ticks), e->region, NULL);
 }
 
-static int metric(const struct writing *w, struct track *t, const struct pml__recording_told *e) {
+static int metric(const struct writing *w, struct track *t, const struct pml__recording_event *e) {
   uint64_t value[PML_STREAM_METRICS_MAX];
   memcpy(value, e->values, w->metrics.set->n * sizeof *value);
   return pml__otf2_write(w->a->otf2, t->location, PML__LOG_METRIC, time_of(w, t, e->ticks), 0, value);
 }
 
-static int values_of_call(const struct writing *w, struct track *t, const struct pml__recording_told *e) {
+static int values_of_call(const struct writing *w, struct track *t, const struct pml__recording_event *e) {
   const struct pml__archive_list *l = pml__archive_list_of(&w->metrics, e->region, e->results);
   if (l == NULL || l->n != e->nvalues || t->depth == 0 || t->open[t->depth - 1].region != e->region) return 0;
   uint64_t ns = time_of(w, t, e->ticks);
@@ -140,11 +140,11 @@ static int values_of_call(const struct writing *w, struct track *t, const struct
   return err;
 }
 
-static int openmp(const struct writing *w, struct track *t, const struct pml__recording_told *e) {
+static int openmp(const struct writing *w, struct track *t, const struct pml__recording_event *e) {
   return pml__otf2_openmp_event(w->a->otf2, t->location, w->teams, &t->openmp, time_of(w, t, e->ticks), e);
 }
 
-static int write_event(void *arg, void *track, const struct pml__recording_told *e) {
+static int write_event(void *arg, void *track, const struct pml__recording_event *e) {
   const struct writing *w = arg;
   switch (e->kind) {
   case PML_STREAM_ENTER:
@@ -215,7 +215,7 @@ static int write_communication(void *arg, void *track, const struct pml__recordi
 
 /* ---- a process ---- */
 
-static int tell_progress(uint64_t done, uint64_t all, void *arg) {
+static int report_progress(uint64_t done, uint64_t all, void *arg) {
   const struct pml__archive *a = arg;
   (void)all;
   return a->progress != NULL ? a->progress(a->done + done, a->all, a->progress_arg) : 0;
@@ -228,7 +228,7 @@ static int write_process(struct writing *w, const struct pml_recording_reader *r
                                             .communication = write_communication,
                                             .end = end_thread,
                                             .free = free_thread,
-                                            .progress = tell_progress,
+                                            .progress = report_progress,
                                             .progress_arg = w->a,
                                             .nmetrics = err == 0 ? (uint32_t)w->metrics.set->n : 0,
                                             .arg = w};

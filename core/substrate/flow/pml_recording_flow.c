@@ -36,7 +36,7 @@ static void enter_at_last(struct track *t) {
   t->entered.region = 0;
 }
 
-static void take_values(const struct making *m, struct track *t, const struct pml__recording_told *e) {
+static void take_values(const struct making *m, struct track *t, const struct pml__recording_event *e) {
   if (m->metrics == NULL) return;
   memcpy(t->value, e->values, m->metrics->n * sizeof *t->value);
   t->ticks = e->ticks;
@@ -46,7 +46,7 @@ static void take_values(const struct making *m, struct track *t, const struct pm
   enter_at_last(t);
 }
 
-static int take_event(void *arg, void *track, const struct pml__recording_told *e) {
+static int take_event(void *arg, void *track, const struct pml__recording_event *e) {
   const struct making *m = arg;
   struct track *t = track;
   if (t->flow == NULL) return 0; /* it is counted as refused */

@@ -259,7 +259,7 @@ double pml__profile_tick_ns(const struct pml_profile *p) {
   return p->tick_ns != 0 ? p->tick_ns : 1e9 / pml__clock.ticks_per_second;
 }
 
-struct pml_profile_node pml__profile_told(const struct pml__profile_node *n, uint32_t depth, double tick_ns) {
+struct pml_profile_node pml__profile_public(const struct pml__profile_node *n, uint32_t depth, double tick_ns) {
   return (struct pml_profile_node){.region = n->region,
                                    .depth = depth,
                                    .nthreads = n->nthreads,
@@ -273,7 +273,7 @@ struct pml_profile_node pml__profile_told(const struct pml__profile_node *n, uin
 
 /*
  * Children of a node stand together in @order, which is sorted by parent; first[i] is where those of node i begin. The
- * stack has, for each depth, the next one to be told: no recursion, however deep the paths are.
+ * stack has, for each depth, the next one to visit: no recursion, however deep the paths are.
  */
 struct walk {
   struct pml__profile_node **order;
@@ -307,7 +307,7 @@ static int walk(const struct walk *w, int (*visit)(const struct pml_profile_node
       if (depth-- == 0) return 0;
       continue;
     }
-    struct pml_profile_node node = pml__profile_told(w->order[at], depth, w->tick_ns);
+    struct pml_profile_node node = pml__profile_public(w->order[at], depth, w->tick_ns);
     int rc = visit(&node, arg);
     if (rc != 0) return rc;
     w->stack[depth] = at + 1;

@@ -21,7 +21,7 @@ struct pml_profile;
  * pml_profile_open - enters and leaves of all threads from now on. What is open already is not in it.
  * pml_profile_close - ends it and frees all; NULL is fine. Not from a consumer of the stream.
  * Returns 0, -ENOMEM, or what pml_stream_add() returns; *@p is NULL on failure.
- * In a child after a fork the parent's profile gets no events, and has none to tell; what it has stays allocated
+ * In a child after a fork the parent's profile gets no events and visits none; what it has stays allocated
  * there, for other threads may have been changing it.
  *
  * Cost of a call: some 130 instructions, the stream's share among them. Memory of a thread: 152 bytes per call path,

@@ -51,16 +51,16 @@ static uint64_t spread(const struct pml__histogram *h, uint64_t *bucket) {
   return count;
 }
 
-static int tell(const struct function *f, double ns, int (*visit)(const struct pml_profile_function *f, void *arg),
-                void *arg) {
+static int visit_function(const struct function *f, double ns,
+                          int (*visit)(const struct pml_profile_function *f, void *arg), void *arg) {
   uint64_t bucket[PML_HISTOGRAM_BUCKETS], count = spread(f->histogram, bucket);
   if (count == 0 || f->min > f->max) return 0; /* the first call is just ending */
   double median = pml_histogram_quantile(bucket, 0.5);
   if (median < (double)f->min) median = (double)f->min;
   if (median > (double)f->max) median = (double)f->max;
-  struct pml_profile_function told = {f->histogram->region, count, ns * (double)f->min, ns * median,
-                                      ns * (double)f->max,  bucket};
-  return visit(&told, arg);
+  struct pml_profile_function function = {f->histogram->region, count, ns * (double)f->min, ns * median,
+                                          ns * (double)f->max,  bucket};
+  return visit(&function, arg);
 }
 
 int pml_profile_functions(struct pml_profile *p, int (*visit)(const struct pml_profile_function *f, void *arg),
@@ -75,7 +75,7 @@ int pml_profile_functions(struct pml_profile *p, int (*visit)(const struct pml_p
     err = 0;
   }
   if (err < 0) (void)pml_fail(err, "no memory to merge the profiles of all threads");
-  for (uint32_t i = 0; i < all.n && err == 0; i++) err = tell(&f[i], pml__profile_tick_ns(p), visit, arg);
+  for (uint32_t i = 0; i < all.n && err == 0; i++) err = visit_function(&f[i], pml__profile_tick_ns(p), visit, arg);
   free(f);
   pml__histograms_close(&all);
   pml__profile_tree_close(&tree);

@@ -58,7 +58,7 @@ struct pml_profile {
 bool pml__profile_merge(struct pml_profile *p, struct pml__profile_tree *tree, struct pml__histograms *histograms);
 
 /* A node of a tree as others see it. */
-struct pml_profile_node pml__profile_told(const struct pml__profile_node *n, uint32_t depth, double tick_ns);
+struct pml_profile_node pml__profile_public(const struct pml__profile_node *n, uint32_t depth, double tick_ns);
 
 /* How long a tick of the profile's clock is. */
 double pml__profile_tick_ns(const struct pml_profile *p);

@@ -222,7 +222,7 @@ struct summing {
   void *arg;
 };
 
-static int tell_sums(const struct pml_recording_reader *r, const struct pml__log_block *b, uint64_t at, void *arg) {
+static int visit_sums(const struct pml_recording_reader *r, const struct pml__log_block *b, uint64_t at, void *arg) {
   const struct summing *s = arg;
   struct pml__log_sums head;
   uint64_t sum[VALUES_MAX];
@@ -239,7 +239,7 @@ static int tell_sums(const struct pml_recording_reader *r, const struct pml__log
 int pml_recording_read_sums(struct pml_recording_reader *r,
                             int (*visit)(const struct pml_recording_function_sums *sums, void *arg), void *arg) {
   struct summing s = {visit, arg};
-  return pml__recording_each_block(r, tell_sums, &s);
+  return pml__recording_each_block(r, visit_sums, &s);
 }
 
 /* ---- calls of threads ---- */
@@ -250,7 +250,7 @@ static struct pml_recording_call call_of(const struct pml__profile_tree *t, cons
   uint32_t depth = 0;
   for (uint32_t i = n->parent; i != 0; i = pml__profile_tree_at(t, i)->parent, depth++)
     if (pml__profile_tree_at(t, i)->region == n->region) c.outermost = false;
-  c.node = pml__profile_told(n, depth, tick_ns);
+  c.node = pml__profile_public(n, depth, tick_ns);
   return c;
 }
 

@@ -72,7 +72,7 @@ static void drop(const struct listening *l, struct thread *t) {
  * the 4 MiB of an open event file, before the next one wants as much. What a damaged file has of it later is another
  * thread's.
  */
-static int pass_on(struct listening *l, uint64_t thread, int64_t tid) {
+static int switch_thread(struct listening *l, uint64_t thread, int64_t tid) {
   struct thread *before = l->in;
   int err = 0;
   if (before != NULL && before != l->thread + thread && before->last <= l->extent) {
@@ -103,53 +103,53 @@ static int end_all(struct listening *l, int err) {
 
 /* ---- events ---- */
 
-static int report(const struct listening *l, const struct pml__recording_told *told) {
-  return l->now != NULL && l->to->event != NULL ? l->to->event(l->to->arg, l->now, told) : 0;
+static int emit(const struct listening *l, const struct pml__recording_event *event) {
+  return l->now != NULL && l->to->event != NULL ? l->to->event(l->to->arg, l->now, event) : 0;
 }
 
-static int hand_on(struct listening *l, const struct pml__log_event *e, enum pml_stream_kind kind) {
-  const struct pml__recording_told told = {
+static int emit_event(struct listening *l, const struct pml__log_event *e, enum pml_stream_kind kind) {
+  const struct pml__recording_event event = {
       .ticks = e->ticks,
       .region = kind == PML_STREAM_METRIC ? 0 : pml__recording_region(l->reader, (uint32_t)e->word),
       .kind = kind,
       .unreturned = e->word >> 32 == PML__LOG_LEFT,
       .values = kind == PML_STREAM_METRIC ? (const uint64_t *)(e + 1) : NULL};
-  return told.region != 0 || kind == PML_STREAM_METRIC ? report(l, &told) : 0;
+  return event.region != 0 || kind == PML_STREAM_METRIC ? emit(l, &event) : 0;
 }
 
-static int hand_on_openmp(struct listening *l, const struct pml__log_event *e) {
-  const struct pml__recording_told told = {.ticks = e->ticks,
-                                           .kind = PML_STREAM_OPENMP,
-                                           .what = PML__LOG_COMMUNICATED_WHAT((uint32_t)e->word),
-                                           .nvalues = PML__LOG_COMMUNICATED_N((uint32_t)e->word),
-                                           .values = (const uint64_t *)(e + 1)};
-  return report(l, &told);
+static int emit_openmp(struct listening *l, const struct pml__log_event *e) {
+  const struct pml__recording_event event = {.ticks = e->ticks,
+                                             .kind = PML_STREAM_OPENMP,
+                                             .what = PML__LOG_COMMUNICATED_WHAT((uint32_t)e->word),
+                                             .nvalues = PML__LOG_COMMUNICATED_N((uint32_t)e->word),
+                                             .values = (const uint64_t *)(e + 1)};
+  return emit(l, &event);
 }
 
 /* Those of the innermost call; results are of the time of the leave, which follows them. */
-static int hand_on_values(struct listening *l, const struct pml__log_event *e, const struct pml__log_event *next,
-                          const struct pml__log_event *end) {
+static int emit_values(struct listening *l, const struct pml__log_event *e, const struct pml__log_event *next,
+                       const struct pml__log_event *end) {
   uint32_t low = (uint32_t)e->word;
-  struct pml__recording_told told = {.kind = PML_STREAM_METRIC,
-                                     .region = pml__recording_region(l->reader, PML__LOG_OF_CALL_REGION(low)),
-                                     .ticks = e->ticks,
-                                     .values = (const uint64_t *)(e + 1),
-                                     .nvalues = PML__LOG_OF_CALL_N(low),
-                                     .results = PML__LOG_OF_CALL_RESULTS(low)};
+  struct pml__recording_event event = {.kind = PML_STREAM_METRIC,
+                                       .region = pml__recording_region(l->reader, PML__LOG_OF_CALL_REGION(low)),
+                                       .ticks = e->ticks,
+                                       .values = (const uint64_t *)(e + 1),
+                                       .nvalues = PML__LOG_OF_CALL_N(low),
+                                       .results = PML__LOG_OF_CALL_RESULTS(low)};
   uint64_t kind = next < end ? next->word >> 32 : 0;
-  if (told.results && (kind == PML__LOG_LEAVE || kind == PML__LOG_LEFT || kind == PML__LOG_METRIC))
-    told.ticks = next->ticks;
-  return told.region != 0 ? report(l, &told) : 0;
+  if (event.results && (kind == PML__LOG_LEAVE || kind == PML__LOG_LEFT || kind == PML__LOG_METRIC))
+    event.ticks = next->ticks;
+  return event.region != 0 ? emit(l, &event) : 0;
 }
 
-static int hand_on_communication(struct listening *l, const struct pml__log_event *e) {
+static int emit_communication(struct listening *l, const struct pml__log_event *e) {
   uint32_t low = (uint32_t)e->word;
-  const struct pml__recording_communicated told = {.what = PML__LOG_COMMUNICATED_WHAT(low),
-                                                   .code = PML__LOG_COMMUNICATED_CODE(low),
-                                                   .ticks = e->ticks,
-                                                   .values = (const uint64_t *)(e + 1),
-                                                   .nvalues = PML__LOG_COMMUNICATED_N(low)};
-  return l->now != NULL && l->to->communication != NULL ? l->to->communication(l->to->arg, l->now, &told) : 0;
+  const struct pml__recording_communicated event = {.what = PML__LOG_COMMUNICATED_WHAT(low),
+                                                    .code = PML__LOG_COMMUNICATED_CODE(low),
+                                                    .ticks = e->ticks,
+                                                    .values = (const uint64_t *)(e + 1),
+                                                    .nvalues = PML__LOG_COMMUNICATED_N(low)};
+  return l->now != NULL && l->to->communication != NULL ? l->to->communication(l->to->arg, l->now, &event) : 0;
 }
 
 /* ---- communications of a call ---- */
@@ -177,40 +177,40 @@ static bool is_after(uint32_t what) {
          what == PML__LOG_REQUEST_TESTED;
 }
 
-/* Begin and end of a collective operation are one event; the end is handed on with the leave. */
-static int begin_collective(struct listening *l, struct pml__recording_communicated *told, uint32_t low) {
+/* Begin and end of a collective operation are one event; the end is emitted with the leave. */
+static int begin_collective(struct listening *l, struct pml__recording_communicated *event, uint32_t low) {
   static const uint64_t blocks;
   struct thread *t = l->in;
   if (t->collective != 0) return 0;
   t->collective = low;
   t->inside = 0;
-  memcpy(t->value, told->values, sizeof t->value);
-  told->what = PML__LOG_COLLECTIVE_BEGIN;
-  told->values = &blocks;
-  told->nvalues = 1;
-  return l->to->communication(l->to->arg, l->now, told);
+  memcpy(t->value, event->values, sizeof t->value);
+  event->what = PML__LOG_COLLECTIVE_BEGIN;
+  event->values = &blocks;
+  event->nvalues = 1;
+  return l->to->communication(l->to->arg, l->now, event);
 }
 
 static int end_collective(struct listening *l, const struct pml__log_event *leave) {
   struct thread *t = l->in;
-  const struct pml__recording_communicated told = {.what = PML__LOG_COLLECTIVE_END,
-                                                   .code = PML__LOG_COMMUNICATED_CODE(t->collective),
-                                                   .ticks = leave->ticks,
-                                                   .values = t->value,
-                                                   .nvalues = PML__LOG_CALL_VALUES};
+  const struct pml__recording_communicated event = {.what = PML__LOG_COLLECTIVE_END,
+                                                    .code = PML__LOG_COMMUNICATED_CODE(t->collective),
+                                                    .ticks = leave->ticks,
+                                                    .values = t->value,
+                                                    .nvalues = PML__LOG_CALL_VALUES};
   t->collective = 0;
-  return leave->word >> 32 == PML__LOG_LEAVE ? l->to->communication(l->to->arg, l->now, &told) : 0;
+  return leave->word >> 32 == PML__LOG_LEAVE ? l->to->communication(l->to->arg, l->now, &event) : 0;
 }
 
-static int hand_on_of_call(struct listening *l, const struct pml__log_event *e, const struct pml__log_event *end) {
+static int emit_of_call(struct listening *l, const struct pml__log_event *e, const struct pml__log_event *end) {
   uint32_t low = (uint32_t)e->word, what = PML__LOG_COMMUNICATED_WHAT(low);
   uint64_t value[PML__LOG_CALL_VALUES];
-  struct pml__recording_communicated told = {.what = what, .values = value, .nvalues = pml__log_call_values(e, value)};
+  struct pml__recording_communicated event = {.what = what, .values = value, .nvalues = pml__log_call_values(e, value)};
   bool collective = what == PML__LOG_COLLECTIVE_END;
-  if (l->now == NULL || l->to->communication == NULL || !l->is_timed || told.nvalues == 0) return 0;
-  told.code = collective ? PML__LOG_COMMUNICATED_CODE(low) : 0;
-  told.ticks = is_after(what) ? ticks_behind(l, e, end) : l->ticks;
-  return collective ? begin_collective(l, &told, low) : l->to->communication(l->to->arg, l->now, &told);
+  if (l->now == NULL || l->to->communication == NULL || !l->is_timed || event.nvalues == 0) return 0;
+  event.code = collective ? PML__LOG_COMMUNICATED_CODE(low) : 0;
+  event.ticks = is_after(what) ? ticks_behind(l, e, end) : l->ticks;
+  return collective ? begin_collective(l, &event, low) : l->to->communication(l->to->arg, l->now, &event);
 }
 
 /* A call begins or ends in the one that has a collective operation, or that one ends. */
@@ -234,31 +234,31 @@ static void count_open(struct thread *t, bool enter) {
     t->open--;
 }
 
-static int hand_on_call(struct listening *l, const struct pml__log_event *e) {
+static int emit_call(struct listening *l, const struct pml__log_event *e) {
   bool enter = e->word >> 32 == PML__LOG_ENTER;
   int err = follow_collective(l, e);
   count_open(l->in, enter);
-  return err == 0 ? hand_on(l, e, enter ? PML_STREAM_ENTER : PML_STREAM_LEAVE) : err;
+  return err == 0 ? emit_event(l, e, enter ? PML_STREAM_ENTER : PML_STREAM_LEAVE) : err;
 }
 
 /*
  * It begins here where what was before is gone: the outer ones come first, as many as were open. Those that are only a
  * number are taken as open; their leaves lead nowhere.
  */
-static int hand_on_under_way(struct listening *l, const struct pml__log_event *e) {
+static int emit_under_way(struct listening *l, const struct pml__log_event *e) {
   const struct pml__log_event enter = {e->ticks, PML__LOG_WORD(PML__LOG_ENTER, e->word)};
   if (l->in == NULL) return 0;
-  if ((uint32_t)e->word != PML__LOG_OUTER) return ++l->under_way > l->in->open ? hand_on_call(l, &enter) : 0;
+  if ((uint32_t)e->word != PML__LOG_OUTER) return ++l->under_way > l->in->open ? emit_call(l, &enter) : 0;
   l->under_way = e->ticks;
   if (l->in->open < l->under_way) l->in->open = l->under_way;
   return 0;
 }
 
 /* It may be one of a call that has a collective operation, and does not end that. */
-static int hand_on_whole(struct listening *l, const struct pml__log_event *e, uint64_t end) {
+static int emit_whole(struct listening *l, const struct pml__log_event *e, uint64_t end) {
   const struct pml__log_event leave = {end, e->word};
-  int err = hand_on(l, e, PML_STREAM_ENTER);
-  return err == 0 ? hand_on(l, &leave, PML_STREAM_LEAVE) : err;
+  int err = emit_event(l, e, PML_STREAM_ENTER);
+  return err == 0 ? emit_event(l, &leave, PML_STREAM_LEAVE) : err;
 }
 
 /* ---- extents ---- */
@@ -268,12 +268,12 @@ static void has_time(struct listening *l, uint64_t ticks) {
   l->ticks = ticks;
 }
 
-/* Hand on the whole calls that stand in a row from *@at on, and move *@at behind them. */
+/* Emit the whole calls that stand in a row from *@at on, and move *@at behind them. */
 static int read_whole(struct listening *l, const struct pml__log_event **at, const struct pml__log_event *end) {
   int err = 0;
   for (; *at < end && PML__LOG_IS_WHOLE((*at)->word) && err == 0; ++*at) {
     uint64_t left = (*at)->ticks + PML__LOG_WHOLE_TICKS((*at)->word);
-    err = hand_on_whole(l, *at, left);
+    err = emit_whole(l, *at, left);
     has_time(l, left);
   }
   return err;
@@ -289,38 +289,38 @@ static int read_events(struct listening *l, const struct pml__log_event *at, con
     case PML__LOG_ENTER:
     case PML__LOG_LEAVE:
     case PML__LOG_LEFT:
-      err = hand_on_call(l, at);
+      err = emit_call(l, at);
       break;
     case PML__LOG_METRIC:
       values = ((size_t)low + 1) / 2;
       if (low == 0 || low != l->to->nmetrics || values >= (size_t)(end - at)) return 0;
-      err = hand_on(l, at, PML_STREAM_METRIC);
+      err = emit_event(l, at, PML_STREAM_METRIC);
       break;
     case PML__LOG_VALUES_OF_CALL:
       values = ((size_t)PML__LOG_OF_CALL_N(low) + 1) / 2;
       if (values == 0 || PML__LOG_OF_CALL_N(low) > PML_RECORDING_VALUES_MAX || values >= (size_t)(end - at)) return 0;
-      err = hand_on_values(l, at, at + 1 + values, end);
+      err = emit_values(l, at, at + 1 + values, end);
       break;
     case PML__LOG_COMMUNICATION:
       values = ((size_t)PML__LOG_COMMUNICATED_N(low) + 1) / 2;
       if (values >= (size_t)(end - at)) return 0;
-      err = hand_on_communication(l, at);
+      err = emit_communication(l, at);
       break;
     case PML__LOG_CALL_COMMUNICATION:
       values = ((size_t)PML__LOG_COMMUNICATED_N(low) + 1) / 2;
       if (values >= (size_t)(end - at)) return 0;
-      err = hand_on_of_call(l, at, end);
+      err = emit_of_call(l, at, end);
       break;
     case PML__LOG_OPENMP_EVENT:
       values = ((size_t)PML__LOG_COMMUNICATED_N(low) + 1) / 2;
       if (values >= (size_t)(end - at)) return 0;
-      err = hand_on_openmp(l, at);
+      err = emit_openmp(l, at);
       break;
     case PML__LOG_UNDER_WAY:
-      err = hand_on_under_way(l, at);
+      err = emit_under_way(l, at);
       break;
     case PML__LOG_THREAD:
-      err = pass_on(l, low, (int64_t)at->ticks);
+      err = switch_thread(l, low, (int64_t)at->ticks);
       break;
     default:
       return 0;

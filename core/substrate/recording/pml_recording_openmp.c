@@ -49,7 +49,7 @@ static const char *name_of(unsigned construct) {
 static int visit_one(const struct pml_recording_reader *r, const struct pml__log_openmp *o,
                      int (*visit)(const struct pml_recording_openmp *o, void *arg), void *arg) {
   const double ns = pml_recording_tick_ns(r);
-  const struct pml_recording_openmp told = {.region = pml__recording_region(r, o->region),
+  const struct pml_recording_openmp sums = {.region = pml__recording_region(r, o->region),
                                             .construct = name_of(o->construct),
                                             .runtime = o->runtime,
                                             .index = o->index,
@@ -58,9 +58,9 @@ static int visit_one(const struct pml_recording_reader *r, const struct pml__log
                                             .count = o->count,
                                             .ns = (uint64_t)(ns * (double)o->ticks),
                                             .waited_ns = (uint64_t)(ns * (double)o->waited)};
-  bool good = told.region != 0 && told.construct != NULL && o->waited <= o->ticks &&
+  bool good = sums.region != 0 && sums.construct != NULL && o->waited <= o->ticks &&
               pml__recording_plausible_calls(r, o->calls);
-  return good ? visit(&told, arg) : 0;
+  return good ? visit(&sums, arg) : 0;
 }
 
 static int visit_extent(const struct pml_recording_reader *r, const struct pml__log_entry *e,

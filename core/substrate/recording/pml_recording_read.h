@@ -108,7 +108,7 @@ PML__SHARED int pml_recording_read_values(struct pml_recording_reader *r,
 struct pml_recording_openmp {
   pml_region_t region;
   const char *construct;   /* "parallel", "for", ... for good */
-  unsigned runtime;        /* enum pml_openmp_runtime: what told of it */
+  unsigned runtime;        /* enum pml_openmp_runtime: what reported it */
   uint32_t index, threads; /* the thread's number; the most threads that the team had */
   uint64_t calls, count;   /* count: iterations or sections, tasks created */
   uint64_t ns, waited_ns;  /* waiting is a part of the time */

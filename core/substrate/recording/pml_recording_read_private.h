@@ -41,7 +41,7 @@ bool pml__recording_plausible_ticks(const struct pml_recording_reader *r, uint64
 /* Ours for theirs; 0: none. */
 pml_region_t pml__recording_region(const struct pml_recording_reader *r, uint32_t theirs);
 
-struct pml__recording_told {
+struct pml__recording_event {
   enum pml_stream_kind kind;
   pml_region_t region; /* ours; of a metric: 0, or whose call has these values */
   uint64_t ticks;
@@ -65,7 +65,7 @@ struct pml__recording_communicated {
 struct pml__recording_listener {
   /* Each may be NULL. Without @begin @arg is the track of all threads. */
   int (*begin)(void *arg, int64_t tid, void **track); /* a thread's first; *track stays NULL: its events are left out */
-  int (*event)(void *arg, void *track, const struct pml__recording_told *e); /* in the order of raising */
+  int (*event)(void *arg, void *track, const struct pml__recording_event *e); /* in the order of raising */
   int (*communication)(void *arg, void *track, const struct pml__recording_communicated *e);
   int (*end)(void *arg, void *track); /* of each thread, when all is read */
   void (*free)(void *track);          /* in any case */
@@ -87,7 +87,7 @@ struct pml__recording_named_values {
 int pml__recording_name_values(const struct pml_recording_reader *r,
                                int (*visit)(const struct pml__recording_named_values *v, void *arg), void *arg);
 
-/* The names of what events with values have, [PML_STREAM_METRICS_MAX]; how many, 0 if they are not told. */
+/* The names of what events with values have, [PML_STREAM_METRICS_MAX]; how many, 0 if they are not known. */
 #define PML__RECORDING_METRIC_BYTES 256u
 uint32_t pml__recording_metrics(const struct pml_recording_reader *r, char (*name)[PML__RECORDING_METRIC_BYTES]);
 

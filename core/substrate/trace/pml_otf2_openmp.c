@@ -55,7 +55,7 @@ static int end_thread(void *arg, void *track) {
   return 0;
 }
 
-static int take_event(void *arg, void *track, const struct pml__recording_told *e) {
+static int take_event(void *arg, void *track, const struct pml__recording_event *e) {
   struct pml__otf2_teams *t = arg;
   if (e->kind != PML_STREAM_OPENMP || e->what != PML__LOG_OPENMP_TEAM_BEGIN || e->nvalues < 2) return 0;
   if (!PML__ARRAY_ROOM(t->member, t->capacity, t->nmembers + 1)) return no_memory();
@@ -227,7 +227,7 @@ static OTF2_ErrorCode release(struct pml_otf2_location *loc, struct pml__otf2_op
 }
 
 static OTF2_ErrorCode write_event(struct pml_otf2_location *loc, const struct pml__otf2_teams *t,
-                                  struct pml__otf2_openmp *o, uint64_t ticks, const struct pml__recording_told *e) {
+                                  struct pml__otf2_openmp *o, uint64_t ticks, const struct pml__recording_event *e) {
   static const uint32_t least[] = {
       [PML__LOG_OPENMP_FORK] = 1,          [PML__LOG_OPENMP_TEAM_BEGIN] = 2,   [PML__LOG_OPENMP_TEAM_END] = 1,
       [PML__LOG_OPENMP_TASK_CREATED] = 1,  [PML__LOG_OPENMP_TASK_SWITCH] = 1,  [PML__LOG_OPENMP_TASK_COMPLETE] = 1,
@@ -257,7 +257,7 @@ static OTF2_ErrorCode write_event(struct pml_otf2_location *loc, const struct pm
 }
 
 int pml__otf2_openmp_event(struct pml_otf2 *a, struct pml_otf2_location *loc, const struct pml__otf2_teams *t,
-                           struct pml__otf2_openmp *o, uint64_t ticks, const struct pml__recording_told *e) {
+                           struct pml__otf2_openmp *o, uint64_t ticks, const struct pml__recording_event *e) {
   uint64_t before = loc->nevents;
   return pml__otf2_wrote(a, loc, ticks, before, write_event(loc, t, o, ticks, e));
 }

@@ -39,7 +39,7 @@ struct pml__otf2_openmp {
 
 /* pml__otf2_openmp_event - as pml__otf2_write(). What is of no team is left out, as OTF2 has no place for it. */
 int pml__otf2_openmp_event(struct pml_otf2 *a, struct pml_otf2_location *loc, const struct pml__otf2_teams *t,
-                           struct pml__otf2_openmp *o, uint64_t ticks, const struct pml__recording_told *e);
+                           struct pml__otf2_openmp *o, uint64_t ticks, const struct pml__recording_event *e);
 
 /* pml__otf2_define_teams - groups and communicators; nothing if the archive has no teams. */
 void pml__otf2_define_teams(struct pml__otf2_defs *d);

@@ -108,7 +108,7 @@ local function who(list, size)
 end
 
 --- @over: what ranks that have not ended are was said.
-local function tell_lines(job, complain, over)
+local function report_lines(job, complain, over)
   local list, ranks, open, absent, failed = lines_of(job)
   for i = 1, math.min(#list, LINES) do complain(who(ranks[list[i]], job.size) .. list[i]) end
   if #list > LINES then complain(("%d more lines like these"):format(#list - LINES)) end
@@ -125,7 +125,7 @@ local function draw(o, data, complain)
 end
 
 --- Report all processes of a job without MPI.
-local function tell_processes(o, job, complain)
+local function report_processes(o, job, complain)
   local results = {}
   for rank = 0, job.size - 1 do
     local dir = folder_of(job, rank)
@@ -134,8 +134,8 @@ local function tell_processes(o, job, complain)
   report.show(o, results, job.dir, complain)
 end
 
-local function tell(o, job, complain)
-  if not reader.has_mpi(job.dir) then return tell_processes(o, job, complain) end
+local function report_results(o, job, complain)
+  if not reader.has_mpi(job.dir) then return report_processes(o, job, complain) end
   local data, err = reader.read(job.dir)
   if not data then return complain(core.failure.sentence(err), true) end
   local text = require "pmlua.internal.report.job_text".format(data,
@@ -165,10 +165,10 @@ local function clean(job)
 end
 
 --- Report the whole job. Returns whether a rank could not write what was asked for.
-local function tell_job(o, job, ended, complain)
-  local failed = tell_lines(job, complain)
+local function report_job(o, job, ended, complain)
+  local failed = report_lines(job, complain)
   if ended then report.of_ranks(o, job.dir, complain) end
-  tell(o, job, complain)
+  report_results(o, job, complain)
   if ended then clean(job) end
   return failed
 end
@@ -205,19 +205,19 @@ end
 
 --- Its call paths, its flow and its trace, as the last rank would have made them.
 local function complete(o, job, ranks, complain)
-  local told = 0
+  local lines = 0
   for _, rank in ipairs(ranks) do
     local folder = folder_of(job, rank)
     local known = exists(mark_of(job, rank)) -- and what it had to say
     if not exists(folder .. "/part.json") then
       report.of_rank(o, folder, function(line, is_failure)
-        told = known and told or told + 1
-        if not known and told <= LINES then complain(who({ rank }, 0) .. line, is_failure) end
+        lines = known and lines or lines + 1
+        if not known and lines <= LINES then complain(who({ rank }, 0) .. line, is_failure) end
       end)
     end
   end
-  if told > LINES then complain(("%d more lines like these"):format(told - LINES)) end
-  tell_lines(job, complain, true)
+  if lines > LINES then complain(("%d more lines like these"):format(lines - LINES)) end
+  report_lines(job, complain, true)
   report.of_ranks(o, job.dir, complain)
   if archive.is_wanted(job.dir) then report.write_trace(o, job.dir, complain) end
 end
@@ -255,7 +255,7 @@ function M.finish_later(o, dir, complain)
       .. "pmlua trace -o FOLDER %s makes a trace of it"):format(who(away, 0), hosts, dir))
   end
   if #running == 0 and #away == 0 then complete(o, job, ranks, complain) end
-  tell(o, job, complain)
+  report_results(o, job, complain)
   return true
 end
 
@@ -282,15 +282,15 @@ function M.finish(o, job, complain)
   local is_first = is_mpi and ranks[1] == job.rank
   if is_first then wait(job, ranks) end
   local ended, of_all = are_complete(job, ranks), false
-  local function tell_failure(line, is_failure)
+  local function report_failure(line, is_failure)
     of_all = of_all or is_failure == true
     complain(line)
   end
   -- MPI_Init returns when all ranks are there: what has no folder then is not recorded.
   local all = ended and (is_mpi or #ranks == job.size)
   if not (all or is_first) or not claim(job) then return of_all end
-  if o.trace and all then report.write_trace(o, job.dir, tell_failure) end
-  return tell_job(o, job, ended, tell_failure) or of_all
+  if o.trace and all then report.write_trace(o, job.dir, report_failure) end
+  return report_job(o, job, ended, report_failure) or of_all
 end
 
 return M

@@ -216,7 +216,7 @@ local function reason_text(p)
     loader and ("its loader is %s, not glibc's"):format(loader) or explained(p.why))
 end
 
-local function tell_reasons(reasons, complain)
+local function report_reasons(reasons, complain)
   for i = 1, math.min(#reasons, PROCESSES) do complain(reason_text(reasons[i])) end
   if #reasons > PROCESSES then complain(("%d more are not recorded"):format(#reasons - PROCESSES)) end
 end
@@ -233,7 +233,7 @@ local function cut_short(p)
     .. "open ones until the last began"
 end
 
-local function tell_endings(all, dir, complain)
+local function report_endings(all, dir, complain)
   local function fail(text) complain(text, true) end
   name_some(all, fail, function(p) return p.refused end, function(p)
     return "is recorded in part: its file could not grow: " .. explained(p.refused)
@@ -257,7 +257,7 @@ local function tell_endings(all, dir, complain)
 end
 
 --- Events that this machine counts wrong, where all processes ran on it.
-local function tell_wrong(all, complain)
+local function report_wrong(all, complain)
   local events, here = events_of(all), core.sys.uname().nodename
   if #events == 0 then return end
   for _, p in ipairs(all.processes) do
@@ -267,7 +267,7 @@ local function tell_wrong(all, complain)
 end
 
 --- Software-defined events without a counter in a process that made calls: their 0 is not a count.
-local function tell_absent(all, complain)
+local function report_absent(all, complain)
   local called, missing, names = 0, {}, {}
   for _, p in ipairs(all.processes) do
     if #p.paths > 0 then
@@ -287,7 +287,7 @@ local function tell_absent(all, complain)
 end
 
 --- What went wrong with plugins, each line once however many processes say it.
-local function tell_troubles(all, complain)
+local function report_troubles(all, complain)
   local said = {}
   for _, p in ipairs(all.processes) do
     for _, text in ipairs(p.troubles) do
@@ -297,7 +297,7 @@ local function tell_troubles(all, complain)
   end
 end
 
-local function tell_missing(all, complain)
+local function report_missing(all, complain)
   local function say(field, text)
     local n = total(all, field)
     if n > 0 then complain(text:format(n)) end
@@ -336,7 +336,7 @@ local function listed(names)
 end
 
 --- Calls that cannot be seen, by the functions' names.
-local function tell_left(all, complain)
+local function report_left(all, complain)
   local pointers, named = left_of(all, "pointers"), left_of(all, "calls")
   if #pointers > 0 then
     complain("calls through pointers are not recorded; the code takes the address of " .. listed(pointers))
@@ -345,7 +345,7 @@ local function tell_left(all, complain)
 end
 
 --- Patterns that matched in no process, a line each, with the names that are near. A process says so when it exits.
-local function tell_unmatched(all, complain)
+local function report_unmatched(all, complain)
   local processes, count, near, has, order = 0, {}, {}, {}, {}
   for _, p in ipairs(all.processes) do
     if p.ended == "exit" and not p.noted then processes = processes + 1
@@ -384,7 +384,7 @@ local function has(path, text)
 end
 
 --- Calls of an MPI that is linked statically cannot be intercepted. The first rank says so for all.
-local function tell_static_mpi(all, complain)
+local function report_static_mpi(all, complain)
   if require("pmlua.internal.job").rank() ~= 0 then return end
   for _, f in ipairs(all.functions) do
     if f.library == "MPI" then return end
@@ -399,7 +399,7 @@ local function tell_static_mpi(all, complain)
 end
 
 --- Why the table is empty.
-local function tell_nothing(all, reasons, complain)
+local function report_nothing(all, reasons, complain)
   if #all.functions > 0 then return end
   for _, p in ipairs(reasons) do
     if p.pid then return end -- that is why
@@ -417,7 +417,7 @@ local function tell_nothing(all, reasons, complain)
   end
 end
 
-local function tell_failures(results, complain)
+local function report_failures(results, complain)
   for _, r in ipairs(results) do
     if r.err then complain(("process %s: %s"):format(r.name, r.err), true) end
   end
@@ -464,9 +464,9 @@ end
 
 --- Say what is missing in the results of a folder, a line each. Returns all processes; nil: no results.
 local function check(results, o, dir, complain)
-  tell_failures(results, complain)
+  report_failures(results, complain)
   local reasons = read_reasons(dir)
-  tell_reasons(reasons, complain)
+  report_reasons(reasons, complain)
   if not logs.running(results) then os.remove(dir .. "/reasons") end
   local all = calls.of(results)
   if #all.processes == 0 and (#reasons > 0 or #results > 0) then return nil end
@@ -474,17 +474,17 @@ local function check(results, o, dir, complain)
     complain(("no process left results in %s: none could load the library, create a file there, or get memory"):format(dir))
     return nil
   end
-  tell_endings(all, dir, complain)
-  tell_troubles(all, complain)
+  report_endings(all, dir, complain)
+  report_troubles(all, complain)
   if not o.quiet then
-    tell_wrong(all, complain)
-    tell_absent(all, complain)
-    tell_missing(all, complain)
-    tell_left(all, complain)
+    report_wrong(all, complain)
+    report_absent(all, complain)
+    report_missing(all, complain)
+    report_left(all, complain)
   end
-  tell_unmatched(all, complain)
-  tell_static_mpi(all, complain)
-  tell_nothing(all, reasons, complain)
+  report_unmatched(all, complain)
+  report_static_mpi(all, complain)
+  report_nothing(all, reasons, complain)
   return all
 end
 

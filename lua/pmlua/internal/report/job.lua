@@ -181,7 +181,7 @@ local function read_collective(job, row)
 end
 
 --- What the summary has no room for.
-local function tell_left_out(job, row)
+local function report_left_out(job, row)
   job.odd[#job.odd + 1] = ("%d functions with the least time, %s in all, are left out of %s, which has 8 KB for each rank; "
     .. "pmlua record --detail ranks keeps them"):format(value_of(row, "functions"),
     require "pmlua.internal.report.units".time(row.self.sum), FILE)
@@ -197,7 +197,7 @@ local function read_traffic(job)
         else tolerant(job, row, read_size, job.sizes[rest], what, v) end
       end
     elseif row.label == "time" then job.time = row
-    elseif row.label == "left out" then tolerant(job, row, tell_left_out, job, row)
+    elseif row.label == "left out" then tolerant(job, row, report_left_out, job, row)
     elseif row.label == "file" then tolerant(job, row, read_file, job, row)
     elseif row.label == "collective" then tolerant(job, row, read_collective, job, row)
     end
@@ -206,7 +206,7 @@ local function read_traffic(job)
 end
 
 --- Sections of one name, but of several types.
-local function tell_types(job)
+local function report_types(job)
   for _, row in ipairs(job.sections) do
     if row.detail ~= "" then
       local name = require "pmlua.sections".show(row.label):sub(1, 60)
@@ -307,7 +307,7 @@ local function choose(list, job)
 end
 
 --- Ranks whose logs are of another job than those of most, and those that have others beside theirs.
-local function tell_jobs(job, of, most, is_needed)
+local function report_jobs(job, of, most, is_needed)
   local others, beside = {}, {}
   for rank, list in pairs(of) do
     local chosen = choose(list, most)
@@ -355,7 +355,7 @@ local function add_logs(job, folder)
       job.odd[#job.odd + 1] = ("%s: the log is cut short; not all of what rank %d measured is here"):format(path, rank)
     end
   end
-  tell_jobs(job, of, most, is_needed)
+  report_jobs(job, of, most, is_needed)
 end
 
 --- How many ranks each host had.
@@ -376,7 +376,7 @@ local function read_rows(job, folder)
   job.hosts, job.sections = hosts_of(job), summary:sections()
   job.calls, job.counters, job.recorders = calls_of(job), events_of(job, "counter"), events_of(job, "recorder")
   table.sort(job.sections, by_time)
-  tell_types(job)
+  report_types(job)
   table.sort(job.calls, by_time)
   read_traffic(job)
 end
