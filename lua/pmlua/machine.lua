@@ -95,10 +95,11 @@ local function remove(path)
   os.remove(path)
 end
 
--- The script of an experiment looks for its parts beside it, in package.path.
+-- The script of an experiment requires its parts, which lie beside it: package.path finds them until it ends.
 local function experiment(name)
   local pml = require "pmlua"
   if not pml.paths.scripts then return refuse("ENOENT", "the experiments are not installed", "set up pmlua with its scripts") end
+  package.path = pml.paths.scripts .. "/?.lua;" .. package.path
   local load, err = loadfile(("%s/%s.lua"):format(pml.paths.scripts, name), "t")
   if not load then return refuse("ENOENT", err) end
   return load()
