@@ -137,6 +137,16 @@ int lutil_pushnum(lua_State *L, double v) {
   return 1;
 }
 
+int lutil_pushbool(lua_State *L, int v) {
+  lua_pushboolean(L, v);
+  return 1;
+}
+
+int lutil_pushstr(lua_State *L, const char *v) {
+  lua_pushstring(L, v);
+  return 1;
+}
+
 /* ---- options ---- */
 
 static double number_option(lua_State *L, int arg, const char *name) {

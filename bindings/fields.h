@@ -100,9 +100,11 @@ void lutil_setreading(lua_State *L, const struct pml_reading *r);
 /* field_set_region - name and file of a region; its name is "?" where it is unknown. */
 void field_set_region(lua_State *L, uint32_t region);
 
-/* lutil_pushint, lutil_pushnum - push @v; return 1. */
+/* lutil_pushint, lutil_pushnum, lutil_pushbool, lutil_pushstr - push @v, nil for NULL; return 1. */
 int lutil_pushint(lua_State *L, uint64_t v);
 int lutil_pushnum(lua_State *L, double v);
+int lutil_pushbool(lua_State *L, int v);
+int lutil_pushstr(lua_State *L, const char *v);
 
 /* ---- options ---- */
 

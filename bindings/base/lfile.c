@@ -163,8 +163,7 @@ static int l_write(lua_State *L) {
   else
     pml_file_discard(&f);
   if (err < 0) return pml_pusherr(L, pml_fail(err, "%s: %s", path, strerror(-err)), "file.write");
-  lua_pushboolean(L, 1);
-  return 1;
+  return lutil_pushbool(L, 1);
 }
 
 /* --- folders --- */
@@ -220,8 +219,7 @@ static int l_temporary(lua_State *L) {
   else if (n > 0 && (size_t)n < sizeof path)
     err = mkdtemp(path) != NULL ? 0 : -errno;
   if (err < 0) return pml_pusherr(L, pml_fail(err, "%.200s: %s", prefix, strerror(-err)), "file.temporary");
-  lua_pushstring(L, path);
-  return 1;
+  return lutil_pushstr(L, path);
 }
 
 int luaopen_pmlua_file(lua_State *L) {

@@ -21,8 +21,7 @@ static int l_intern(lua_State *L) {
   if (err == 0) err = pml_region_intern(name, file, (uint32_t)line, &id);
   if (pml_region_count() == before) limit_discharge(account, bytes); /* it was there, or there is no room */
   if (err < 0) return pml_pusherr(L, err, "region.intern");
-  lua_pushinteger(L, id);
-  return 1;
+  return lutil_pushint(L, (uint64_t)id);
 }
 
 static int l_describe(lua_State *L) {
@@ -34,8 +33,7 @@ static int l_describe(lua_State *L) {
 }
 
 static int l_count(lua_State *L) {
-  lua_pushinteger(L, pml_region_count());
-  return 1;
+  return lutil_pushint(L, (uint64_t)pml_region_count());
 }
 
 /* A C++ name demangled; the name itself if it is not mangled or there is no C++ library. */

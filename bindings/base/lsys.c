@@ -29,25 +29,18 @@
 /* --- processes and CPUs --- */
 
 static int l_pid(lua_State *L) {
-  lua_pushinteger(L, getpid());
-  return 1;
+  return lutil_pushint(L, (uint64_t)getpid());
 }
 
 static int l_uname(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct utsname, sysname, nodename, release, version, machine);
   struct utsname u;
   if (uname(&u) != 0) return pml_pusherr(L, -errno, "sys.uname");
-  lua_createtable(L, 0, 5);
-  lutil_setstr(L, "sysname", u.sysname);
-  lutil_setstr(L, "nodename", u.nodename);
-  lutil_setstr(L, "release", u.release);
-  lutil_setstr(L, "version", u.version);
-  lutil_setstr(L, "machine", u.machine);
-  return 1;
+  return field_push(L, fields, &u);
 }
 
 static int l_isatty(lua_State *L) {
-  lua_pushboolean(L, isatty((int)lutil_int(L, 1, 0, INT_MAX)));
-  return 1;
+  return lutil_pushbool(L, isatty((int)lutil_int(L, 1, 0, INT_MAX)));
 }
 
 /* columns(fd): the width of the terminal; nil: not a terminal, or width unknown. */
@@ -55,8 +48,7 @@ static int l_columns(lua_State *L) {
   struct winsize size = {0};
   int fd = (int)lutil_int(L, 1, 0, INT_MAX);
   if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 0;
-  lua_pushinteger(L, size.ws_col);
-  return 1;
+  return lutil_pushint(L, (uint64_t)size.ws_col);
 }
 
 /* launched(): rank and size in a parallel job, each nil if the launcher does not set it. */
@@ -109,13 +101,11 @@ static int l_pin(lua_State *L) {
 }
 
 static int l_cpu(lua_State *L) {
-  lua_pushinteger(L, sched_getcpu());
-  return 1;
+  return lutil_pushint(L, (uint64_t)sched_getcpu());
 }
 
 static int l_nprocs(lua_State *L) {
-  lua_pushinteger(L, sysconf(_SC_NPROCESSORS_ONLN));
-  return 1;
+  return lutil_pushint(L, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 /*
@@ -180,8 +170,7 @@ static int l_sleep(lua_State *L) {
   struct timespec ts = {.tv_sec = (time_t)whole, .tv_nsec = (long)((seconds - whole) * 1e9)};
   while (nanosleep(&ts, &ts) != 0)
     if (lutil_interrupted || errno != EINTR) return pml_pusherr(L, -errno, "sys.sleep");
-  lua_pushboolean(L, 1);
-  return 1;
+  return lutil_pushbool(L, 1);
 }
 
 static int l_fsync(lua_State *L) {
@@ -200,8 +189,7 @@ static int l_setid(lua_State *L) {
   bool uid = (st.st_mode & S_ISUID) != 0 && st.st_uid != getuid();
   bool gid = (st.st_mode & S_ISGID) != 0 && (st.st_mode & S_IXGRP) != 0 && st.st_gid != getgid();
   if (!uid && !gid) return 0;
-  lua_pushstring(L, uid ? "set-uid" : "set-gid");
-  return 1;
+  return lutil_pushstr(L, uid ? "set-uid" : "set-gid");
 }
 
 static int l_realpath(lua_State *L) {
@@ -209,8 +197,7 @@ static int l_realpath(lua_State *L) {
   char real[PATH_MAX];
   if (realpath(path, real) == NULL)
     return pml_pusherr(L, pml_fail(-errno, "%s: %s", path, strerror(errno)), "sys.realpath");
-  lua_pushstring(L, real);
-  return 1;
+  return lutil_pushstr(L, real);
 }
 
 struct point {

@@ -272,8 +272,7 @@ static int l_stats(lua_State *L) {
 }
 
 static int l_allowed(lua_State *L) {
-  lua_pushboolean(L, pml_tune_allowed());
-  return 1;
+  return lutil_pushbool(L, pml_tune_allowed());
 }
 
 int luaopen_pmlua_tune(lua_State *L) {

@@ -201,8 +201,7 @@ static int l_send(lua_State *L) {
   bool fits;
   int err = send_arguments(L, l, patience(L, 4), &fits);
   if (err < 0) return failed(L, l, err, "link.send", !fits);
-  lua_pushboolean(L, 1);
-  return 1;
+  return lutil_pushbool(L, 1);
 }
 
 static int l_receive(lua_State *L) {

@@ -21,8 +21,7 @@ static int l_start(lua_State *L) {
   if (err == 0 && o.unasked) return pml_pushdone(L, err, "live.start");
   if (err == 0) err = pmlua_live_path(path, sizeof path);
   if (err < 0) return pml_pusherr(L, err, "live.start");
-  lua_pushstring(L, path);
-  return 1;
+  return lutil_pushstr(L, path);
 }
 
 static int l_stop(lua_State *L) {
@@ -33,16 +32,14 @@ static int l_path(lua_State *L) {
   char path[LIVE_PATH_MAX];
   int err = pmlua_live_path(path, sizeof path);
   if (err < 0) return pml_pusherr(L, err, "live.path");
-  lua_pushstring(L, path);
-  return 1;
+  return lutil_pushstr(L, path);
 }
 
 static int l_folder(lua_State *L) {
   char folder[LIVE_PATH_MAX];
   int err = live_socket_folder(folder);
   if (err < 0) return pml_pusherr(L, err, "live.folder");
-  lua_pushstring(L, folder);
-  return 1;
+  return lutil_pushstr(L, folder);
 }
 
 static int l_rule(lua_State *L) {
@@ -51,8 +48,7 @@ static int l_rule(lua_State *L) {
   const char *blob = luaL_checklstring(L, 1, &n);
   int err = live__rules_post(blob, n, &id);
   if (err < 0) return pml_pusherr(L, err, "live.rule");
-  lua_pushinteger(L, id);
-  return 1;
+  return lutil_pushint(L, (uint64_t)id);
 }
 
 static int l_cancel(lua_State *L) {
@@ -74,15 +70,13 @@ static int l_call(lua_State *L) {
   for (int i = 0; i < n; i++) values[i] = luaL_checknumber(L, 2 + i);
   int err = live__call(name, values, (size_t)n, &result);
   if (err < 0) return pml_pusherr(L, err, "live.call");
-  lua_pushinteger(L, result);
-  return 1;
+  return lutil_pushint(L, (uint64_t)result);
 }
 
 static int l_stop_run(lua_State *L) {
   int rc = live__stop_run(lutil_string(L, 1));
   if (rc < 0) return pml_pusherr(L, rc, "live.stop_run");
-  lua_pushboolean(L, rc == 0);
-  return 1;
+  return lutil_pushbool(L, rc == 0);
 }
 
 /* --- texts that C made: freed whatever Lua does with them --- */
@@ -98,8 +92,7 @@ static int push_names(lua_State *L) {
 }
 
 static int push_text(lua_State *L) {
-  lua_pushstring(L, lua_touserdata(L, 1));
-  return 1;
+  return lutil_pushstr(L, lua_touserdata(L, 1));
 }
 
 static int push(lua_State *L, lua_CFunction f, char *text, const char *where) {

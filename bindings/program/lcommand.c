@@ -77,8 +77,7 @@ static int l_spawn(lua_State *L) {
 }
 
 static int l_pid(lua_State *L) {
-  lua_pushinteger(L, check(L)->pid);
-  return 1;
+  return lutil_pushint(L, (uint64_t)check(L)->pid);
 }
 
 static int l_start(lua_State *L) {

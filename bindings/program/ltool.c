@@ -51,8 +51,7 @@ static int l_run(lua_State *L) {
 }
 
 static int l_confines(lua_State *L) {
-  lua_pushboolean(L, pml_tool_can_confine());
-  return 1;
+  return lutil_pushbool(L, pml_tool_can_confine());
 }
 
 int luaopen_pmlua_tool(lua_State *L) {

@@ -146,8 +146,7 @@ static int l_take(lua_State *L) {
     push_values(L, &copy);
     lua_rawseti(L, VALUES, copy.event);
   }
-  lua_pushinteger(L, n);
-  return 1;
+  return lutil_pushint(L, (uint64_t)n);
 }
 
 static int l_leave_out(lua_State *L) {

@@ -77,8 +77,7 @@ static int l_story(lua_State *L) {
 
 /* note(key): what the process said of itself under that key; nil: nothing. */
 static int l_note(lua_State *L) {
-  lua_pushstring(L, pml_recording_read_note(check(L)->reader, lutil_string(L, 2)));
-  return 1;
+  return lutil_pushstr(L, pml_recording_read_note(check(L)->reader, lutil_string(L, 2)));
 }
 
 /* tick_ns(): how long a tick of the process's clock was. */
@@ -420,8 +419,7 @@ static int l_clock(lua_State *L) {
   char text[100];
   (void)pml_clock_init();
   (void)pml__clock_tell(text, sizeof text);
-  lua_pushstring(L, text);
-  return 1;
+  return lutil_pushstr(L, text);
 }
 
 static void push_archive_story(lua_State *L, const struct pml_archive_story *s) {

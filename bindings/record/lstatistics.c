@@ -76,8 +76,7 @@ static int l_bucket(lua_State *L) {
                    : lua_isinteger(L, 1) ? (uint64_t)lua_tointeger(L, 1)
                    : v < 0x1p64          ? (uint64_t)v
                                          : UINT64_MAX;
-  lua_pushinteger(L, pml_histogram_bucket(whole));
-  return 1;
+  return lutil_pushint(L, (uint64_t)pml_histogram_bucket(whole));
 }
 static int l_least(lua_State *L) {
   return lutil_pushnum(L, pml_histogram_least((uint32_t)lutil_int(L, 1, 0, PML_HISTOGRAM_BUCKETS)));

@@ -66,8 +66,7 @@ static int l_path(lua_State *L) {
 /* What it counts: the name that was asked for, or NAME:u where the kernel refuses to count itself. */
 static int l_name(lua_State *L) {
   const struct handle *c = lutil_check(L, 1, &counter_class);
-  lua_pushstring(L, c->name);
-  return 1;
+  return lutil_pushstr(L, c->name);
 }
 
 static int l_exercise(lua_State *L) {

@@ -54,8 +54,7 @@ static int l_pmu_traits(lua_State *L) {
 }
 
 static int l_user_only(lua_State *L) {
-  lua_pushstring(L, pml_event_user_only());
-  return 1;
+  return lutil_pushstr(L, pml_event_user_only());
 }
 
 /*

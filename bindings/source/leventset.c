@@ -254,8 +254,7 @@ static int l_parts(lua_State *L) {
 }
 
 static int l_len(lua_State *L) {
-  lua_pushinteger(L, check(L)->n);
-  return 1;
+  return lutil_pushint(L, (uint64_t)check(L)->n);
 }
 
 int luaopen_pmlua_eventset(lua_State *L) {

@@ -92,8 +92,7 @@ static int l_stop(lua_State *L) {
 }
 
 static int l_name(lua_State *L) {
-  lua_pushstring(L, pml_sampler_name(check(L)->sampler));
-  return 1;
+  return lutil_pushstr(L, pml_sampler_name(check(L)->sampler));
 }
 
 static int l_counts(lua_State *L) {
@@ -156,6 +155,7 @@ static void push_frames(lua_State *L, const struct handle *s, const struct pml_s
 }
 
 static int l_fold(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_sampler_row, object, place, samples, period);
   static const char *const by[] = {"code", "page", "thread", "cpu", "path", "data", NULL};
   struct handle *s = check(L);
   int which = luaL_checkoption(L, 2, NULL, by);
@@ -167,10 +167,7 @@ static int l_fold(lua_State *L) {
     lua_createtable(L, 0, 5);
     check_open(L, s);
     struct pml_sampler_row row = s->row[i];
-    lutil_setstr(L, "object", row.object);
-    lutil_setint(L, "place", row.place);
-    lutil_setint(L, "samples", row.samples);
-    lutil_setint(L, "period", row.period);
+    field_set(L, fields, &row);
     if (row.pid != 0) lutil_setint(L, "pid", (uint64_t)row.pid);
     if (row.frames > 0) {
       push_frames(L, s, &row);
