@@ -53,8 +53,10 @@ local function reached(name)
   return keys
 end
 
-local function functions_of(class)
-  local set = {}
+local class_named, functions_of
+
+function functions_of(class)
+  local set = class.parent == "pmlua.Handle" and functions_of(class_named(class.parent)) or {}
   for _, f in ipairs(class.functions) do set[f.name] = f end
   return set
 end
@@ -75,7 +77,7 @@ local function classes()
   return list
 end
 
-local function class_named(name)
+function class_named(name)
   for _, class in ipairs(classes()) do
     if class.name == name then return class end
   end

@@ -37,7 +37,7 @@ function balance.open(options) end
 ---@field fits? number
 ---@field window? integer
 
----@class pmlua.BalanceController
+---@class pmlua.BalanceController: pmlua.Handle
 local BalanceController = {}
 
 --- A repetition has ended: the frequency of the next.
@@ -47,10 +47,7 @@ local BalanceController = {}
 ---@return number hz
 function BalanceController:step(compute, total, used) end
 
---- Let go of it.
-function BalanceController:close() end
-
----@class pmlua.Balancer
+---@class pmlua.Balancer: pmlua.Handle
 local Balancer = {}
 
 --- Put all back and balance no more.
@@ -94,6 +91,3 @@ function Balancer:stats() end
 --- The rule in force, with what was left open.
 ---@return pmlua.BalanceRule rule
 function Balancer:rule() end
-
---- Stop, and free it.
-function Balancer:close() end

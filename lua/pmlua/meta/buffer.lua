@@ -19,7 +19,7 @@ function buffer.open(options) end
 ---@field records? integer of each ring, 16 bytes each; made a power of two; 65536
 ---@field threads? integer that may have a ring; 64. Events of more threads are refused and counted
 
----@class pmlua.Buffer
+---@class pmlua.Buffer: pmlua.Handle
 local Buffer = {}
 
 --- Take up to 4096 events into arrays, at 1 to n. What was in the arrays is overwritten.
@@ -39,9 +39,6 @@ function Buffer:leave_out(region, out) end
 --- What became of events.
 ---@return pmlua.BufferStats stats
 function Buffer:stats() end
-
---- End it and free all.
-function Buffer:close() end
 
 ---@class pmlua.BufferStats
 ---@field threads integer that have a ring

@@ -30,7 +30,7 @@ function counter.exercise(loop, rounds) end
 ---@field disabled? boolean do not count yet
 ---@field part? integer which part of an event that has several, from 1
 
----@class pmlua.Counter
+---@class pmlua.Counter: pmlua.Handle
 local Counter = {}
 
 --- The count since the counter was opened. Some 90 instructions where user space can read it, else a system call.
@@ -48,6 +48,3 @@ function Counter:path() end
 --- What it counts: the name that was asked for, or NAME:u where the kernel refuses to count itself.
 ---@return string name
 function Counter:name() end
-
---- Stop counting.
-function Counter:close() end

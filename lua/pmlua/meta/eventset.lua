@@ -32,7 +32,7 @@ function eventset.open(names, options) end
 ---@field on_exec? boolean count from the moment at which the target executes its program, for `pml.command`
 
 --- `#set` is the number of its events.
----@class pmlua.Eventset
+---@class pmlua.Eventset: pmlua.Handle
 ---@operator len: integer
 local Eventset = {}
 
@@ -84,9 +84,6 @@ function Eventset:event(i) end
 ---@param i integer from 1
 ---@return pmlua.PartReading[]? parts, pmlua.Failure? failure, string? code
 function Eventset:parts(i) end
-
---- Close its counters.
-function Eventset:close() end
 
 ---@class pmlua.EventOfSet
 ---@field name string as it was asked for; NAME:u where the kernel refuses to count itself

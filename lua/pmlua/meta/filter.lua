@@ -12,7 +12,7 @@ local filter = {}
 ---@return pmlua.Filter? filter, pmlua.Failure? failure, string? code
 function filter.open(path) end
 
----@class pmlua.Filter
+---@class pmlua.Filter: pmlua.Handle
 local Filter = {}
 
 --- Is a function wanted? The last rule that matches decides, for files and for names; without a rule everything is wanted.
@@ -21,6 +21,3 @@ local Filter = {}
 ---@param symbol? string as the symbol table has it, for rules with MANGLED
 ---@return boolean wanted
 function Filter:wants(file, name, symbol) end
-
---- Free it.
-function Filter:close() end

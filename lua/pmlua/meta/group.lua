@@ -22,7 +22,7 @@ function group.open(names, options) end
 ---@field disabled? boolean
 
 --- `#group` is the number of its events.
----@class pmlua.CounterGroup
+---@class pmlua.CounterGroup: pmlua.Handle
 ---@operator len: integer
 local CounterGroup = {}
 
@@ -31,9 +31,6 @@ local CounterGroup = {}
 ---@return integer|pmlua.Failure retries how often a page had to be read again, normally 0; or the failure
 ---@return string? code
 function CounterGroup:read() end
-
---- Stop counting.
-function CounterGroup:close() end
 
 --- A count with the times that scaling needs.
 ---@class pmlua.Reading

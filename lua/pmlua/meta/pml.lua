@@ -58,6 +58,13 @@
 ---@field watchpoint pml.watchpoint
 ---@field workload pml.workload
 
+--- What every handle has.
+---@class pmlua.Handle
+local Handle = {}
+
+--- End what the handle stands for and free it, as the end of a `<close>` variable's scope and the collector do.
+function Handle:close() end
+
 --- Where the parts of this installation are; nil: it has no such part.
 ---@class pmlua.Paths
 ---@field lua string? the folder that holds `pmlua/init.lua`

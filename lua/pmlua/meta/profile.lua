@@ -20,7 +20,7 @@ function profile.open() end
 ---@return number ns
 function profile.bucket_ns(bucket) end
 
----@class pmlua.Profile
+---@class pmlua.Profile: pmlua.Handle
 local Profile = {}
 
 --- Every call path: parents before children, siblings by inclusive time, longest first.
@@ -34,9 +34,6 @@ function Profile:functions() end
 --- What became of events.
 ---@return pmlua.ProfileStats stats
 function Profile:stats() end
-
---- End the profile and free it.
-function Profile:close() end
 
 ---@class pmlua.ProfileNode
 ---@field name string

@@ -45,7 +45,7 @@ function sampler.open(name, options) end
 ---@field period integer about how many events these were
 ---@field frames? { object: string, place: integer }[] by path: the stack, innermost first; by data: where a variable would be
 
----@class pmlua.Sampler
+---@class pmlua.Sampler: pmlua.Handle
 local Sampler = {}
 
 --- Take what the kernel has written into its buffers, which hold some 7000 samples: some ten times a second. No system call.
@@ -92,6 +92,3 @@ function Sampler:registers(i) end
 ---@param place integer where in it, as `fold "data"` gives it
 ---@return string? name, integer|pmlua.Failure into, string? code
 function Sampler:variable(object, place) end
-
---- Stop sampling and forget the samples.
-function Sampler:close() end

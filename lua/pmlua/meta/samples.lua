@@ -15,7 +15,7 @@ local samples = {}
 ---@return pmlua.Samples? samples, pmlua.Failure? failure, string? code
 function samples.new(capacity) end
 
----@class pmlua.Samples
+---@class pmlua.Samples: pmlua.Handle
 ---@field [integer] integer
 ---@operator len: integer
 local Samples = {}
@@ -70,6 +70,3 @@ function Samples:format(prefix, first, last) end
 ---@return integer[] values
 ---@return integer total how many there are
 function Samples:above(threshold, limit) end
-
---- Free the memory.
-function Samples:close() end

@@ -112,7 +112,7 @@ function TraceLocation:close() end
 ---     for _, r in ipairs((assert(t:group { by = { "region", "process" }, where = { region = "a*" } }))) do
 ---       print(r.process, r.region, r.calls, r.exclusive_s)
 ---     end
----@class pmlua.TraceReader
+---@class pmlua.TraceReader: pmlua.Handle
 local TraceReader = {}
 
 --- What the archive says of itself.
@@ -374,6 +374,3 @@ function TraceReader:export(form, file, question) end
 ---@field metrics integer values
 ---@field unmatched integer leaves without an enter, and enters that an outer leave ended
 ---@field unlinked integer sends and receives whose other end is unknown
-
---- Free it.
-function TraceReader:close() end

@@ -30,7 +30,7 @@ function tune.open(options) end
 ---@field enter? fun(region: string)
 ---@field leave? fun(region: string)
 
----@class pmlua.TuneHandle
+---@class pmlua.TuneHandle: pmlua.Handle
 local TuneHandle = {}
 
 --- Put all back and tune no more.
@@ -47,9 +47,6 @@ function TuneHandle:log() end
 --- Counts of what was done.
 ---@return pmlua.TuneStats stats
 function TuneHandle:stats() end
-
---- Stop, and free it.
-function TuneHandle:close() end
 
 ---@class pmlua.TuneEntry
 ---@field ns integer when

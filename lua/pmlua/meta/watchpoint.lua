@@ -41,7 +41,7 @@ function watchpoint.plan(path, points, values) end
 ---@return pmlua.watchpoint.Store? store, pmlua.Failure? failure, string? code
 function watchpoint.load(path) end
 
----@class pmlua.watchpoint.Store
+---@class pmlua.watchpoint.Store: pmlua.Handle
 local Store = {}
 
 --- The process and its points.
@@ -58,9 +58,6 @@ function Store:lane(i) end
 ---@return integer[] ticks
 ---@return number[] values 0 without content
 function Store:values(i) end
-
---- Free it.
-function Store:close() end
 
 ---@class pmlua.watchpoint.Summary
 ---@field pid integer

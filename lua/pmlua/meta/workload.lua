@@ -15,7 +15,7 @@ local workload = {}
 ---@return pmlua.Workload? workload, pmlua.Failure? failure, string? code
 function workload.load(path) end
 
----@class pmlua.Workload
+---@class pmlua.Workload: pmlua.Handle
 ---@field name string
 ---@field help string one line
 ---@field sites string[] the places that it probes
@@ -26,9 +26,6 @@ local Workload = {}
 ---@param how pmlua.WorkloadRun
 ---@return pmlua.WorkloadOutcome? outcome, pmlua.Failure? failure, string? code
 function Workload:run(how) end
-
---- Let go of it.
-function Workload:close() end
 
 --- How a workload is run.
 ---@class pmlua.WorkloadRun
