@@ -3,8 +3,6 @@
 --
 -- Try:  pmlua scripts/balance.lua --quick --no-plot && head results/balance/latest/effect.dat
 
-local tabulate = require "pmlua.tabulate"
-
 local M = {}
 
 local function find(run, p, balanced)
@@ -91,27 +89,17 @@ local function shares_table(lab)
   }, rows = rows }
 end
 
-local function say(run, title, t, columns)
-  local names, rows = {}, {}
-  for i, c in ipairs(columns) do
-    local name, unit = table.unpack(t.columns[c])
-    names[i] = unit:find "^[%%GJm]" and ("%s [%s]"):format(name, unit) or name
-  end
-  for i, row in ipairs(t.rows) do
-    rows[i] = {}
-    for k, c in ipairs(columns) do rows[i][k] = row[c] end
-  end
-  if #rows > 0 then run:say("\n" .. title .. "\n" .. tabulate(names, rows, 1)) end
-end
-
 --- Write the tables into the run's folder, and print the effect and the threads.
 function M.write(run, lab)
   local effect, shares = effect_table(run), shares_table(lab)
   run:write_table("effect.dat", effect)
   run:write_table("course.dat", course_table(lab))
   run:write_table("shares.dat", shares)
-  say(run, "Simulated ranks, balanced and not balanced", effect, { 1, 2, 3, 4, 5, 11, 12, 8, 13 })
-  say(run, "Threads of this process", shares, { 1, 2, 3, 4, 5, 6, 7, 8, 9 })
+  if #effect.rows > 0 then
+    run:say_table("Simulated ranks, balanced and not balanced", effect, { "delta", "noise", "before", "after", "saved",
+      "time_before", "time_after", "lost", "changes" })
+  end
+  if #shares.rows > 0 then run:say_table("Threads of this process", shares) end
   local can = lab.can
   if can and not can.writes then
     run:warn("frequencies cannot be set on this machine, so the threads' controller makes a dry run: " .. can.why)

@@ -5,7 +5,6 @@
 
 local flowgraph = require "pmlua.internal.flow.graph"
 local picture = require "pmlua.internal.picture"
-local tabulate = require "pmlua.tabulate"
 
 local M = {}
 
@@ -66,10 +65,7 @@ function M.write(run, lab)
   local written, err = picture.write(run.dir .. "/skeleton.c", source)
   if not written then run:warn(err) end
   draw(run, lab, steps)
-  local names = {}
-  for i, column in ipairs(t.columns) do names[i] = column[1] end
-  run:say(("\nEvent flow of %d steps: which call follows which, and at which visits"):format(steps))
-  run:say(tabulate(names, t.rows, 1))
+  run:say_table(("Event flow of %d steps: which call follows which, and at which visits"):format(steps), t)
   local compared, differ = 0, 0
   for n in pairs(lab.again) do
     compared = compared + 1

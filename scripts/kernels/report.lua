@@ -8,7 +8,6 @@ local compiled = require "kernels.compiled"
 local flops = require "kernels.flops"
 local kernels = require "kernels.lab"
 local stats = require "pmlua.stats"
-local tabulate = require "pmlua.tabulate"
 
 local M = {}
 
@@ -144,31 +143,6 @@ local function counted(run, lab, events)
   }, rows = rows }, why, unbuilt
 end
 
--- The table with only these columns.
-local function with(t, names)
-  local at, out = {}, { columns = {}, rows = {} }
-  for i, c in ipairs(t.columns) do at[c[1]] = i end
-  for i, name in ipairs(names) do out.columns[i] = t.columns[at[name]] end
-  for k, row in ipairs(t.rows) do
-    out.rows[k] = {}
-    for i, name in ipairs(names) do out.rows[k][i] = row[at[name]] end
-  end
-  return out
-end
-
-local function say(run, heading, t)
-  local names, rows = {}, {}
-  for i, c in ipairs(t.columns) do names[i] = c[1] .. (c[2] ~= "" and c[2] ~= "text" and " [" .. c[2] .. "]" or "") end
-  for i, row in ipairs(t.rows) do
-    rows[i] = table.move(row, 1, #names, 1, {})
-    for k, c in ipairs(t.columns) do
-      if c[2] == "text" and rows[i][k] == nil then rows[i][k] = "-" end
-    end
-  end
-  run:say("\n" .. heading .. "\n" .. tabulate(names, rows, 1))
-end
-M.say = say
-
 --- Write caches.dat, from which plots mark the caches.
 function M.caches(run, levels)
   local rows = {}
@@ -189,21 +163,21 @@ function M.sweep(run, lab)
   run:write_table("plateaus.dat", flat, "rates in each cache")
   run:write_table("steps.dat", stepped, "height of the steps of short loops")
   run:write_table("workload.dat", both, "operations by the source, the PMU and the compiler")
-  say(run, ("Table 1. Plateaus: GFLOPS per core with %d cores at work, by where the arrays lie"):format(lab.cores), flat)
-  say(run, "Table 2. Steps: a loop of a whole number of vectors compared with one that is an iteration shorter (geometric\n"
+  run:say_table(("Table 1. Plateaus: GFLOPS per core with %d cores at work, by where the arrays lie"):format(lab.cores), flat)
+  run:say_table("Table 2. Steps: a loop of a whole number of vectors compared with one that is an iteration shorter (geometric\n"
     .. "mean, with the call)", stepped)
   if why then
     run:say("\nTable 3. Operations counted by the PMU and in the source: " .. why)
   else
-    say(run, "Table 3. Operations counted by the PMU and in the source", with(both, { "kernel", "precision", "build", "user",
-      "system", "ratio", "counted", "state" }))
+    run:say_table("Table 3. Operations counted by the PMU and in the source", both, { "kernel", "precision", "build", "user",
+      "system", "ratio", "counted", "state" })
   end
   if unbuilt then
     run:say("\nTable 4. Operations counted by the compiler and in the source: " .. unbuilt)
   else
-    say(run, "Table 4. Operations and bytes of 1000 iterations, counted by the compiler at source (user) and at final\n"
-      .. "(system), and by hand", with(both, { "kernel", "precision", "build", "user", "source", "final",
-      "source_ratio", "final_ratio", "bytes", "source_bytes", "final_bytes" }))
+    run:say_table("Table 4. Operations and bytes of 1000 iterations, counted by the compiler at source (user) and at final\n"
+      .. "(system), and by hand", both, { "kernel", "precision", "build", "user", "source", "final",
+      "source_ratio", "final_ratio", "bytes", "source_bytes", "final_bytes" })
   end
 end
 

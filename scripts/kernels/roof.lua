@@ -201,9 +201,9 @@ function M.write(run, lab)
   run:write_table("peaks.dat", peak_table, "peak rates")
   run:write_table("roofs.dat", roof_table, "bandwidth of each level")
   run:write_table("points.dat", point_table, "points under the roofs")
-  report.say(run, ("Table 1. Peaks: chains of multiply-adds in registers, %d cores at work"):format(lab.cores), peak_table)
-  report.say(run, "Table 2. Bandwidths, read and written: the best of load, copy and add", roof_table)
-  report.say(run, "Table 3. Points under the roofs: the fastest build of each kernel", worth_saying(point_table))
+  run:say_table(("Table 1. Peaks: chains of multiply-adds in registers, %d cores at work"):format(lab.cores), peak_table)
+  run:say_table("Table 2. Bandwidths, read and written: the best of load, copy and add", roof_table)
+  run:say_table("Table 3. Points under the roofs: the fastest build of each kernel", worth_saying(point_table))
 end
 
 return M

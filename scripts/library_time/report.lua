@@ -178,13 +178,6 @@ local function share_table(cells)
   return { rows = rows, columns = columns }
 end
 
-local function say_shares(run, cells, t)
-  local names = { "library" }
-  for i, cell in ipairs(cells) do names[i + 1] = cell.p.view .. " [%]" end
-  run:say("\nShare of the run by library; (no library) is the command itself, libc, the loader and the kernel")
-  run:say(tabulate(names, t.rows, 1))
-end
-
 local function say_functions(run, cell, most)
   local seen, rows = M.seen(cell), {}
   for i, f in ipairs(seen.functions) do
@@ -221,7 +214,9 @@ function M.write(run, most)
   run:write_table("function.dat", function_table(cells), "time and calls by function")
   run:write_table("distribution.dat", distribution_table(cells), "calls of each function by their duration")
   run:write_table("shares.dat", share, "share of each library by each view")
-  if #cells > 0 then say_shares(run, cells, share) end
+  if #cells > 0 then
+    run:say_table("Share of the run by library; (no library) is the command itself, libc, the loader and the kernel", share)
+  end
   for _, cell in ipairs(cells) do say_functions(run, cell, most) end
 end
 

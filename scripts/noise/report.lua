@@ -5,7 +5,6 @@
 
 local periods = require "noise.periods"
 local stats = require "pmlua.stats"
-local tabulate = require "pmlua.tabulate"
 
 local M = {}
 
@@ -136,12 +135,6 @@ local function regular(t)
   return { columns = t.columns, rows = rows }
 end
 
-local function shown(t)
-  local names = {}
-  for i, c in ipairs(t.columns) do names[i] = c[2] ~= "" and c[2] ~= "text" and ("%s [%s]"):format(c[1], c[2]) or c[1] end
-  return tabulate(names, t.rows, 1)
-end
-
 -- What this machine does not tell.
 local function warn(run, lab, cpus)
   local first = cpus[1]
@@ -170,9 +163,9 @@ function M.write(run, lab)
   run:write_table("kernel.dat", tables.kernel, "what detours took, and what the kernel says of it")
   run:write_table("interrupts.dat", interrupts_table(cpus), "interrupts of each cpu")
   if lab.plant.period > 0 then run:write_table("planted.dat", planted_table(cpus), "what the planted thread did") end
-  run:say("\nTime taken away, by detours and by the kernel\n" .. shown(tables.kernel))
-  run:say("\nDetours by what the kernel counted meanwhile\n" .. shown(tables.causes))
-  run:say("\nDetours of like length that come regularly\n" .. shown(regular(tables.periods)))
+  run:say_table("Time taken away, by detours and by the kernel", tables.kernel)
+  run:say_table("Detours by what the kernel counted meanwhile", tables.causes)
+  run:say_table("Detours of like length that come regularly", regular(tables.periods))
   warn(run, lab, cpus)
 end
 

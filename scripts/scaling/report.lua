@@ -4,8 +4,6 @@
 --
 -- Try:  pmlua scripts/scaling.lua --quick --no-plot && head results/scaling/latest/sections.dat
 
-local tabulate = require "pmlua.tabulate"
-
 local M = {}
 
 local function sum(list)
@@ -139,16 +137,6 @@ local function job_table(lab)
     rows = { { lab.title, lab.job.title, lab.job.cpus } } }
 end
 
-local function say(run, t)
-  local names, rows = { "scaling", "ranks", "section", "time [s]", "longest [s]", "share [%]", "MPI [%]", "balance [%]",
-    "efficiency [%]" }, {}
-  for i, row in ipairs(t.rows) do
-    rows[i] = { row[1], row[2] }
-    for k = 4, 10 do rows[i][k - 1] = row[k] or "-" end
-  end
-  run:say("\nSections, without those inside them: mean of the ranks, and the longest\n" .. tabulate(names, rows, 2))
-end
-
 -- The most ranks of a run that shared cpus, if any did.
 local function crowded(run)
   local ranks
@@ -167,7 +155,10 @@ function M.write(run, lab)
   run:write_table("sections.dat", t)
   run:write_table("functions.dat", function_table(run))
   run:write_table("job.dat", job_table(lab))
-  if #t.rows > 0 then say(run, t) end
+  if #t.rows > 0 then
+    run:say_table("Sections, without those inside them: mean of the ranks, and the longest", t,
+      { "scaling", "ranks", "section", "time", "longest", "share", "mpi", "balance", "efficiency" })
+  end
   if ranks then
     run:warn(("%d ranks share %d cpu%s: these times say little about a machine that has a cpu for each rank")
       :format(ranks, cpus, cpus == 1 and "" or "s"))

@@ -3,7 +3,6 @@
 --
 -- Try:  pmlua scripts/watchpoint.lua --quick --no-plot && head results/watchpoint/latest/accesses.dat
 
-local tabulate = require "pmlua.tabulate"
 
 local M = {}
 
@@ -100,10 +99,7 @@ function M.write(run, lab)
   run:write_table("content.dat", contents(lab))
   traces(run, lab)
   warn(run, lab)
-  local names, rows = {}, {}
-  for i = 1, 6 do names[i] = t.columns[i][1] end
-  for i, row in ipairs(t.rows) do rows[i] = table.move(row, 1, 6, 1, {}) end
-  if #rows > 0 then run:say("\n" .. tabulate(names, rows, 1)) end
+  if #t.rows > 0 then run:say_table("Accesses", t, { "loop", "symbol", "thread", "accesses", "least", "most" }) end
 end
 
 return M

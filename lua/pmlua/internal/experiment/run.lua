@@ -5,6 +5,7 @@
 
 local datasets = require "pmlua.internal.experiment.datasets"
 local json = require "pmlua.json"
+local tabulate = require "pmlua.tabulate"
 
 ---@class pmlua.Run
 ---@field dir string? the folder
@@ -87,6 +88,27 @@ end
 ---@param text string
 function Run:say(text)
   if not (self.json or self.csv) then io.stdout:write(text, "\n") end
+end
+
+--- Print a table, with the units of its columns.
+---@param heading string
+---@param t {columns: table[], rows: table[]} as for write_table
+---@param chosen? string[] names of the columns to print; nil: all
+function Run:say_table(heading, t, chosen)
+  local at, names, rows = {}, {}, {}
+  for i, c in ipairs(t.columns) do
+    if not chosen then at[i] = i else at[c[1]] = i end
+  end
+  for k, key in ipairs(chosen or at) do
+    local name, unit = table.unpack(t.columns[at[key]])
+    names[k] = (unit == "" or unit == "text") and name or ("%s [%s]"):format(name, unit)
+    for i, row in ipairs(t.rows) do
+      rows[i] = rows[i] or {}
+      rows[i][k] = row[at[key]]
+      if unit == "text" and rows[i][k] == nil then rows[i][k] = "-" end
+    end
+  end
+  self:say(("\n%s\n%s"):format(heading, tabulate(names, rows, 1)))
 end
 
 --- Name a file of the folder in meta.json.
