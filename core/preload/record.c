@@ -142,8 +142,8 @@ static int say_unmatched(const struct pml_intercept_unmatched *u, void *arg) {
   return 0;
 }
 
-static int say_left(const struct pml_intercept_left *l, void *arg) {
-  say(arg, "%s\t%s\t%s\n", l->function, l->library, l->calls ? "calls" : "pointers");
+static int say_unrecorded(const struct pml_intercept_unrecorded *f, void *arg) {
+  say(arg, "%s\t%s\t%s\n", f->function, f->library, f->calls ? "calls" : "pointers");
   return 0;
 }
 
@@ -155,7 +155,7 @@ static void note_left(bool at_end) {
   if (at_end && s.shared == noted) return;
   noted = s.shared;
   struct text t = {0};
-  (void)pml_intercept_left(say_left, &t);
+  (void)pml_intercept_unrecorded(say_unrecorded, &t);
   note("left_functions", t.at);
 }
 

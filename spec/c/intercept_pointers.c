@@ -72,7 +72,7 @@ struct named {
   size_t n;
 };
 
-static int note_left(const struct pml_intercept_left *l, void *arg) {
+static int note_left(const struct pml_intercept_unrecorded *l, void *arg) {
   struct named *named = arg;
   named->n++;
   for (size_t i = 0; i < WAYS; i++)
@@ -83,7 +83,7 @@ static int note_left(const struct pml_intercept_left *l, void *arg) {
 
 static void seen(void *handle, const char *when) {
   struct named named = {.n = 0};
-  CHECK(pml_intercept_left(note_left, &named) == 0, "functions of which calls may be missing can be asked for");
+  CHECK(pml_intercept_unrecorded(note_left, &named) == 0, "functions of which calls may be missing can be asked for");
   for (size_t i = 0; i < WAYS; i++) {
     int n;
     bool good = calls_by(handle, &ways[i], &n);
@@ -167,7 +167,7 @@ static int refused(void *handle) {
   struct named named = {.n = 0};
   int n;
   if (!refuse_writable_code()) return 2;
-  if (pml_intercept_install(&chosen) != 0 || pml_intercept_left(note_left, &named) != 0) return 1;
+  if (pml_intercept_install(&chosen) != 0 || pml_intercept_unrecorded(note_left, &named) != 0) return 1;
   bool good = named.is[0] && named.calls[0] && named.calls[1] && named.calls[2] && !named.calls[4];
   good &= calls_by(handle, &ways[0], &n) && n == 0 && calls_by(handle, &ways[9], &n) && n == 10;
   return good && are_functions(handle) ? 0 : 1;

@@ -113,7 +113,7 @@ static int install(const struct pml_intercept_options *o) {
   pml__scan_cache_in(o != NULL ? o->scans : NULL);
   set_installed(true);
   counts.objects = counts.slots = counts.shared = counts.scans = 0;
-  pml__left_forget();
+  pml__unrecorded_forget();
   (void)pml__intercept_thunks_error();
   err = scan();
   int thunks = pml__intercept_thunks_error();
@@ -182,13 +182,9 @@ void pml_intercept_stats(struct pml_intercept_stats *s) {
   pml__call_stats(&s->deep, &s->nested);
 }
 
-int pml_intercept_left(pml_intercept_left_visit *visit, void *arg) {
-  int err = 0;
+int pml_intercept_unrecorded(pml_intercept_unrecorded_visit *visit, void *arg) {
   pml__lock_take(&whole);
-  for (uint32_t i = 0; i < pml__left_n() && err == 0; i++) {
-    struct pml_intercept_left l = pml__left_at(i);
-    err = visit(&l, arg);
-  }
+  int err = pml__unrecorded_visit(visit, arg);
   pml__lock_leave(&whole);
   return err;
 }

@@ -35,9 +35,9 @@
  * Not seen: calls inside a library that do not go through its slots (-Bsymbolic, hidden functions); pointers in tables
  * that the loader filled (virtual functions, callbacks in static data); calls by an address that code took through a
  * slot, as comparisons must hold: then the code of the calls through the slot is changed to use another slot
- * (pml_intercept_code.h), and pml_intercept_left() names the function (on arm64 all calls through slots but those of
- * the PLT, which look as loads do); calls of signal handlers that interrupt the recording itself, which are
- * counted. Nor:
+ * (pml_intercept_code.h), and pml_intercept_unrecorded() names the function (on arm64 all calls through slots but those
+ * of the PLT, which look as loads do); calls of signal handlers that interrupt the recording itself, which are counted.
+ * Nor:
  * - objects of dlmopen(), which are counted: another namespace has its own libc, with which nothing here is shared;
  * - with @dlsym, what RTLD_NEXT and RTLD_DEFAULT give to a library, since that depends on its place among the others;
  *   to the program, RTLD_NEXT of what it defines itself, and what may be closed again, which the loader keeps for the
@@ -111,10 +111,11 @@ struct pml_intercept_stats {
   uint64_t objects;   /* that were looked at */
   uint64_t functions; /* that are intercepted */
   uint64_t slots;     /* filled with thunks */
-  uint64_t shared; /* slots of chosen functions left alone: their code also takes the address (pml_intercept_left()) */
-  uint64_t deep;   /* calls not recorded: too many under way, or from too many places in the code */
-  uint64_t nested; /* calls not recorded: made by the recording itself, or by a handler that interrupted it */
-  uint64_t unseen; /* look-ups of chosen functions by dlsym(): calls by these pointers are not seen */
+  uint64_t
+      shared; /* slots of chosen functions left alone: their code also takes the address (pml_intercept_unrecorded()) */
+  uint64_t deep;      /* calls not recorded: too many under way, or from too many places in the code */
+  uint64_t nested;    /* calls not recorded: made by the recording itself, or by a handler that interrupted it */
+  uint64_t unseen;    /* look-ups of chosen functions by dlsym(): calls by these pointers are not seen */
   uint64_t elsewhere; /* objects opened by dlmopen() in another namespace: calls there are not seen */
   uint64_t scans;     /* files whose slots were read: one for a file, however often it is loaded */
 };
@@ -154,18 +155,18 @@ typedef int pml_intercept_unmatched_visit(const struct pml_intercept_unmatched *
 PML__SHARED int pml_intercept_unmatched(pml_intercept_unmatched_visit *visit, void *arg);
 
 /* A chosen function of which calls may be missing: code also takes its address, so calls by pointer are not seen. */
-struct pml_intercept_left {
+struct pml_intercept_unrecorded {
   const char *function, *library;
   bool calls; /* some calls through a slot are not seen either: the code that makes them could not be changed */
 };
-typedef int pml_intercept_left_visit(const struct pml_intercept_left *l, void *arg);
+typedef int pml_intercept_unrecorded_visit(const struct pml_intercept_unrecorded *f, void *arg);
 
 /*
- * pml_intercept_left - such functions of the last installation so far, in the order in which they were found.
+ * pml_intercept_unrecorded - such functions of the last installation so far, in the order in which they were found.
  * Returns 0 or what @visit returned: not 0 ends it. Strings are the visitor's until it returns. Thread-safe; not
  * async-signal-safe.
  */
-PML__SHARED int pml_intercept_left(pml_intercept_left_visit *visit, void *arg);
+PML__SHARED int pml_intercept_unrecorded(pml_intercept_unrecorded_visit *visit, void *arg);
 
 PML_END_DECLS
 

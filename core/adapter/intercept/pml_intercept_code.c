@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_code.c - second slots, and patched calls that use them. */
+/*
+ * core/adapter/intercept/pml_intercept_code.c - second slots, patched calls that use them, and functions whose calls
+ * could not be patched.
+ */
 #include "adapter/intercept/pml_intercept_code.h"
 
 #include "adapter/arch/pml_arch.h"
 #include "base/pml_array.h"
+#include "base/pml_region.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -113,8 +118,55 @@ void pml__code_forget(const struct pml__objects *all) {
   }
 }
 
+/* ---- functions with calls that are not recorded ---- */
+
+static struct unrecorded {
+  struct pml_intercept_unrecorded function;
+  uint64_t hash;
+} * unrecorded;
+static uint32_t nunrecorded, room;
+
+uint32_t pml__unrecorded_note(const char *name, const char *library) {
+  uint64_t hash = pml__region_hash(name, library, 0);
+  for (uint32_t i = 0; i < nunrecorded; i++) {
+    const struct pml_intercept_unrecorded *f = &unrecorded[i].function;
+    if (unrecorded[i].hash == hash && strcmp(f->function, name) == 0 && strcmp(f->library, library) == 0) return i;
+  }
+  if (!PML__ARRAY_ROOM(unrecorded, room, nunrecorded + 1)) return UINT32_MAX;
+  struct unrecorded u = {{strdup(name), strdup(library), false}, hash};
+  if (u.function.function == NULL || u.function.library == NULL) {
+    free((char *)u.function.function);
+    free((char *)u.function.library);
+    return UINT32_MAX;
+  }
+  unrecorded[nunrecorded] = u;
+  return nunrecorded++;
+}
+
+void pml__unrecorded_calls(uint32_t number) {
+  if (number < nunrecorded) unrecorded[number].function.calls = true;
+}
+
+int pml__unrecorded_visit(pml_intercept_unrecorded_visit *visit, void *arg) {
+  int err = 0;
+  for (uint32_t i = 0; i < nunrecorded && err == 0; i++) err = visit(&unrecorded[i].function, arg);
+  return err;
+}
+
+void pml__unrecorded_forget(void) {
+  for (uint32_t i = 0; i < nunrecorded; i++) {
+    free((char *)unrecorded[i].function.function);
+    free((char *)unrecorded[i].function.library);
+  }
+  free(unrecorded);
+  unrecorded = NULL;
+  nunrecorded = room = 0;
+}
+
 void pml__code_give_up(void) {
   areas = NULL;
+  unrecorded = NULL;
+  nunrecorded = room = 0;
 }
 
 /* ---- code ---- */
@@ -136,15 +188,15 @@ static bool add(struct pml__code *c, const struct pml__code_change *change) {
 }
 
 int pml__code_add(struct pml__code *c, const struct pml__object *o, uintptr_t *at, const struct pml__scan_site *site,
-                  size_t n, uintptr_t thunk, uint32_t left) {
+                  size_t n, uintptr_t thunk, uint32_t function) {
   uintptr_t *second = n > 0 || known_second((uintptr_t)at) != NULL ? second_of(o, at) : NULL;
   if (second == NULL) {
-    if (n > 0) pml__left_calls(left);
+    if (n > 0) pml__unrecorded_calls(function);
     return 0;
   }
   __atomic_store_n(second, thunk, __ATOMIC_RELEASE); /* before code uses it */
   for (size_t i = 0; i < n; i++) {
-    struct pml__code_change change = {o->lo + site[i].operand, (uintptr_t)at, (uintptr_t)second, left};
+    struct pml__code_change change = {o->lo + site[i].operand, (uintptr_t)at, (uintptr_t)second, function};
     if (!add(c, &change)) return -ENOMEM;
   }
   return 0;
@@ -183,7 +235,7 @@ static void apply_in(struct pml__code *c, const struct pml__object *o, const str
       refused = !open;
     }
     bool done = open ? pml_arch_lead(x->operand, x->from, x->to, alone) : pml_arch_leads(x->operand, x->to);
-    if (!done) pml__left_calls(x->left);
+    if (!done) pml__unrecorded_calls(x->function);
     c->change[i].to = 0;
   }
   if (open) (void)set_code(s, protection_of(s));
@@ -195,7 +247,7 @@ void pml__code_apply(struct pml__code *c, const struct pml__object *o) {
   for (uint32_t i = 0; c->n > 0 && i < o->nsegments; i++)
     if ((o->segment[i].flags & PF_X) != 0) apply_in(c, o, &o->segment[i], alone);
   for (size_t i = 0; i < c->n; i++)
-    if (c->change[i].to != 0) pml__left_calls(c->change[i].left); /* it lies in no code */
+    if (c->change[i].to != 0) pml__unrecorded_calls(c->change[i].function); /* it lies in no code */
   free(c->change);
   *c = (struct pml__code){0};
   errno = saved;

@@ -11,12 +11,13 @@
 #ifndef PML_INTERCEPT_CODE_H
 #define PML_INTERCEPT_CODE_H
 
+#include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_object.h"
 #include "adapter/intercept/pml_intercept_scans.h"
 
 struct pml__code_change {
   uintptr_t operand, from, to;
-  uint32_t left; /* of pml__left_note() */
+  uint32_t function; /* of pml__unrecorded_note() */
 };
 
 /* Of one object. {0} is empty; ended by pml__code_apply(). */
@@ -27,28 +28,25 @@ struct pml__code {
 
 /*
  * pml__code_add - from pml__code_apply() on calls at @site, through the slot @at of @o, lead to @thunk; those of a slot
- * that was added before at once. @left: whom to mark where that cannot be. Returns 0 or -ENOMEM.
+ * that was added before at once. @function: the one to mark where that is impossible. Returns 0 or -ENOMEM.
  */
 int pml__code_add(struct pml__code *c, const struct pml__object *o, uintptr_t *at, const struct pml__scan_site *site,
-                  size_t n, uintptr_t thunk, uint32_t left);
+                  size_t n, uintptr_t thunk, uint32_t function);
 void pml__code_apply(struct pml__code *c, const struct pml__object *o);
 
 /* pml__code_restore - second slots have what @original says of their thunks. pml__code_forget - those of objects that
- * are not loaded any more are given back. pml__code_give_up - another thread of the parent was at them. */
+ * are not loaded any more are unmapped. pml__code_give_up - another thread of the parent was using all of this. */
 void pml__code_restore(uintptr_t (*original)(uintptr_t value));
 void pml__code_forget(const struct pml__objects *all);
 void pml__code_give_up(void);
 
 /*
- * Chosen functions of which calls may be missing. pml__left_note - one more, or again; returns its number.
- * pml__left_calls - calls through its slot are missing, not only those by pointer.
+ * Chosen functions of which calls may be missing (pml_intercept_unrecorded()). pml__unrecorded_note - one more, or
+ * again; returns its number. pml__unrecorded_calls - calls through its slot are missing, not only those by pointer.
  */
-uint32_t pml__left_note(const char *name, const char *library);
-void pml__left_calls(uint32_t number);
-struct pml_intercept_left;
-uint32_t pml__left_n(void);
-struct pml_intercept_left pml__left_at(uint32_t i);
-void pml__left_forget(void);
-void pml__left_give_up(void);
+uint32_t pml__unrecorded_note(const char *name, const char *library);
+void pml__unrecorded_calls(uint32_t number);
+int pml__unrecorded_visit(pml_intercept_unrecorded_visit *visit, void *arg);
+void pml__unrecorded_forget(void);
 
 #endif

@@ -14,9 +14,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Slots of an object that were left to the loader: it is looked at again, but ever more seldom. */
+/* An object whose slots the loader binds later is scanned again, but ever more seldom. */
 struct patience {
-  bool left;
+  bool unbound;
   uint32_t wait, step; /* scans until then; and how many it will be after that */
 };
 
@@ -124,7 +124,7 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, st
   if (unfilled) {
     if (loader_hook == NULL && !x->any_hooked && !is_chosen(x, slot, name, n)) return 0;
     value = pml__slots_resolve(x, o, symbol, name, n);
-    x->left |= value == 0;
+    x->unbound |= value == 0;
   }
   if (loader_hook != NULL) return value == loader_hook->real ? loader_hook->ours : 0;
   of = value != 0 ? pml__objects_find(&x->all, value) : NULL;
@@ -136,13 +136,13 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, st
 }
 
 /* Its thunk's region says what it is called: the slot's symbol, or as the choice's hooks have it. */
-static uint32_t note_left(const struct pml__slots *x, const struct pml__object *o, const struct pml__scan_slot *slot,
-                          uintptr_t value) {
+static uint32_t note_unrecorded(const struct pml__slots *x, const struct pml__object *o,
+                                const struct pml__scan_slot *slot, uintptr_t value) {
   size_t n;
   const Elf64_Sym *s = pml__object_symbol(o, ELF64_R_SYM(pml__scan_relocation(o, slot)->r_info));
   const char *name = s != NULL ? pml__object_name(o, s, &n) : NULL;
   const struct pml__object *of = pml__objects_find(&x->all, value);
-  return pml__left_note(name != NULL ? name : "", of != NULL ? pml__object_file(&x->all.at[of - x->all.at]) : "");
+  return pml__unrecorded_note(name != NULL ? name : "", of != NULL ? pml__object_file(&x->all.at[of - x->all.at]) : "");
 }
 
 /* Calls through a slot that keeps its address. */
@@ -150,9 +150,9 @@ static int change_calls(struct pml__slots *x, const struct pml__object *o, const
                         const struct pml__scan_slot *slot, uintptr_t *at, uintptr_t thunk) {
   size_t n;
   const struct pml__scan_site *site = pml__scan_sites(scan, slot, &n);
-  uint32_t left = note_left(x, o, slot, __atomic_load_n(at, __ATOMIC_RELAXED));
-  if (slot->missed || !pml__scan_shows_calls(scan)) pml__left_calls(left);
-  int err = pml__code_add(&x->code, o, at, site, n, thunk, left);
+  uint32_t function = note_unrecorded(x, o, slot, __atomic_load_n(at, __ATOMIC_RELAXED));
+  if (slot->missed || !pml__scan_shows_calls(scan)) pml__unrecorded_calls(function);
+  int err = pml__code_add(&x->code, o, at, site, n, thunk, function);
   return err < 0 ? pml_fail(err, "no memory to change calls of %.200s", o->path) : 0;
 }
 
@@ -233,7 +233,7 @@ const struct pml__hooks *pml__intercept_hooks;
 
 static int scan_object(struct pml__slots *x, struct pml__object *o) {
   pml__intercept_looks++;
-  x->left = false;
+  x->unbound = false;
   if (pml__object_pin(o)) {
     choose_wrapped(x, o);
     pml__object_unpin(o);
@@ -278,7 +278,7 @@ static void remember(struct pml__objects *all, const struct patience *patience) 
  */
 static bool is_due(struct patience *p, const struct patience *before) {
   *p = *before;
-  if (!p->left) return false;
+  if (!p->unbound) return false;
   if (p->wait > 0) return p->wait--, false;
   p->wait = p->step;
   p->step = 2 * p->step + 1;
@@ -326,7 +326,7 @@ static int scan_all(struct pml__slots *x, struct patience *patience, bool unload
     if (x->again && !is_due(&patience[i], &k->patience)) continue;
     if (!x->again) patience[i] = (struct patience){false, 0, 1};
     err = scan_object(x, o);
-    patience[i].left = x->left;
+    patience[i].unbound = x->unbound;
   }
   return err;
 }
@@ -351,7 +351,6 @@ void pml__intercept_give_up(void) {
   nknown = 0;
   pml__scans_give_up();
   pml__code_give_up();
-  pml__left_give_up();
 }
 
 /* ---- back ---- */

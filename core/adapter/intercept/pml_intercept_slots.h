@@ -34,7 +34,7 @@ struct pml__slots {
   struct pml__ahead ahead[4 * PML__AHEAD]; /* of the slots that come next, by their numbers */
   uint32_t hash;                           /* of the name of the slot that is filled; 0: not known */
   struct pml__code code;                   /* calls of the object whose code changes */
-  bool again, left;                        /* the object was looked at before; slots of it are left to the loader */
+  bool again, unbound; /* the object was looked at before; the loader binds some of its slots later */
 };
 
 /* The steps: the first has @name, of @n bytes, of a slot that is not filled yet, and there is an index. */
@@ -42,7 +42,7 @@ void pml__slots_first(struct pml__slots *x, struct pml__ahead *a, const char *na
 void pml__slots_second(const struct pml__slots *x, struct pml__ahead *a);
 void pml__slots_third(const struct pml__ahead *a);
 
-/* Where @o's reference to @name, its symbol @symbol, leads; 0: that is left to the loader. */
+/* Where @o's reference to @name, its symbol @symbol, leads; 0: the loader decides that later. */
 uintptr_t pml__slots_resolve(struct pml__slots *x, const struct pml__object *o, size_t symbol, const char *name,
                              size_t n);
 
