@@ -173,19 +173,19 @@ static inline bool pml_stream_wanted(enum pml_stream_kind kind) {
 }
 
 /*
- * pml_stream_raise - deliver @e to the consumers of its kind. No lock, no allocation but at a thread's first event.
+ * pml_stream_emit - deliver @e to the consumers of its kind. No lock, no allocation but at a thread's first event.
  * Async-signal-safe where the consumers are and the thread has emitted before.
  */
-static inline void pml_stream_raise(enum pml_stream_kind kind, const struct pml_stream_event *e) {
+static inline void pml_stream_emit(enum pml_stream_kind kind, const struct pml_stream_event *e) {
   if (pml_stream_wanted(kind)) pml__stream_emit(kind, e);
 }
 
 /*
- * pml_stream_ready - the consumers of enters prepare for one of @region on this thread: called before its clock is
+ * pml_stream_prepare - the consumers of enters prepare for one of @region on this thread: called before its clock is
  * read, where it may be the first. Nothing happens for region 0, which is that of functions that are not chosen. Not
  * async-signal-safe, because consumers may allocate.
  */
-static inline void pml_stream_ready(pml_region_t region) {
+static inline void pml_stream_prepare(pml_region_t region) {
   if (region != 0 && pml_stream_wanted(PML_STREAM_ENTER)) pml__stream_prepare(region);
 }
 

@@ -25,9 +25,9 @@ static void events(void *arg, size_t n) {
   (void)arg;
   for (size_t i = 0; i < n; i += 2) {
     e.ticks = pml_clock_ticks();
-    pml_stream_raise(PML_STREAM_ENTER, &e);
+    pml_stream_emit(PML_STREAM_ENTER, &e);
     e.ticks = pml_clock_ticks();
-    pml_stream_raise(PML_STREAM_LEAVE, &e);
+    pml_stream_emit(PML_STREAM_LEAVE, &e);
   }
 }
 
@@ -37,9 +37,9 @@ static void bare_events(void *arg, size_t n) {
   (void)arg;
   for (size_t i = 0; i < n; i += 2) {
     e.ticks++;
-    pml_stream_raise(PML_STREAM_ENTER, &e);
+    pml_stream_emit(PML_STREAM_ENTER, &e);
     e.ticks++;
-    pml_stream_raise(PML_STREAM_LEAVE, &e);
+    pml_stream_emit(PML_STREAM_LEAVE, &e);
   }
 }
 

@@ -25,7 +25,7 @@ static void at(enum pml_stream_kind kind, const char *name, uint64_t later) {
   now += later;
   (void)pml_region_intern(name, NULL, 0, &region);
   const struct pml_stream_event e = {.ticks = now, .region = region};
-  pml_stream_raise(kind, &e);
+  pml_stream_emit(kind, &e);
 }
 
 static void sync_after(const char *name, uint64_t compute, uint64_t wait) {

@@ -14,7 +14,7 @@ static pml_region_t outer, inner;
 
 static void raise_event(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks) {
   const struct pml_stream_event e = {.ticks = ticks, .region = region};
-  pml_stream_raise(kind, &e);
+  pml_stream_emit(kind, &e);
 }
 
 /* ---- what a drain tells ---- */
@@ -70,7 +70,7 @@ static void carries_values(void) {
   if (!CHECK(err == 0, "a buffer, and names of values")) return;
   e.metrics = m;
   for (unsigned kind = 0; kind <= PML_STREAM_METRIC; kind++) {
-    pml_stream_raise((enum pml_stream_kind)kind, &e);
+    pml_stream_emit((enum pml_stream_kind)kind, &e);
     memset(value, 0, sizeof value);
     CHECK(drain(b) == 0 && nseen == 1 && seen[0].kind == kind && seen[0].metrics == m && value[0] == 11 &&
               value[1] == 22 && value[2] == 33,
@@ -80,7 +80,7 @@ static void carries_values(void) {
   uint64_t good = 0, rounds = 3 * PML_BUFFER_RECORDS / 4;
   for (uint64_t i = 0; i < rounds; i++) {
     e.ticks = i;
-    pml_stream_raise(PML_STREAM_METRIC, &e);
+    pml_stream_emit(PML_STREAM_METRIC, &e);
     if (i % 100 == 0) raise_event(PML_STREAM_METRIC, outer, i); /* so that they do not begin at the same slots */
     if (i % 1000 == 999) good += drain(b) == 0 && nseen == 1010 && value[2] == 33;
   }

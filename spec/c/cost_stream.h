@@ -28,9 +28,9 @@ static const struct pml_stream_event raised = {.region = 1};
 
 static void raise_call_of(pml_region_t of, uint64_t duration) {
   struct pml_stream_event e = {.ticks = 1, .region = of};
-  pml_stream_raise(PML_STREAM_ENTER, &e);
+  pml_stream_emit(PML_STREAM_ENTER, &e);
   e.ticks += duration;
-  pml_stream_raise(PML_STREAM_LEAVE, &e);
+  pml_stream_emit(PML_STREAM_LEAVE, &e);
 }
 
 static void raise_call(uint64_t duration) {
@@ -231,7 +231,7 @@ static void stream_close(void) {
   pml_recording_close(recording);
 }
 
-PATH(stream_unwanted, pml_stream_raise(PML_STREAM_ENTER, &raised))
+PATH(stream_unwanted, pml_stream_emit(PML_STREAM_ENTER, &raised))
 /* In this order: interception, a consumer and no more; then there is a profile, then a trace beside it, then the trace
  * alone, then a buffer, then a flow, then a plugin, then a tuner, then a balancer, then sections are off.
  */

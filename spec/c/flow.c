@@ -139,7 +139,7 @@ static void at_random(void) {
 
 static void raise_with(enum pml_stream_kind kind, int r, const struct pml_stream_metrics *m, const uint64_t *values) {
   struct pml_stream_event e = {.ticks = told.ticks += 10, .region = region[r], .metrics = m, .values = values};
-  pml_stream_raise(kind, &e);
+  pml_stream_emit(kind, &e);
 }
 
 static uint64_t bits_of(double d) {

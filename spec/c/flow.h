@@ -36,7 +36,7 @@ struct told {
 
 static void raise_call(enum pml_stream_kind kind, int r, uint64_t ticks) {
   struct pml_stream_event e = {.ticks = ticks, .region = region[r]};
-  pml_stream_raise(kind, &e);
+  pml_stream_emit(kind, &e);
 }
 
 static void call(struct told *t, int r) {

@@ -31,8 +31,8 @@ static void raise_event(enum pml_stream_kind kind, const char *name) {
   pml_region_t region = 0;
   (void)pml_region_intern(name, NULL, 0, &region);
   const struct pml_stream_event e = {.ticks = pml_clock_ticks(), .region = region};
-  if (kind == PML_STREAM_ENTER) pml_stream_ready(region);
-  pml_stream_raise(kind, &e);
+  if (kind == PML_STREAM_ENTER) pml_stream_prepare(region);
+  pml_stream_emit(kind, &e);
 }
 
 static void call(const char *name) {

@@ -318,8 +318,8 @@ static bool gone(void) {
 static void raise_others(void) {
   const struct pml_stream_event e = {.ticks = 1, .region = 1};
   for (int i = 0; i < 2; i++) {
-    pml_stream_raise(PML_STREAM_ENTER, &e);
-    pml_stream_raise(PML_STREAM_LEAVE, &e);
+    pml_stream_emit(PML_STREAM_ENTER, &e);
+    pml_stream_emit(PML_STREAM_LEAVE, &e);
   }
 }
 

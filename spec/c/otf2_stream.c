@@ -54,10 +54,10 @@ static void raise_alone(void) {
   e.ticks = pml_clock_ticks();
   e.metrics = m;
   e.values = values;
-  pml_stream_raise(PML_STREAM_ENTER, &e);
+  pml_stream_emit(PML_STREAM_ENTER, &e);
   e.ticks = pml_clock_ticks();
   e.metrics = NULL;
-  pml_stream_raise(PML_STREAM_LEAVE, &e);
+  pml_stream_emit(PML_STREAM_LEAVE, &e);
 }
 
 /* How many lines of the trace have it; -1: it cannot be read here. */

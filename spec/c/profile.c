@@ -16,7 +16,7 @@ static pml_region_t region[8];
 
 static void raise_at(enum pml_stream_kind kind, pml_region_t r, uint64_t ticks) {
   struct pml_stream_event e = {.ticks = ticks, .region = r};
-  pml_stream_raise(kind, &e);
+  pml_stream_emit(kind, &e);
 }
 static void enter(int r, uint64_t ticks) {
   raise_at(PML_STREAM_ENTER, region[r], ticks);

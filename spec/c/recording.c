@@ -108,13 +108,13 @@ static void values(void) {
   struct pml_stream_event e = {.region = outer, .metrics = m, .values = value};
   for (uint64_t i = 0; i < 2 * CALLS; i++) {
     e.ticks = i;
-    pml_stream_raise(i % 2 == 0 ? PML_STREAM_ENTER : PML_STREAM_LEAVE, &e);
+    pml_stream_emit(i % 2 == 0 ? PML_STREAM_ENTER : PML_STREAM_LEAVE, &e);
     value[i % 3]++;
   }
   e.metrics = other;
-  pml_stream_raise(PML_STREAM_ENTER, &e);
+  pml_stream_emit(PML_STREAM_ENTER, &e);
   e.metrics = NULL;
-  pml_stream_raise(PML_STREAM_LEAVE, &e);
+  pml_stream_emit(PML_STREAM_LEAVE, &e);
   pml_recording_note(s, "events", "a\nb\nc\n");
   pml_recording_close(s);
   struct told t = read_back();
@@ -142,7 +142,7 @@ static void with_values(enum pml_stream_kind kind, pml_region_t r, const struct 
   uint64_t value[2] = {count, 0};
   memcpy(&value[1], &seconds, sizeof seconds);
   struct pml_stream_event e = {.ticks = count, .region = r, .metrics = m, .values = value};
-  pml_stream_raise(kind, &e);
+  pml_stream_emit(kind, &e);
 }
 
 static void sums(void) {

@@ -19,7 +19,7 @@ static pml_region_t outer, inner;
 
 static inline void raise_at(enum pml_stream_kind kind, pml_region_t r, uint64_t ticks) {
   struct pml_stream_event e = {.ticks = ticks, .region = r};
-  pml_stream_raise(kind, &e);
+  pml_stream_emit(kind, &e);
 }
 static inline void enter(pml_region_t r, uint64_t ticks) {
   raise_at(PML_STREAM_ENTER, r, ticks);

@@ -151,7 +151,7 @@ static struct heard heard(void) {
 /* A call of inner from @ticks on, for @long_ ticks. */
 static void call_inner(struct pml_recording *s, int64_t n, uint64_t ticks, uint64_t long_) {
   struct pml_recording_value gave = {"return", false, (uint64_t)-n};
-  pml_stream_ready(inner); /* as wrappers do */
+  pml_stream_prepare(inner); /* as wrappers do */
   enter(inner, ticks);
   add_both(s, n, 0.25 * (double)n);
   pml_recording_add_values(s, inner, true, &gave, 1);
@@ -195,7 +195,7 @@ static void limited_values(void) {
     call_inner(s, -1, at + 41, 20); /* too deep */
     leave(outer, at + 70);
     leave(outer, at + 71);
-    pml_stream_ready(inner);
+    pml_stream_prepare(inner);
     enter(inner, at + 80); /* without results, and so plainly left */
     add_both(s, -1, -1);
     leave(inner, at + 85);

@@ -8,7 +8,7 @@ static pml_region_t outer, inner, other;
 
 static void raise_one(enum pml_stream_kind kind, pml_region_t region) {
   static uint64_t ticks;
-  pml_stream_raise(kind, &(struct pml_stream_event){.ticks = ++ticks, .region = region});
+  pml_stream_emit(kind, &(struct pml_stream_event){.ticks = ++ticks, .region = region});
 }
 
 static bool is_said(const char *part) {
@@ -41,8 +41,7 @@ static struct pml_stream_metrics *metrics_of(const char *first, const char *seco
 static void raise_values(enum pml_stream_kind kind, pml_region_t region, const struct pml_stream_metrics *m, uint64_t a,
                          uint64_t b) {
   uint64_t values[] = {a, b};
-  pml_stream_raise(kind,
-                   &(struct pml_stream_event){.ticks = 100 + a, .region = region, .metrics = m, .values = values});
+  pml_stream_emit(kind, &(struct pml_stream_event){.ticks = 100 + a, .region = region, .metrics = m, .values = values});
 }
 
 /* A metric that says of itself that it is signed. */
@@ -69,7 +68,7 @@ static void raise_level(void) {
   uint64_t value = (uint64_t)-3;
   provide_level();
   if (pml_stream_metrics(&name, 1, &m) < 0) return;
-  pml_stream_raise(PML_STREAM_METRIC, &(struct pml_stream_event){.ticks = 200, .metrics = m, .values = &value});
+  pml_stream_emit(PML_STREAM_METRIC, &(struct pml_stream_event){.ticks = 200, .metrics = m, .values = &value});
 }
 
 static void events(struct pml_scorep *p) {

@@ -10,8 +10,8 @@ static pml_region_t region;
 static atomic_bool ended;
 
 static void call(uint64_t ticks, pml_region_t of) {
-  pml_stream_raise(PML_STREAM_ENTER, &(struct pml_stream_event){.ticks = ticks, .region = of});
-  pml_stream_raise(PML_STREAM_LEAVE, &(struct pml_stream_event){.ticks = ticks + 1, .region = of});
+  pml_stream_emit(PML_STREAM_ENTER, &(struct pml_stream_event){.ticks = ticks, .region = of});
+  pml_stream_emit(PML_STREAM_LEAVE, &(struct pml_stream_event){.ticks = ticks + 1, .region = of});
 }
 
 /* Each with regions of its own, which come up on the way. */

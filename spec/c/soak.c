@@ -178,14 +178,14 @@ static void fork_child(struct worker *w) {
 static void raise_calls(struct worker *w) {
   struct pml_stream_event outer = {.ticks = 1, .region = soak.region[soak_random(w) % 2]}, inner = outer;
   for (uint64_t i = 0, n = soak_random(w) % 50; i < n; i++) {
-    pml_stream_raise(PML_STREAM_ENTER, &outer);
+    pml_stream_emit(PML_STREAM_ENTER, &outer);
     uint64_t turns = soak_random(w) % 4;
     for (uint64_t k = 0; k < turns; k++) {
       inner.region = soak.region[k % 2];
-      pml_stream_raise(PML_STREAM_ENTER, &inner);
-      pml_stream_raise(PML_STREAM_LEAVE, &inner);
+      pml_stream_emit(PML_STREAM_ENTER, &inner);
+      pml_stream_emit(PML_STREAM_LEAVE, &inner);
     }
-    pml_stream_raise(PML_STREAM_LEAVE, &outer);
+    pml_stream_emit(PML_STREAM_LEAVE, &outer);
     soak_add(&soak.entered, 1 + turns);
   }
 }

@@ -40,7 +40,7 @@ static void see(struct seen *s, enum pml_stream_kind kind, const struct pml_stre
   if (!s->raise_more) return;
   uint64_t id;
   struct pml_stream_consumer c = all_of(s);
-  pml_stream_raise(kind, e);
+  pml_stream_emit(kind, e);
   s->tried_to_add = pml_stream_add(&c, &id);
   s->tried_to_remove = pml_stream_remove(1);
 }
@@ -62,7 +62,7 @@ static struct pml_stream_consumer all_of(struct seen *s) {
 
 static void raise_one(enum pml_stream_kind kind, uint64_t ticks, pml_region_t region) {
   struct pml_stream_event e = {.ticks = ticks, .region = region};
-  pml_stream_raise(kind, &e);
+  pml_stream_emit(kind, &e);
 }
 
 static void handing_out(void) {
@@ -98,7 +98,7 @@ static void handing_out(void) {
   CHECK(pml_stream_metrics(names, 1, &again) == 0 && again != m, "fewer names are others");
   CHECK(pml_stream_metrics(names, 0, &again) == -EINVAL, "no names are refused");
   struct pml_stream_event e = {.ticks = 30, .metrics = m, .values = values};
-  pml_stream_raise(PML_STREAM_METRIC, &e);
+  pml_stream_emit(PML_STREAM_METRIC, &e);
   CHECK(a.events[PML_STREAM_METRIC] == 1 && a.last_value == 6, "a metric brings its values");
   CHECK(pml_stream_remove(ia) == 0 && pml_stream_remove(ia) == -ENOENT, "a consumer is removed once");
   raise_one(PML_STREAM_LEAVE, 40, 5);

@@ -412,10 +412,10 @@ struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp
   struct pml__call_frame *p = t->open->inner;
   pml__call_open(t, p, e->region, PML__CALL_NO_SLOT, sp);
   struct pml__stream_thread *self = pml__call_use_stream(t);
-  pml_stream_ready(e->region);
+  pml_stream_prepare(e->region);
   add_counts(PML_STREAM_ENTER, e);
   e->ticks = pml_clock_ticks();
-  pml_stream_raise(PML_STREAM_ENTER, e);
+  pml_stream_emit(PML_STREAM_ENTER, e);
   pml__call_restore_stream(t, self);
   return p;
 }
@@ -430,7 +430,7 @@ void pml__call_end(struct pml__call_frame *p, struct pml_stream_event *e) {
   struct pml__stream_thread *self = pml__call_use_stream(t);
   e->ticks = pml_clock_ticks();
   add_counts(PML_STREAM_LEAVE, e);
-  pml_stream_raise(PML_STREAM_LEAVE, e);
+  pml_stream_emit(PML_STREAM_LEAVE, e);
   pml__call_restore_stream(t, self);
   pml__call_close(t, p);
 }

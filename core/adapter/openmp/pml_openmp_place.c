@@ -187,7 +187,7 @@ static struct pml__openmp_place *add_place(struct pml__openmp_thread *t, enum pm
   if (p != NULL) {
     insert(t->place, t->mask, p);
     t->used++;
-    pml_stream_ready(p->region);
+    pml_stream_prepare(p->region);
   }
   pml__cancel_again(cancel);
   return p;

@@ -64,7 +64,7 @@ RARE int start_slow(struct pml_section *s) {
     return pml_fail(err, "section %.200s is %s", s->label, pml_section_misuse_text(PML_SECTION_UNSTARTED));
   }
   uint64_t *row = NULL;
-  pml_stream_ready(s->region);
+  pml_stream_prepare(s->region);
   if (s->list != NULL) {
     row = pml__section_mine.top[1].room;
     err = pml__section_read(t, s->list, row);

@@ -248,7 +248,7 @@ static bool is_counted(const struct pml_wrap_function *f) {
 /* An event has one list of values. Where that is counts, those of the call are an event of their own, inside it. */
 static void emit_values(const struct pml_stream_event *e) {
   struct pml_stream_event alone = {.ticks = pml_clock_ticks(), .metrics = e->metrics, .values = e->values};
-  if (e->metrics != NULL && pml_stream_wanted(PML_STREAM_METRIC)) pml_stream_raise(PML_STREAM_METRIC, &alone);
+  if (e->metrics != NULL && pml_stream_wanted(PML_STREAM_METRIC)) pml_stream_emit(PML_STREAM_METRIC, &alone);
 }
 
 static void notify(const struct pml_wrap_function *f, bool results, const uint64_t *values) {

@@ -91,7 +91,7 @@ void pmlib_trace_work(const struct pml_section *s, double work) {
   memcpy(values, done, sizeof values);
   struct pml_stream_event e = {
       .ticks = pml_clock_ticks(), .region = info.region, .metrics = workload, .values = values};
-  pml_stream_raise(PML_STREAM_METRIC, &e);
+  pml_stream_emit(PML_STREAM_METRIC, &e);
 }
 
 void pmlib_trace_tick(void) {
