@@ -241,6 +241,7 @@ __attribute__((noinline, cold)) static bool take_over(struct pml__call_thread *t
   struct pml__stream_thread *self = pml__call_use_stream(t);
   pml__stream_abandon();
   pml__call_restore_stream(t, self);
+  t->event.unwound = false; /* it may have left emit_unwound() */
   return true;
 }
 
