@@ -24,6 +24,14 @@ static void *add(struct pml_otf2_read *t, struct pml__otf2_list *l) {
   return t->refused ? NULL : l->at + l->size * l->n++;
 }
 
+/* Add a copy of @definition; the result of a callback. */
+static OTF2_CallbackCode define(struct pml_otf2_read *t, struct pml__otf2_list *l, const void *definition) {
+  void *at = add(t, l);
+  if (at == NULL) return OTF2_CALLBACK_INTERRUPT;
+  memcpy(at, definition, l->size);
+  return OTF2_CALLBACK_SUCCESS;
+}
+
 static int by_id(const void *a, const void *b) {
   uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
   return (x > y) - (x < y);
@@ -84,67 +92,39 @@ static OTF2_CallbackCode on_string(void *user, OTF2_StringRef id, const char *st
 static OTF2_CallbackCode on_node(void *user, OTF2_SystemTreeNodeRef id, OTF2_StringRef name, OTF2_StringRef class,
                                  OTF2_SystemTreeNodeRef parent) {
   struct pml_otf2_read *t = user;
-  struct pml_otf2_read_node *n = add(t, &t->nodes);
-  if (n != NULL) *n = (struct pml_otf2_read_node){id, later(name), later(class), parent, false};
-  return n != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
+  return define(t, &t->nodes, &(struct pml_otf2_read_node){id, later(name), later(class), parent, false});
 }
 
 static OTF2_CallbackCode on_domain(void *user, OTF2_SystemTreeNodeRef node, OTF2_SystemTreeDomain domain) {
   struct pml_otf2_read *t = user;
   if (domain != OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY) return OTF2_CALLBACK_SUCCESS;
-  uint32_t *of = add(t, &t->domains);
-  if (of != NULL) *of = node;
-  return of != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
+  return define(t, &t->domains, &node);
 }
 
 static OTF2_CallbackCode on_process(void *user, OTF2_LocationGroupRef id, OTF2_StringRef name,
                                     OTF2_LocationGroupType type, OTF2_SystemTreeNodeRef node,
                                     OTF2_LocationGroupRef creator) {
   struct pml_otf2_read *t = user;
-  struct pml_otf2_read_process *p = add(t, &t->processes);
   (void)type, (void)creator;
-  if (p != NULL) *p = (struct pml_otf2_read_process){id, later(name), later(node), -1, 0};
-  return p != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
+  return define(t, &t->processes, &(struct pml_otf2_read_process){id, later(name), later(node), -1, 0});
 }
 
 static OTF2_CallbackCode on_location(void *user, OTF2_LocationRef id, OTF2_StringRef name, OTF2_LocationType type,
                                      uint64_t events, OTF2_LocationGroupRef process) {
   struct pml_otf2_read *t = user;
-  struct pml_otf2_read_location *l = add(t, &t->locations);
   (void)type;
-  if (l != NULL) *l = (struct pml_otf2_read_location){id, later(name), process, events, events};
-  return l != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
+  return define(t, &t->locations, &(struct pml_otf2_read_location){id, later(name), process, events, events});
 }
 
 static const char *paradigm_name(OTF2_Paradigm paradigm) {
-  switch (paradigm) {
-  case OTF2_PARADIGM_USER:
-    return "user";
-  case OTF2_PARADIGM_COMPILER:
-    return "compiler";
-  case OTF2_PARADIGM_OPENMP:
-    return "OpenMP";
-  case OTF2_PARADIGM_MPI:
-    return "MPI";
-  case OTF2_PARADIGM_PTHREAD:
-    return "pthread";
-  case OTF2_PARADIGM_SHMEM:
-    return "SHMEM";
-  case OTF2_PARADIGM_CUDA:
-    return "CUDA";
-  case OTF2_PARADIGM_HIP:
-    return "HIP";
-  case OTF2_PARADIGM_OPENCL:
-    return "OpenCL";
-  case OTF2_PARADIGM_OPENACC:
-    return "OpenACC";
-  case OTF2_PARADIGM_SAMPLING:
-    return "sampling";
-  case OTF2_PARADIGM_MEASUREMENT_SYSTEM:
-    return "measurement";
-  default:
-    return "";
-  }
+  static const char *const name[] = {
+      [OTF2_PARADIGM_USER] = "user",         [OTF2_PARADIGM_COMPILER] = "compiler",
+      [OTF2_PARADIGM_OPENMP] = "OpenMP",     [OTF2_PARADIGM_MPI] = "MPI",
+      [OTF2_PARADIGM_PTHREAD] = "pthread",   [OTF2_PARADIGM_SHMEM] = "SHMEM",
+      [OTF2_PARADIGM_CUDA] = "CUDA",         [OTF2_PARADIGM_HIP] = "HIP",
+      [OTF2_PARADIGM_OPENCL] = "OpenCL",     [OTF2_PARADIGM_OPENACC] = "OpenACC",
+      [OTF2_PARADIGM_SAMPLING] = "sampling", [OTF2_PARADIGM_MEASUREMENT_SYSTEM] = "measurement"};
+  return paradigm < sizeof name / sizeof *name && name[paradigm] != NULL ? name[paradigm] : "";
 }
 
 static const char *role_name(OTF2_RegionRole role) {
@@ -164,30 +144,18 @@ static OTF2_CallbackCode on_region(void *user, OTF2_RegionRef id, OTF2_StringRef
                                    OTF2_StringRef description, OTF2_RegionRole role, OTF2_Paradigm paradigm,
                                    OTF2_RegionFlag flags, OTF2_StringRef file, uint32_t begin, uint32_t end) {
   struct pml_otf2_read *t = user;
-  struct pml_otf2_read_region *r = add(t, &t->regions);
   (void)canonical, (void)description, (void)flags, (void)end;
-  if (r != NULL)
-    *r = (struct pml_otf2_read_region){id, later(name), later(file), paradigm_name(paradigm), role_name(role), begin};
-  return r != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
+  return define(
+      t, &t->regions,
+      &(struct pml_otf2_read_region){id, later(name), later(file), paradigm_name(paradigm), role_name(role), begin});
 }
 
 static const char *group_type(OTF2_GroupType type) {
-  switch (type) {
-  case OTF2_GROUP_TYPE_LOCATIONS:
-    return "locations";
-  case OTF2_GROUP_TYPE_REGIONS:
-    return "regions";
-  case OTF2_GROUP_TYPE_METRIC:
-    return "metrics";
-  case OTF2_GROUP_TYPE_COMM_LOCATIONS:
-    return "ranks";
-  case OTF2_GROUP_TYPE_COMM_GROUP:
-    return "communicator";
-  case OTF2_GROUP_TYPE_COMM_SELF:
-    return "self";
-  default:
-    return "";
-  }
+  static const char *const name[] = {
+      [OTF2_GROUP_TYPE_LOCATIONS] = "locations",     [OTF2_GROUP_TYPE_REGIONS] = "regions",
+      [OTF2_GROUP_TYPE_METRIC] = "metrics",          [OTF2_GROUP_TYPE_COMM_LOCATIONS] = "ranks",
+      [OTF2_GROUP_TYPE_COMM_GROUP] = "communicator", [OTF2_GROUP_TYPE_COMM_SELF] = "self"};
+  return type < sizeof name / sizeof *name && name[type] != NULL ? name[type] : "";
 }
 
 static OTF2_CallbackCode on_group(void *user, OTF2_GroupRef id, OTF2_StringRef name, OTF2_GroupType type,
@@ -211,29 +179,23 @@ static OTF2_CallbackCode on_group(void *user, OTF2_GroupRef id, OTF2_StringRef n
 static OTF2_CallbackCode on_comm(void *user, OTF2_CommRef id, OTF2_StringRef name, OTF2_GroupRef group,
                                  OTF2_CommRef parent, OTF2_CommFlag flags) {
   struct pml_otf2_read *t = user;
-  struct pml_otf2_read_comm *c = add(t, &t->comms);
   (void)flags;
-  if (c != NULL) *c = (struct pml_otf2_read_comm){id, group, parent, PML_OTF2_NONE, later(name)};
-  return c != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
+  return define(t, &t->comms, &(struct pml_otf2_read_comm){id, group, parent, PML_OTF2_NONE, later(name)});
 }
 
 /* Groups that are not there are no number of 32 bits. */
 static OTF2_CallbackCode on_inter_comm(void *user, OTF2_CommRef id, OTF2_StringRef name, OTF2_GroupRef group,
                                        OTF2_GroupRef remote, OTF2_CommRef parent, OTF2_CommFlag flags) {
   struct pml_otf2_read *t = user;
-  struct pml_otf2_read_comm *c = add(t, &t->comms);
   (void)flags;
-  if (c != NULL) *c = (struct pml_otf2_read_comm){id, group, parent, remote, later(name)};
-  return c != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
+  return define(t, &t->comms, &(struct pml_otf2_read_comm){id, group, parent, remote, later(name)});
 }
 
 static OTF2_CallbackCode on_window(void *user, OTF2_RmaWinRef id, OTF2_StringRef name, OTF2_CommRef comm,
                                    OTF2_RmaWinFlag flags) {
   struct pml_otf2_read *t = user;
-  struct pml__otf2_window_of *w = add(t, &t->windows);
   (void)name, (void)flags;
-  if (w != NULL) *w = (struct pml__otf2_window_of){id, comm};
-  return w != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
+  return define(t, &t->windows, &(struct pml__otf2_window_of){id, comm});
 }
 
 /* ---- properties ---- */
@@ -317,10 +279,8 @@ static OTF2_CallbackCode on_class(void *user, OTF2_MetricRef id, uint8_t n, cons
 static OTF2_CallbackCode on_instance(void *user, OTF2_MetricRef id, OTF2_MetricRef class, OTF2_LocationRef recorder,
                                      OTF2_MetricScope type, uint64_t scope) {
   struct pml_otf2_read *t = user;
-  struct pml__otf2_class *c = add(t, &t->classes);
   (void)recorder, (void)type, (void)scope;
-  if (c != NULL) *c = (struct pml__otf2_class){id, class, 0, NULL};
-  return c != NULL ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
+  return define(t, &t->classes, &(struct pml__otf2_class){id, class, 0, NULL});
 }
 
 /* ---- what refers to each other ---- */

@@ -62,11 +62,7 @@ struct pml_otf2_events {
 
 /* ---- records of libotf2 ---- */
 
-/* The first parameters of each callback. */
-#define UNUSED __attribute__((unused))
-#define AT                                                                                                             \
-  UNUSED OTF2_LocationRef location, OTF2_TimeStamp time, UNUSED uint64_t position, void *user,                         \
-      UNUSED OTF2_AttributeList *attributes
+#define AT PML__OTF2_AT
 
 static bool grow(struct stream *s) {
   size_t first = (size_t)pml_otf2_read_location(s->of->trace, s->location)->events;
@@ -97,25 +93,24 @@ static void take_other(void *user, enum pml__otf2_kind_id kind, uint64_t time) {
 }
 _Static_assert(PML__OTF2_NKINDS <= UINT8_MAX, "an event has room for the kind of its record");
 
-static void take_region(struct stream *s, enum pml_otf2_kind kind, uint64_t time, OTF2_RegionRef id) {
+static OTF2_CallbackCode take_region(struct stream *s, enum pml_otf2_kind kind, uint64_t time, OTF2_RegionRef id) {
   const struct pml_otf2_events *e = s->of;
   struct pml_otf2_event *event = take(s, kind, time);
-  if (event == NULL) return;
+  if (event == NULL) return OTF2_CALLBACK_SUCCESS;
   event->what = pml__otf2_find(&e->trace->regions, id);
-  if (event->what != PML_OTF2_NONE && e->wanted[event->what]) return;
+  if (event->what != PML_OTF2_NONE && e->wanted[event->what]) return OTF2_CALLBACK_SUCCESS;
   s->n--;
   if (event->what == PML_OTF2_NONE)
     take_other(s, kind == PML_OTF2_ENTER ? PML__OTF2_KIND_Enter : PML__OTF2_KIND_Leave, time);
+  return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_enter(AT, OTF2_RegionRef id) {
-  take_region(user, PML_OTF2_ENTER, time, id);
-  return OTF2_CALLBACK_SUCCESS;
+  return take_region(user, PML_OTF2_ENTER, time, id);
 }
 
 static OTF2_CallbackCode on_leave(AT, OTF2_RegionRef id) {
-  take_region(user, PML_OTF2_LEAVE, time, id);
-  return OTF2_CALLBACK_SUCCESS;
+  return take_region(user, PML_OTF2_LEAVE, time, id);
 }
 
 static size_t process_of(const struct stream *s, uint32_t rank, OTF2_CommRef comm) {
@@ -123,37 +118,34 @@ static size_t process_of(const struct stream *s, uint32_t rank, OTF2_CommRef com
   return location != PML_OTF2_NONE ? pml_otf2_read_location(s->of->trace, location)->process : PML_OTF2_NONE;
 }
 
-static void take_message(struct stream *s, enum pml_otf2_kind kind, uint64_t time, uint32_t rank, OTF2_CommRef comm,
-                         uint32_t tag, uint64_t bytes, uint64_t request) {
+static OTF2_CallbackCode take_message(struct stream *s, enum pml_otf2_kind kind, uint64_t time, uint32_t rank,
+                                      OTF2_CommRef comm, uint32_t tag, uint64_t bytes, uint64_t request) {
   struct pml_otf2_event *event = take(s, kind, time);
-  if (event == NULL) return;
+  if (event == NULL) return OTF2_CALLBACK_SUCCESS;
   event->what = process_of(s, rank, comm);
   event->comm = comm;
   event->tag = tag;
   event->bytes = bytes;
   event->request = request;
+  return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_send(AT, uint32_t receiver, OTF2_CommRef comm, uint32_t tag, uint64_t bytes) {
-  take_message(user, PML_OTF2_SEND, time, receiver, comm, tag, bytes, 0);
-  return OTF2_CALLBACK_SUCCESS;
+  return take_message(user, PML_OTF2_SEND, time, receiver, comm, tag, bytes, 0);
 }
 
 static OTF2_CallbackCode on_isend(AT, uint32_t receiver, OTF2_CommRef comm, uint32_t tag, uint64_t bytes,
                                   uint64_t request) {
-  take_message(user, PML_OTF2_SEND, time, receiver, comm, tag, bytes, request);
-  return OTF2_CALLBACK_SUCCESS;
+  return take_message(user, PML_OTF2_SEND, time, receiver, comm, tag, bytes, request);
 }
 
 static OTF2_CallbackCode on_receive(AT, uint32_t sender, OTF2_CommRef comm, uint32_t tag, uint64_t bytes) {
-  take_message(user, PML_OTF2_RECEIVE, time, sender, comm, tag, bytes, 0);
-  return OTF2_CALLBACK_SUCCESS;
+  return take_message(user, PML_OTF2_RECEIVE, time, sender, comm, tag, bytes, 0);
 }
 
 static OTF2_CallbackCode on_ireceive(AT, uint32_t sender, OTF2_CommRef comm, uint32_t tag, uint64_t bytes,
                                      uint64_t request) {
-  take_message(user, PML_OTF2_RECEIVE, time, sender, comm, tag, bytes, request);
-  return OTF2_CALLBACK_SUCCESS;
+  return take_message(user, PML_OTF2_RECEIVE, time, sender, comm, tag, bytes, request);
 }
 
 static OTF2_CallbackCode take_request(struct stream *s, enum pml_otf2_request what, uint64_t time, uint64_t request) {
@@ -271,22 +263,21 @@ static OTF2_CallbackCode on_metric(AT, OTF2_MetricRef id, uint8_t n, const OTF2_
   return OTF2_CALLBACK_SUCCESS;
 }
 
-static void take_team(struct stream *s, enum pml_otf2_kind kind, uint64_t time, OTF2_CommRef comm) {
+static OTF2_CallbackCode take_team(struct stream *s, enum pml_otf2_kind kind, uint64_t time, OTF2_CommRef comm) {
   struct pml_otf2_event *event = take(s, kind, time);
-  if (event == NULL) return;
+  if (event == NULL) return OTF2_CALLBACK_SUCCESS;
   event->what = PML_OTF2_NONE;
   event->members = pml__otf2_members(s->of->trace, comm);
   event->comm = comm;
+  return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_team_begin(AT, OTF2_CommRef comm) {
-  take_team(user, PML_OTF2_TEAM_BEGIN, time, comm);
-  return OTF2_CALLBACK_SUCCESS;
+  return take_team(user, PML_OTF2_TEAM_BEGIN, time, comm);
 }
 
 static OTF2_CallbackCode on_team_end(AT, OTF2_CommRef comm) {
-  take_team(user, PML_OTF2_TEAM_END, time, comm);
-  return OTF2_CALLBACK_SUCCESS;
+  return take_team(user, PML_OTF2_TEAM_END, time, comm);
 }
 
 /* Records with a specific callback, and the kind of their event. */

@@ -19,11 +19,9 @@ struct sending {
   uint64_t unknown;
 };
 
-static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                 OTF2_AttributeList *attributes, uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
+static OTF2_CallbackCode on_send(PML__OTF2_AT, uint32_t receiver, OTF2_CommRef comm, PML__OTF2_UNUSED uint32_t tag,
                                  uint64_t bytes) {
   struct sending *s = user;
-  (void)location, (void)position, (void)attributes, (void)tag;
   time = pml__otf2_time(s->trace, time);
   if (time < s->from || time > s->to) return OTF2_CALLBACK_SUCCESS;
   size_t at = pml__otf2_peer(s->trace, s->location, receiver, comm);
@@ -37,10 +35,8 @@ static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time,
   return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                  OTF2_AttributeList *attributes, uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
-                                  uint64_t bytes, uint64_t request) {
-  (void)request;
+static OTF2_CallbackCode on_isend(PML__OTF2_AT, uint32_t receiver, OTF2_CommRef comm, uint32_t tag, uint64_t bytes,
+                                  PML__OTF2_UNUSED uint64_t request) {
   return on_send(location, time, position, user, attributes, receiver, comm, tag, bytes);
 }
 

@@ -10,6 +10,12 @@
 #include <errno.h>
 #include <otf2/otf2.h>
 
+/* The first parameters of a callback for events. */
+#define PML__OTF2_UNUSED __attribute__((unused))
+#define PML__OTF2_AT                                                                                                   \
+  PML__OTF2_UNUSED OTF2_LocationRef location, PML__OTF2_UNUSED OTF2_TimeStamp time,                                    \
+      PML__OTF2_UNUSED uint64_t position, void *user, PML__OTF2_UNUSED OTF2_AttributeList *attributes
+
 /* Definitions of a kind, of @size bytes each, which begin with their number: by number once all are read. */
 struct pml__otf2_list {
   char *at;

@@ -59,11 +59,9 @@ static void add(struct sampling *s, size_t metric, double value) {
   sample->n++;
 }
 
-static OTF2_CallbackCode on_metric(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                   OTF2_AttributeList *attributes, OTF2_MetricRef id, uint8_t n, const OTF2_Type *type,
+static OTF2_CallbackCode on_metric(PML__OTF2_AT, OTF2_MetricRef id, uint8_t n, const OTF2_Type *type,
                                    const OTF2_MetricValue *value) {
   struct sampling *s = user;
-  (void)location, (void)position, (void)attributes;
   time = pml__otf2_time(s->trace, time);
   if (time > s->last) s->last = time;
   if (s->last > s->boundary[s->columns]) return OTF2_CALLBACK_INTERRUPT;

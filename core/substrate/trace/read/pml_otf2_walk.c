@@ -138,10 +138,8 @@ static inline OTF2_CallbackCode go_on(const struct pml__otf2_walk *w) {
 
 /* ---- events ---- */
 
-static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                  OTF2_AttributeList *attributes, OTF2_RegionRef id) {
+static OTF2_CallbackCode on_enter(PML__OTF2_AT, OTF2_RegionRef id) {
   struct pml__otf2_walk *w = user;
-  (void)location, (void)position, (void)attributes;
   w->kinds.of[PML__OTF2_KIND_Enter]++;
   uint64_t now = at(w, time);
   if (w->past) return OTF2_CALLBACK_INTERRUPT;
@@ -154,10 +152,8 @@ static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time
 }
 
 /* A leave of an outer call ends those in it. */
-static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                  OTF2_AttributeList *attributes, OTF2_RegionRef id) {
+static OTF2_CallbackCode on_leave(PML__OTF2_AT, OTF2_RegionRef id) {
   struct pml__otf2_walk *w = user;
-  (void)location, (void)position, (void)attributes;
   w->kinds.of[PML__OTF2_KIND_Leave]++;
   uint64_t now = at(w, time);
   size_t region = pml__otf2_find(&w->trace->regions, id);
@@ -184,80 +180,52 @@ static struct pml__otf2_sums *message(struct pml__otf2_walk *w, uint64_t time) {
   return w->by_path || w->by_region ? NULL : &w->loose;
 }
 
-static OTF2_CallbackCode sent(struct pml__otf2_walk *w, uint64_t time, uint64_t bytes) {
+struct moved {
+  uint64_t sent, sent_bytes, received, received_bytes;
+};
+
+static OTF2_CallbackCode move(struct pml__otf2_walk *w, enum pml__otf2_kind_id kind, uint64_t time, struct moved m) {
   struct pml__otf2_sums *s = message(w, time);
+  w->kinds.of[kind]++;
   if (s != NULL) {
-    s->sent++;
-    s->sent_bytes += bytes;
+    s->sent += m.sent;
+    s->sent_bytes += m.sent_bytes;
+    s->received += m.received;
+    s->received_bytes += m.received_bytes;
   }
   return go_on(w);
 }
 
-static OTF2_CallbackCode received(struct pml__otf2_walk *w, uint64_t time, uint64_t bytes) {
-  struct pml__otf2_sums *s = message(w, time);
-  if (s != NULL) {
-    s->received++;
-    s->received_bytes += bytes;
-  }
-  return go_on(w);
-}
+#define UNUSED PML__OTF2_UNUSED
 
-static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                 OTF2_AttributeList *attributes, uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
+static OTF2_CallbackCode on_send(PML__OTF2_AT, UNUSED uint32_t receiver, UNUSED OTF2_CommRef comm, UNUSED uint32_t tag,
                                  uint64_t bytes) {
-  struct pml__otf2_walk *w = user;
-  (void)location, (void)position, (void)attributes, (void)receiver, (void)comm, (void)tag;
-  w->kinds.of[PML__OTF2_KIND_MpiSend]++;
-  return sent(w, time, bytes);
+  return move(user, PML__OTF2_KIND_MpiSend, time, (struct moved){.sent = 1, .sent_bytes = bytes});
 }
 
-static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                  OTF2_AttributeList *attributes, uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
-                                  uint64_t bytes, uint64_t request) {
-  struct pml__otf2_walk *w = user;
-  (void)location, (void)position, (void)attributes, (void)receiver, (void)comm, (void)tag, (void)request;
-  w->kinds.of[PML__OTF2_KIND_MpiIsend]++;
-  return sent(w, time, bytes);
+static OTF2_CallbackCode on_isend(PML__OTF2_AT, UNUSED uint32_t receiver, UNUSED OTF2_CommRef comm, UNUSED uint32_t tag,
+                                  uint64_t bytes, UNUSED uint64_t request) {
+  return move(user, PML__OTF2_KIND_MpiIsend, time, (struct moved){.sent = 1, .sent_bytes = bytes});
 }
 
-static OTF2_CallbackCode on_receive(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                    OTF2_AttributeList *attributes, uint32_t sender, OTF2_CommRef comm, uint32_t tag,
+static OTF2_CallbackCode on_receive(PML__OTF2_AT, UNUSED uint32_t sender, UNUSED OTF2_CommRef comm, UNUSED uint32_t tag,
                                     uint64_t bytes) {
-  struct pml__otf2_walk *w = user;
-  (void)location, (void)position, (void)attributes, (void)sender, (void)comm, (void)tag;
-  w->kinds.of[PML__OTF2_KIND_MpiRecv]++;
-  return received(w, time, bytes);
+  return move(user, PML__OTF2_KIND_MpiRecv, time, (struct moved){.received = 1, .received_bytes = bytes});
 }
 
-static OTF2_CallbackCode on_ireceive(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                     OTF2_AttributeList *attributes, uint32_t sender, OTF2_CommRef comm, uint32_t tag,
-                                     uint64_t bytes, uint64_t request) {
-  struct pml__otf2_walk *w = user;
-  (void)location, (void)position, (void)attributes, (void)sender, (void)comm, (void)tag, (void)request;
-  w->kinds.of[PML__OTF2_KIND_MpiIrecv]++;
-  return received(w, time, bytes);
+static OTF2_CallbackCode on_ireceive(PML__OTF2_AT, UNUSED uint32_t sender, UNUSED OTF2_CommRef comm,
+                                     UNUSED uint32_t tag, uint64_t bytes, UNUSED uint64_t request) {
+  return move(user, PML__OTF2_KIND_MpiIrecv, time, (struct moved){.received = 1, .received_bytes = bytes});
 }
 
-static OTF2_CallbackCode on_collective(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                       OTF2_AttributeList *attributes, OTF2_CollectiveOp operation, OTF2_CommRef comm,
-                                       uint32_t root, uint64_t out, uint64_t in) {
-  struct pml__otf2_walk *w = user;
-  (void)location, (void)position, (void)attributes, (void)operation, (void)comm, (void)root;
-  w->kinds.of[PML__OTF2_KIND_MpiCollectiveEnd]++;
-  struct pml__otf2_sums *s = message(w, time);
-  if (s != NULL) {
-    s->sent_bytes += out;
-    s->received_bytes += in;
-  }
-  return go_on(w);
+static OTF2_CallbackCode on_collective(PML__OTF2_AT, UNUSED OTF2_CollectiveOp operation, UNUSED OTF2_CommRef comm,
+                                       UNUSED uint32_t root, uint64_t out, uint64_t in) {
+  return move(user, PML__OTF2_KIND_MpiCollectiveEnd, time, (struct moved){.sent_bytes = out, .received_bytes = in});
 }
 
-static OTF2_CallbackCode on_metric(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user,
-                                   OTF2_AttributeList *attributes, OTF2_MetricRef id, uint8_t n, const OTF2_Type *type,
-                                   const OTF2_MetricValue *value) {
-  struct pml__otf2_walk *w = user;
-  (void)location, (void)time, (void)position, (void)attributes, (void)id, (void)n, (void)type, (void)value;
-  w->kinds.of[PML__OTF2_KIND_Metric]++;
+static OTF2_CallbackCode on_metric(PML__OTF2_AT, UNUSED OTF2_MetricRef id, UNUSED uint8_t n,
+                                   UNUSED const OTF2_Type *type, UNUSED const OTF2_MetricValue *value) {
+  ((struct pml__otf2_walk *)user)->kinds.of[PML__OTF2_KIND_Metric]++;
   return OTF2_CALLBACK_SUCCESS;
 }
 
