@@ -2,7 +2,7 @@
 -- lua/pmlua/balance.lua - balancing: threads, or ranks, that would wait for others are slowed to arrive just in time.
 --
 -- The algorithm is that of section 4.5 of R. Schöne et al., Extending the functionality of Score-P through plugins; it
--- stands in core/control/balance/pml_pace.h. Each thread decides for itself, from how much of the time between two blocking
+-- stands in core/control/balance/pml_balance.h. Each thread decides for itself, from how much of the time between two blocking
 -- calls it computed, so that ranks of an MPI job each run the same script. The blocking calls are regions: sections,
 -- or calls that pml.intercept or a wrapper sees.
 --

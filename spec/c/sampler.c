@@ -2,7 +2,7 @@
 /* spec/c/sampler.c - records in the kernel's buffer, what was mapped when, and samples of this thread itself. */
 #include "check.h"
 #include "pml.h"
-#include "source/kernel/sampler/pml_sampler_maps.h"
+#include "source/kernel/sampler/pml_sampler_private.h"
 
 #include <limits.h>
 #include <sys/mman.h>

@@ -5,7 +5,7 @@
  * Runs: 20000
  */
 #include "fuzz.h"
-#include "source/kernel/sampler/pml_sampler_maps.h"
+#include "source/kernel/sampler/pml_sampler_private.h"
 
 #define RING 4096u
 

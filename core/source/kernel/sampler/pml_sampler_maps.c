@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/kernel/sampler/pml_sampler_maps.c - file mappings of processes over time. */
-#include "source/kernel/sampler/pml_sampler_maps.h"
+#include "source/kernel/sampler/pml_sampler_private.h"
 
 #include "base/pml_array.h"
 

@@ -1,15 +1,129 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * core/source/kernel/sampler/pml_sampler_private.h - declarations shared by opening, draining and aggregation.
- * Internal.
- */
+/* core/source/kernel/sampler/pml_sampler_private.h - records of a perf ring buffer, mappings, samplers. Internal. */
 #ifndef PML_SAMPLER_PRIVATE_H
 #define PML_SAMPLER_PRIVATE_H
 
 #include "source/kernel/pml_counter.h"
 #include "source/kernel/pml_perf_descriptor.h"
-#include "source/kernel/sampler/pml_sampler_maps.h"
+#include "source/kernel/sampler/pml_sampler.h"
 #include "source/pml_event.h"
+
+#include <linux/perf_event.h>
+
+/* ---- records: pml_sampler_ring.c ---- */
+
+/*
+ * What every event of a sampler asks for; its records have the fields in the kernel's order. Where the kernel chooses
+ * the period by a frequency, PERF_SAMPLE_PERIOD comes last. An event of a fixed period must not ask for it: of a
+ * software event or a tracepoint the kernel then takes every event for a sample, whatever the period.
+ */
+#define PML__SAMPLE_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU)
+
+/* The registers of PML_SAMPLER_REGISTERS, by the kernel's numbers (asm/perf_regs.h). */
+#if defined(__x86_64__)
+#define PML__SAMPLER_REGISTERS UINT64_C(0xff01ff)
+#elif defined(__aarch64__)
+#define PML__SAMPLER_REGISTERS UINT64_C(0x1ffffffff)
+#else
+#define PML__SAMPLER_REGISTERS UINT64_C(0)
+#endif
+
+/* Of a sample, behind the record's head; the words of PERF_SAMPLE_CALLCHAIN and of registers follow. */
+#define PML__SAMPLE_BYTES(period) ((period) != 0 ? 40u : 48u)
+#define PML__RECORD_MAX 65536u /* its size is 16 bits */
+
+struct pml__ring {
+  const unsigned char *data;
+  uint64_t bytes; /* a power of two */
+  uint64_t tail;  /* counts bytes since the beginning, as the head does */
+};
+
+/*
+ * pml__ring_next - the next record before @head: *@record is in the buffer, or a copy in @scratch (PML__RECORD_MAX
+ * bytes) if it wraps. Nothing in the buffer is trusted. Returns its size; 0: no more; PML_EFORMAT: what stands there is
+ * no record, and all up to @head is skipped. The caller has read @head with acquire order.
+ */
+int pml__ring_next(struct pml__ring *r, uint64_t head, unsigned char *scratch, const unsigned char **record);
+
+/* What a record says. Texts are in the record. */
+enum pml__record_kind {
+  PML__RECORD_SAMPLE,
+  PML__RECORD_MAP,
+  PML__RECORD_EXEC,
+  PML__RECORD_FORK, /* of a process */
+  PML__RECORD_LOST,
+  PML__RECORD_THROTTLE,
+  PML__RECORD_OTHER /* is left out */
+};
+
+struct pml__record {
+  enum pml__record_kind kind;
+  struct pml_sample sample; /* of the others: time_ns and pid */
+  int32_t parent;           /* FORK */
+  uint64_t lost;            /* LOST */
+  uint64_t start, length, offset;
+  const char *name;           /* MAP: ends in the record */
+  const unsigned char *chain; /* SAMPLE: sample.depth words in the record, of any alignment */
+};
+
+/*
+ * pml__record_read - decode @size bytes of an event with this fixed period; 0: each sample has its own. Of a sample
+ * nothing but kind, sample and chain is set. False: it is too short for what it says it is.
+ */
+bool pml__record_read(const unsigned char *record, size_t size, uint64_t period, struct pml__record *out);
+
+/* ---- file mappings of processes over time: pml_sampler_maps.c ---- */
+
+/* What happened to the memory of a process. */
+struct pml__mapping {
+  uint64_t time_ns;
+  int32_t pid, parent; /* parent: of a FORK */
+  enum pml__record_kind kind;
+  uint32_t order; /* of two at the same time */
+  uint64_t start, length, offset;
+  const char *name;
+};
+
+/* Zeroed at first. */
+struct pml__maps {
+  struct pml__mapping *map;
+  size_t n, room;
+  char **name;
+  size_t names, names_room;
+  bool sorted;
+  int32_t *known; /* sorted: processes that pml__maps_of_newcomer() need not look at */
+  size_t nknown, known_room;
+};
+
+/* pml__maps_add - note a MAP, an EXEC or a FORK. Returns 0 or -ENOMEM. */
+int pml__maps_add(struct pml__maps *m, const struct pml__record *record);
+
+/* pml__maps_of_process - note what /proc/PID/maps has, as of the beginning of time. Returns 0, -ENOMEM, -errno. */
+int pml__maps_of_process(struct pml__maps *m, pid_t pid);
+
+/*
+ * pml__maps_of_newcomer - pml__maps_of_process() when it is called for @pid for the first time: a process that joined
+ * what is sampled, whose mappings the kernel did not report. One that has ended already has none.
+ */
+void pml__maps_of_newcomer(struct pml__maps *m, pid_t pid);
+
+/*
+ * pml__maps_find - the mapping that @pid had at @address at @time_ns; NULL: none is known. Later mappings win; a forked
+ * process has those of its parent until it executes a program. Unmapping is not reported by the kernel.
+ */
+const struct pml__mapping *pml__maps_find(struct pml__maps *m, int32_t pid, uint64_t time_ns, uint64_t address);
+
+/*
+ * pml__maps_below - the mapping of a file that is at @address, or next below it with at most PML__BELOW_MAX bytes
+ * between: what a program's file does not fill of its data follows the mapping, and the kernel reports no mapping of
+ * it.
+ */
+#define PML__BELOW_MAX (UINT64_C(64) << 20)
+const struct pml__mapping *pml__maps_below(struct pml__maps *m, int32_t pid, uint64_t time_ns, uint64_t address);
+
+void pml__maps_free(struct pml__maps *m);
+
+/* ---- samplers ---- */
 
 struct pml__sampler_buffer {
   struct perf_event_mmap_page *page;

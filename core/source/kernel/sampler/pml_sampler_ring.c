@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/kernel/sampler/pml_sampler_ring.c - records in a perf ring buffer. */
-#include "source/kernel/sampler/pml_sampler_ring.h"
+#include "source/kernel/sampler/pml_sampler_private.h"
 
 #include "base/pml_error.h"
 
