@@ -77,7 +77,7 @@ static size_t whole_bytes(const uint8_t *bytes, size_t size, size_t chunk, uint6
   return whole;
 }
 
-/* ---- an archive of links and mended files ---- */
+/* ---- an archive of links and repaired files ---- */
 
 static bool put(int fd, const uint8_t *bytes, size_t n) {
   while (n > 0) {
@@ -90,7 +90,7 @@ static bool put(int fd, const uint8_t *bytes, size_t n) {
 }
 
 /* How many events are whole; 0: none, or their copy could not be written. */
-static uint64_t mend(const char *from, const char *to, size_t chunk) {
+static uint64_t repair(const char *from, const char *to, size_t chunk) {
   static const uint8_t ending[] = {END_OF_CHUNK, END_OF_FILE};
   uint64_t size;
   int in = pml_file_open(from, SIZE_MAX, &size);
@@ -119,13 +119,13 @@ static bool link_file(const struct pml_otf2_read *t, const char *to, const char 
 }
 
 static bool add_location(struct pml_otf2_read *t, const char *to, size_t i, size_t chunk) {
-  char name[32], from[PATH_MAX], mended[PATH_MAX];
+  char name[32], from[PATH_MAX], repaired[PATH_MAX];
   uint64_t id = pml__otf2_id(&t->locations, i);
   (void)snprintf(name, sizeof name, "/%" PRIu64 ".def", id);
   if (!link_file(t, to, name)) return false;
   (void)snprintf(name, sizeof name, "/%" PRIu64 ".evt", id);
   if (t->whole[i] == 0) return link_file(t, to, name);
-  t->whole[i] = path_of(from, t->path, name) && path_of(mended, to, name) ? mend(from, mended, chunk) : 0;
+  t->whole[i] = path_of(from, t->path, name) && path_of(repaired, to, name) ? repair(from, repaired, chunk) : 0;
   return t->whole[i] > 0 || link_file(t, to, name);
 }
 
@@ -165,7 +165,7 @@ static bool find_cut(struct pml_otf2_read *t) {
   return any;
 }
 
-void pml__otf2_mend(struct pml_otf2_read *t) {
+void pml__otf2_repair(struct pml_otf2_read *t) {
   char to[PATH_MAX];
   const char *where = secure_getenv("TMPDIR");
   t->whole = calloc(t->locations.n + 1, sizeof *t->whole);
@@ -173,16 +173,16 @@ void pml__otf2_mend(struct pml_otf2_read *t) {
   int n = snprintf(to, sizeof to, "%s/pmlua-cut-XXXXXX", where != NULL && *where != '\0' ? where : "/tmp");
   bool made = n > 0 && (size_t)n < sizeof to - sizeof "/traces.otf2" && mkdtemp(to) != NULL;
   if (made) (void)snprintf(to + n, sizeof to - (size_t)n, "/traces.otf2");
-  if (made && add_files(t, to, (size_t)t->chunk)) t->mended = strdup(to);
-  if (made && t->mended == NULL) remove_files(t, to);
-  if (t->mended == NULL) memset(t->whole, 0, t->locations.n * sizeof *t->whole);
+  if (made && add_files(t, to, (size_t)t->chunk)) t->repaired = strdup(to);
+  if (made && t->repaired == NULL) remove_files(t, to);
+  if (t->repaired == NULL) memset(t->whole, 0, t->locations.n * sizeof *t->whole);
 }
 
 void pml__otf2_forget_mended(struct pml_otf2_read *t) {
-  if (t->mended != NULL) remove_files(t, t->mended);
-  free(t->mended);
+  if (t->repaired != NULL) remove_files(t, t->repaired);
+  free(t->repaired);
   free(t->whole);
-  t->mended = NULL;
+  t->repaired = NULL;
   t->whole = NULL;
 }
 

@@ -6,12 +6,12 @@
 #include "substrate/trace/read/pml_otf2_read_private.h"
 
 /*
- * pml__otf2_mend - where files of events are cut, t->mended is the anchor of an archive in TMPDIR: links to the files
- * that are whole, copies of what is whole of the others, whose events t->whole counts. NULL: no file is cut, or there
- * is no room; locations whose files are cut are refused then when they are read. Cost: a read from each location's
- * file. pml__otf2_forget_mended - remove it.
+ * pml__otf2_repair - where files of events are cut, t->repaired is the anchor of an archive in TMPDIR: links to the
+ * files that are whole, copies of what is whole of the others, whose events t->whole counts. NULL: no file is cut, or
+ * there is no room; locations whose files are cut are refused then when they are read. Cost: a read from each
+ * location's file. pml__otf2_forget_mended - remove it.
  */
-void pml__otf2_mend(struct pml_otf2_read *t);
+void pml__otf2_repair(struct pml_otf2_read *t);
 void pml__otf2_forget_mended(struct pml_otf2_read *t);
 
 /* pml__otf2_was_cut - PML_EFORMAT and its sentence if location @i is read from such a copy; else 0. */

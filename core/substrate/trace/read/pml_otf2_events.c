@@ -26,7 +26,7 @@
 
 /* The events of a location that were read and not yet given. */
 struct stream {
-  struct pml__otf2_taker other; /* first: callbacks of other kinds get the stream */
+  struct pml__otf2_subscriber other; /* first: callbacks of other kinds get the stream */
   struct pml_otf2_events *of;
   struct pml__otf2_opened reader;
   size_t location, n, at, capacity;

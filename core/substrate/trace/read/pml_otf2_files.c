@@ -22,7 +22,7 @@ enum { CHUNK = 3, LITTLE = 0x42, BIG = 0x23, HEADER = 18, ENDING = 2 };
 /* libotf2 waits for a FIFO; here it is refused. */
 int pml__otf2_open_file(const struct pml_otf2_read *t, const char *name, uint64_t *size) {
   char path[PATH_MAX];
-  const char *anchor = t->mended != NULL ? t->mended : t->path;
+  const char *anchor = t->repaired != NULL ? t->repaired : t->path;
   int stem = (int)(strlen(anchor) - strlen(".otf2")); /* the anchor's name says where the files are */
   int length = snprintf(path, sizeof path, "%.*s%s", stem, anchor, name);
   if (length < 0 || (size_t)length >= sizeof path)

@@ -5,7 +5,7 @@
 #define PLACE OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user, OTF2_AttributeList *more
 #define TAKE(name)                                                                                                     \
   (void)location, (void)position, (void)more;                                                                          \
-  ((const struct pml__otf2_taker *)user)->take(user, PML__OTF2_KIND_##name, time);                                     \
+  ((const struct pml__otf2_subscriber *)user)->take(user, PML__OTF2_KIND_##name, time);                                \
   return OTF2_CALLBACK_SUCCESS;
 
 /* A function with @n values, of these types. */

@@ -95,7 +95,7 @@ const char *pml__otf2_kind_name(enum pml__otf2_kind_id kind);
  * pml__otf2_other_kinds - callbacks for all but walked kinds. Their user data begins with such a receiver, which they
  * call with the kind and the time.
  */
-struct pml__otf2_taker {
+struct pml__otf2_subscriber {
   void (*take)(void *user, enum pml__otf2_kind_id kind, uint64_t time);
 };
 void pml__otf2_other_kinds(OTF2_EvtReaderCallbacks *c);

@@ -56,7 +56,7 @@ int pml_otf2_read_open(struct pml_otf2_read **out, const char *path) {
   if (err == 0) err = pml__otf2_check_end(t, ".def");
   if (err == 0) err = pml__otf2_read_definitions(t);
   if (err == 0) err = pml__otf2_look_at_files(t);
-  if (err == 0) pml__otf2_mend(t);
+  if (err == 0) pml__otf2_repair(t);
   if (t->reader != NULL) (void)OTF2_Reader_Close(t->reader);
   t->reader = NULL;
   pml__otf2_forget();

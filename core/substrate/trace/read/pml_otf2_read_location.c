@@ -182,7 +182,7 @@ int pml_otf2_read_clock(struct pml_otf2_read *t, size_t i, struct pml_otf2_read_
 
 static int open_location(const struct pml_otf2_read *t, uint64_t id, const OTF2_EvtReaderCallbacks *callbacks,
                          void *user, struct pml__otf2_opened *o) {
-  o->archive = OTF2_Reader_Open(t->mended != NULL ? t->mended : t->path);
+  o->archive = OTF2_Reader_Open(t->repaired != NULL ? t->repaired : t->path);
   if (o->archive == NULL) return pml__otf2_failed_read(t, "open", OTF2_ERROR_INVALID);
   OTF2_ErrorCode code = OTF2_Reader_SetSerialCollectiveCallbacks(o->archive);
   if (code == OTF2_SUCCESS) code = OTF2_Reader_SelectLocation(o->archive, id);

@@ -62,7 +62,7 @@ struct pml_otf2_read {
   const struct pml__otf2_group *world; /* locations in the order of ranks; NULL: no MPI */
   bool refused;                        /* no memory for a definition */
   bool reading;                        /* an iteration over its events is open */
-  char *mended;                        /* the anchor that events are read from; NULL: @path */
+  char *repaired;                      /* the anchor that events are read from; NULL: @path */
   bool *undefined;                     /* [nlocations] its file of definitions is missing */
   uint64_t *whole;                     /* [nlocations] events of a copy of what was whole; 0: its file is not cut */
 };

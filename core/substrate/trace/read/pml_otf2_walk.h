@@ -36,7 +36,7 @@ struct pml__otf2_counts {
 
 /* One thread's: it reads one location at a time. */
 struct pml__otf2_walk {
-  struct pml__otf2_taker other; /* first: callbacks of other kinds get the walk */
+  struct pml__otf2_subscriber other; /* first: callbacks of other kinds get the walk */
   struct pml__otf2_counts kinds;
   const struct pml_otf2_read *trace;
   const struct pml_otf2_question *question;
