@@ -40,8 +40,8 @@ struct frame {
 };
 
 /* Of one thread, which alone changes it. */
-struct lane {
-  struct lane *next;
+struct stream {
+  struct stream *next;
   uint32_t thread;
   bool broken; /* no memory, or no counts: what it has is not all */
   struct counts last;
@@ -52,7 +52,7 @@ struct lane {
 };
 
 static struct pml__lock lock;
-static struct lane *lanes;
+static struct stream *streams;
 static uint64_t id;
 
 /* ---- a thread's regions ---- */
@@ -61,12 +61,12 @@ static void *thread_begin(void *arg, uint64_t thread) {
   (void)arg;
   (void)thread;
   pml__sim_pause();
-  struct lane *l = calloc(1, sizeof *l);
+  struct stream *l = calloc(1, sizeof *l);
   if (l != NULL && pml__sim_read(l->last.at, &l->thread) < 0) l->broken = true;
   if (l != NULL) {
     pml__lock_take(&lock);
-    l->next = lanes;
-    lanes = l;
+    l->next = streams;
+    streams = l;
     pml__lock_leave(&lock);
   }
   pml__sim_resume();
@@ -74,7 +74,7 @@ static void *thread_begin(void *arg, uint64_t thread) {
 }
 
 /* Room for one more frame and for @region; false: none. */
-static bool make_room(struct lane *l, pml_region_t region) {
+static bool make_room(struct stream *l, pml_region_t region) {
   return PML__ARRAY_ZEROS(l->sum, l->nsums, region + 1) && PML__ARRAY_ROOM(l->frame, l->room, l->nframes + 1);
 }
 
@@ -83,7 +83,7 @@ static void add_difference(struct counts *to, const struct counts *now, const st
 }
 
 /* A new boundary: what was since the last one is the innermost region's. */
-static bool boundary(struct lane *l) {
+static bool boundary(struct stream *l) {
   struct counts now = {{0}};
   /* Less than before: the program has callgrind start over. */
   if (l->broken || pml__sim_read(now.at, NULL) < 0 || now.at[PML_SIM_IR] < l->last.at[PML_SIM_IR]) {
@@ -103,7 +103,7 @@ static bool is_the_one(pml_region_t region) {
 }
 
 static void enter(void *data, const struct pml_stream_event *e) {
-  struct lane *l = data;
+  struct stream *l = data;
   pml__sim_pause();
   if (boundary(l)) {
     if (make_room(l, e->region)) {
@@ -119,7 +119,7 @@ static void enter(void *data, const struct pml_stream_event *e) {
 
 /* The stream's enters and leaves are nested, but for regions that were entered before it had this consumer. */
 static void leave(void *data, const struct pml_stream_event *e) {
-  struct lane *l = data;
+  struct stream *l = data;
   pml__sim_pause();
   if (boundary(l) && l->nframes > 0 && l->frame[l->nframes - 1].region == e->region) {
     const struct frame *f = &l->frame[--l->nframes];
@@ -133,7 +133,7 @@ static void leave(void *data, const struct pml_stream_event *e) {
 }
 
 /* What is not left when the thread ends, or the process on this thread, has its counts until then. */
-static void close_open(struct lane *l) {
+static void close_open(struct stream *l) {
   if (!boundary(l)) return;
   while (l->nframes > 0) {
     const struct frame *f = &l->frame[--l->nframes];
@@ -144,7 +144,7 @@ static void close_open(struct lane *l) {
 }
 
 static void thread_end(void *arg, void *data) {
-  struct lane *l = data;
+  struct stream *l = data;
   (void)arg;
   pml__sim_pause();
   if (l->nframes > 0) close_open(l);
@@ -154,14 +154,14 @@ static void thread_end(void *arg, void *data) {
 /* ---- telling ---- */
 
 /* The note has a thread of which not all could be read. */
-static void note_broken(struct pml__log *log, const struct lane *l) {
+static void note_broken(struct pml__log *log, const struct stream *l) {
   char thread[16];
   const char *const note[2] = {"simulation.broken", thread};
   (void)snprintf(thread, sizeof thread, "%u", l->thread);
   (void)pml__log_define(log, PML__LOG_NOTE, NULL, 0, note, 2);
 }
 
-static void log_region(struct pml__log *log, pml_region_t region, const struct lane *l, bool first) {
+static void log_region(struct pml__log *log, pml_region_t region, const struct stream *l, bool first) {
   struct pml_region_info info;
   const struct sum *s = &l->sum[region];
   struct pml__log_simulated d = {region, l->thread, s->calls, s->depth + s->open, {0}, {0}};
@@ -179,11 +179,11 @@ static void leave_log(void) {
   struct pml__log *log;
   const struct pml__log_process p = {NULL, -1, -1, pml_clock_realtime_ns(), pml_clock_ticks()};
   if (pml__log_open(&log, secure_getenv("PMLUA_SIM"), &p) < 0) return;
-  for (const struct lane *l = lanes; l != NULL; l = l->next)
+  for (const struct stream *l = streams; l != NULL; l = l->next)
     if (l->broken) note_broken(log, l);
   for (pml_region_t r = 1; r <= pml_region_count(); r++) {
     bool first = true;
-    for (const struct lane *l = lanes; l != NULL; l = l->next) {
+    for (const struct stream *l = streams; l != NULL; l = l->next) {
       if (r >= l->nsums || l->sum[r].calls == 0) continue;
       log_region(log, r, l, first);
       first = false;
@@ -199,8 +199,8 @@ __attribute__((destructor)) static void finish(void) {
   struct counts now;
   if (id == 0) return;
   pml__sim_pause();
-  if (pml_stream_remove(id) == 0 && lanes != NULL) {
-    struct lane *l = pml__sim_read(now.at, &thread) == 0 ? lanes : NULL;
+  if (pml_stream_remove(id) == 0 && streams != NULL) {
+    struct stream *l = pml__sim_read(now.at, &thread) == 0 ? streams : NULL;
     while (l != NULL && l->thread != thread) l = l->next;
     if (l != NULL && l->nframes > 0) close_open(l);
     leave_log();
@@ -219,7 +219,7 @@ static void consume(void) {
 
 /* Valgrind's counts start over in the child, and so do ours; the stream has forgotten its consumers. */
 static void in_child(void) {
-  lanes = NULL;
+  streams = NULL;
   consume();
 }
 

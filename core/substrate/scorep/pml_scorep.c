@@ -281,7 +281,7 @@ static int begin(struct pml_scorep *p) {
   paradigm.handle = PML__SCOREP_PARADIGM | SCOREP_PARADIGM_OPENMP;
   (void)pml__scorep_call(p, PML__SCOREP_DEFINE, &paradigm);
   pml__scorep_define(p);
-  p->master = pml__scorep_lane(p, pml_thread_self()->id);
+  p->master = pml__scorep_stream(p, pml_thread_self()->id);
   if (p->master == NULL) return pml_fail(-ENOMEM, "no memory for a location");
   (void)pml__scorep_call(p, PML__SCOREP_INIT_MPP, NULL);
   pml__scorep_program(p, p->master, true);
@@ -296,7 +296,7 @@ static void end(struct pml_scorep *p) {
   (void)pml__scorep_call(p, PML__SCOREP_PRE_UNIFY, NULL);
   (void)pml__scorep_call(p, PML__SCOREP_WRITE_DATA, NULL);
   pml__scorep_write_manifest(p);
-  for (const struct pml__scorep_lane *l = p->lanes; l != NULL; l = l->next) {
+  for (const struct pml__scorep_stream *l = p->streams; l != NULL; l = l->next) {
     a.location = l->location;
     (void)pml__scorep_call(p, PML__SCOREP_DELETE, &a);
   }
@@ -304,9 +304,9 @@ static void end(struct pml_scorep *p) {
 }
 
 static void release(struct pml_scorep *p) {
-  while (p->lanes != NULL) {
-    struct pml__scorep_lane *l = p->lanes;
-    p->lanes = l->next;
+  while (p->streams != NULL) {
+    struct pml__scorep_stream *l = p->streams;
+    p->streams = l->next;
     free(l);
   }
   pthread_mutex_destroy(&p->lock.mutex);
@@ -381,7 +381,7 @@ void pml_scorep_close(struct pml_scorep *p) {
 
 void pml_scorep_stats(struct pml_scorep *p, struct pml_scorep_stats *s) {
   pml__mutex_take(&p->lock);
-  s->threads = p->nlanes;
+  s->threads = p->nstreams;
   pml__mutex_leave(&p->lock);
   s->regions = atomic_load(&p->regions);
   s->metrics = atomic_load(&p->metrics);

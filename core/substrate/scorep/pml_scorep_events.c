@@ -33,7 +33,7 @@ void pml__scorep_define(struct pml_scorep *p) {
   pml__mutex_leave(&p->lock);
 }
 
-static void learn_metrics(struct pml__scorep_lane *l, const struct pml_stream_metrics *m) {
+static void learn_metrics(struct pml__scorep_stream *l, const struct pml_stream_metrics *m) {
   for (uint32_t i = 0; i < m->n; i++) {
     uint32_t at = pml__scorep_metric(m->name[i], pml_stream_metrics_real(m, i));
     l->map[i] = (uint8_t)at;
@@ -42,13 +42,13 @@ static void learn_metrics(struct pml__scorep_lane *l, const struct pml_stream_me
 }
 
 /* A value that this event does not bring stays what it was. */
-static void take_values(struct pml__scorep_lane *l, const struct pml_stream_event *e) {
+static void take_values(struct pml__scorep_stream *l, const struct pml_stream_event *e) {
   if (PML_UNLIKELY(e->metrics != l->last)) learn_metrics(l, e->metrics);
   for (uint32_t i = 0; i < e->metrics->n; i++)
     if (l->map[i] < PML_STREAM_METRICS_MAX) l->values[l->map[i]] = e->values[i];
 }
 
-__attribute__((noinline)) static void prepare(struct pml__scorep_lane *l, const struct pml_stream_event *e) {
+__attribute__((noinline)) static void prepare(struct pml__scorep_stream *l, const struct pml_stream_event *e) {
   struct pml_scorep *p = l->plugin;
   if (e->metrics != NULL) take_values(l, e);
   if (e->region > atomic_load_explicit(&p->regions, memory_order_acquire) ||
@@ -58,7 +58,7 @@ __attribute__((noinline)) static void prepare(struct pml__scorep_lane *l, const 
   l->plain = l->guarded ? 0 : l->known;
 }
 
-static inline void look(struct pml__scorep_lane *l, const struct pml_stream_event *e) {
+static inline void look(struct pml__scorep_stream *l, const struct pml_stream_event *e) {
   if (PML_UNLIKELY(e->metrics != NULL || e->region > l->known)) prepare(l, e);
 }
 
@@ -69,7 +69,7 @@ static void prepare_region(void *data, pml_region_t region) {
 /* ---- handing on ---- */
 
 struct calling {
-  struct pml__scorep_lane *lane;
+  struct pml__scorep_stream *stream;
   void (*f)(struct SCOREP_Location *, uint64_t, SCOREP_RegionHandle, uint64_t *);
   uint64_t ticks;
   pml_region_t region;
@@ -77,13 +77,14 @@ struct calling {
 
 static uint64_t call(uint64_t arg) {
   const struct calling *c = (const struct calling *)(uintptr_t)arg; /* NOLINT(performance-no-int-to-ptr) */
-  c->f(c->lane->location, c->ticks, c->region, c->lane->values);
+  c->f(c->stream->location, c->ticks, c->region, c->stream->values);
   return 0;
 }
 
-__attribute__((noinline)) static void
-hand_guarded(struct pml__scorep_lane *l, void (*f)(struct SCOREP_Location *, uint64_t, SCOREP_RegionHandle, uint64_t *),
-             uint64_t ticks, pml_region_t region) {
+__attribute__((noinline)) static void hand_guarded(struct pml__scorep_stream *l,
+                                                   void (*f)(struct SCOREP_Location *, uint64_t, SCOREP_RegionHandle,
+                                                             uint64_t *),
+                                                   uint64_t ticks, pml_region_t region) {
   struct calling c = {l, f, ticks, region};
   struct pml_scorep *p = l->plugin;
   if (atomic_load_explicit(&p->dropped, memory_order_relaxed)) return;
@@ -92,7 +93,7 @@ hand_guarded(struct pml__scorep_lane *l, void (*f)(struct SCOREP_Location *, uin
 }
 
 /* Enter, leave and the switches of recording take the same. */
-static inline void hand(struct pml__scorep_lane *l,
+static inline void hand(struct pml__scorep_stream *l,
                         void (*f)(struct SCOREP_Location *, uint64_t, SCOREP_RegionHandle, uint64_t *), uint64_t ticks,
                         pml_region_t region) {
   if (PML_UNLIKELY(l->guarded))
@@ -105,12 +106,13 @@ static void nothing(struct SCOREP_Location *location, uint64_t ticks, SCOREP_Reg
   (void)location, (void)ticks, (void)region, (void)values;
 }
 
-/* What the usual event is not: the lane knows the region, there are no values, and the plugin cannot throw. */
-static inline bool is_rare(const struct pml__scorep_lane *l, const struct pml_stream_event *e) {
+/* What the usual event is not: the per-thread stream knows the region, there are no values, and the plugin cannot
+ * throw. */
+static inline bool is_rare(const struct pml__scorep_stream *l, const struct pml_stream_event *e) {
   return PML_UNLIKELY(e->metrics != NULL) || PML_UNLIKELY(e->region - 1 >= l->plain);
 }
 
-__attribute__((noinline)) static void enter_rarely(struct pml__scorep_lane *l, const struct pml_stream_event *e) {
+__attribute__((noinline)) static void enter_rarely(struct pml__scorep_stream *l, const struct pml_stream_event *e) {
   look(l, e);
   if (PML_LIKELY(l->depth < PML_SCOREP_DEPTH_MAX)) l->open[l->depth] = e->region;
   l->depth++;
@@ -118,7 +120,7 @@ __attribute__((noinline)) static void enter_rarely(struct pml__scorep_lane *l, c
 }
 
 static void on_enter(void *data, const struct pml_stream_event *e) {
-  struct pml__scorep_lane *l = data;
+  struct pml__scorep_stream *l = data;
   uint32_t depth = l->depth;
   if (is_rare(l, e) || PML_UNLIKELY(depth >= PML_SCOREP_DEPTH_MAX)) {
     enter_rarely(l, e);
@@ -130,7 +132,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
 }
 
 /* A leave that is not the innermost region's: those inside are left first. False: it was not entered. */
-__attribute__((noinline)) static bool unwind(struct pml__scorep_lane *l, const struct pml_stream_event *e) {
+__attribute__((noinline)) static bool unwind(struct pml__scorep_stream *l, const struct pml_stream_event *e) {
   uint32_t i = l->depth < PML_SCOREP_DEPTH_MAX ? l->depth : PML_SCOREP_DEPTH_MAX;
   while (i > 0 && l->open[i - 1] != e->region) i--;
   if (i == 0) {
@@ -142,7 +144,7 @@ __attribute__((noinline)) static bool unwind(struct pml__scorep_lane *l, const s
   return true;
 }
 
-__attribute__((noinline)) static void leave_rarely(struct pml__scorep_lane *l, const struct pml_stream_event *e) {
+__attribute__((noinline)) static void leave_rarely(struct pml__scorep_stream *l, const struct pml_stream_event *e) {
   look(l, e);
   if (PML_UNLIKELY(l->depth - 1 >= PML_SCOREP_DEPTH_MAX)) { /* none is open, or more than are known */
     if (l->depth == 0) {
@@ -157,7 +159,7 @@ __attribute__((noinline)) static void leave_rarely(struct pml__scorep_lane *l, c
 }
 
 static void on_leave(void *data, const struct pml_stream_event *e) {
-  struct pml__scorep_lane *l = data;
+  struct pml__scorep_stream *l = data;
   uint32_t inner = l->depth - 1;
   if (is_rare(l, e) || PML_UNLIKELY(inner >= PML_SCOREP_DEPTH_MAX) || PML_UNLIKELY(l->open[inner] != e->region)) {
     leave_rarely(l, e);
@@ -169,7 +171,7 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
 
 static uint64_t trigger(uint64_t arg) {
   const struct calling *c = (const struct calling *)(uintptr_t)arg; /* NOLINT(performance-no-int-to-ptr) */
-  const struct pml__scorep_lane *l = c->lane;
+  const struct pml__scorep_stream *l = c->stream;
   const struct pml__scorep_functions *f = atomic_load_explicit(&l->plugin->now, memory_order_acquire);
   for (uint32_t i = 0; i < l->last->n; i++) {
     uint32_t at = l->map[i];
@@ -188,10 +190,10 @@ static uint64_t trigger(uint64_t arg) {
 }
 
 static void on_metric(void *data, const struct pml_stream_event *e) {
-  struct pml__scorep_lane *l = data;
+  struct pml__scorep_stream *l = data;
   if (e->metrics == NULL || atomic_load_explicit(&l->plugin->dropped, memory_order_relaxed)) return;
   look(l, e);
-  struct calling c = {.lane = l, .ticks = e->ticks};
+  struct calling c = {.stream = l, .ticks = e->ticks};
   struct _Unwind_Exception *thrown = pml__guard_get((uintptr_t)&c, trigger).e;
   if (thrown != NULL) pml__scorep_drop(l->plugin, thrown);
 }
@@ -210,18 +212,18 @@ static void define_teams(struct pml_scorep *p, uint64_t number) {
 }
 
 struct step {
-  struct pml__scorep_lane *lane;
+  struct pml__scorep_stream *stream;
   const struct pml_stream_event *event;
 };
 
 static uint64_t make_step(uint64_t arg) {
   const struct step *s = (const struct step *)(uintptr_t)arg; /* NOLINT(performance-no-int-to-ptr) */
-  pml__scorep_hand_openmp(s->lane, s->event);
+  pml__scorep_hand_openmp(s->stream, s->event);
   return 0;
 }
 
 static void on_openmp(void *data, const struct pml_stream_event *e) {
-  struct pml__scorep_lane *l = data;
+  struct pml__scorep_stream *l = data;
   const struct step s = {l, e};
   if (atomic_load_explicit(&l->plugin->dropped, memory_order_relaxed)) return;
   if (PML__LOG_COMMUNICATED_WHAT(e->region) == PML__LOG_OPENMP_TEAM_BEGIN) define_teams(l->plugin, e->values[0]);
@@ -234,7 +236,7 @@ static void on_openmp(void *data, const struct pml_stream_event *e) {
 }
 
 /* End the teams that the thread is still in: libomp reports the end of a team to a worker when it next wakes it. */
-static void end_teams(struct pml__scorep_lane *l, uint64_t ticks) {
+static void end_teams(struct pml__scorep_stream *l, uint64_t ticks) {
   for (uint64_t number; !atomic_load(&l->plugin->dropped) && (number = pml__scorep_team(l)) != 0;)
     on_openmp(l, &(struct pml_stream_event){.ticks = ticks,
                                             .region = PML__LOG_COMMUNICATED(PML__LOG_OPENMP_TEAM_END, 1, 0),
@@ -244,30 +246,30 @@ static void end_teams(struct pml__scorep_lane *l, uint64_t ticks) {
 /* ---- threads ---- */
 
 /* Under the lock. Functions are complete before the plugin has events, so that nothing need be ordered. */
-static void switch_lane(struct pml__scorep_lane *l, const struct pml__scorep_functions *to) {
+static void switch_stream(struct pml__scorep_stream *l, const struct pml__scorep_functions *to) {
   atomic_store_explicit(&l->enter, to->enter, memory_order_relaxed);
   atomic_store_explicit(&l->leave, to->leave, memory_order_relaxed);
 }
 
-static void switch_lanes(struct pml_scorep *p, const struct pml__scorep_functions *to) {
+static void switch_streams(struct pml_scorep *p, const struct pml__scorep_functions *to) {
   pml__mutex_take(&p->lock);
   atomic_store(&p->now, to);
-  for (struct pml__scorep_lane *l = p->lanes; l != NULL; l = l->next) switch_lane(l, to);
+  for (struct pml__scorep_stream *l = p->streams; l != NULL; l = l->next) switch_stream(l, to);
   pml__mutex_leave(&p->lock);
 }
 
-static struct pml__scorep_lane *new_lane(struct pml_scorep *p, struct SCOREP_Location *location) {
-  struct pml__scorep_lane *l = calloc(1, sizeof *l);
+static struct pml__scorep_stream *new_stream(struct pml_scorep *p, struct SCOREP_Location *location) {
+  struct pml__scorep_stream *l = calloc(1, sizeof *l);
   if (l == NULL) return NULL;
-  *l = (struct pml__scorep_lane){.plugin = p, .location = location, .active = true};
+  *l = (struct pml__scorep_stream){.plugin = p, .location = location, .active = true};
   /* A library that has no C++ run time cannot throw. */
   l->guarded = pml__scorep_throws(p);
   pml__mutex_take(&p->lock);
-  switch_lane(l, atomic_load(&p->now));
-  l->next = p->lanes;
-  p->lanes = l;
-  p->nlanes++;
-  uint32_t sequence = p->nlanes;
+  switch_stream(l, atomic_load(&p->now));
+  l->next = p->streams;
+  p->streams = l;
+  p->nstreams++;
+  uint32_t sequence = p->nstreams;
   pml__mutex_leave(&p->lock);
   const struct SCOREP_Location *first = pml__scorep_first_location();
   struct pml__scorep_arguments a = {
@@ -278,27 +280,27 @@ static struct pml__scorep_lane *new_lane(struct pml_scorep *p, struct SCOREP_Loc
   return l;
 }
 
-struct pml__scorep_lane *pml__scorep_lane(struct pml_scorep *p, uint64_t thread) {
+struct pml__scorep_stream *pml__scorep_stream(struct pml_scorep *p, uint64_t thread) {
   pml__mutex_take(&p->lock);
-  struct pml__scorep_lane *l = p->lanes;
+  struct pml__scorep_stream *l = p->streams;
   while (l != NULL && l->location->thread != thread) l = l->next;
   pml__mutex_leave(&p->lock);
   if (l != NULL) return l;
   struct SCOREP_Location *location = pml__scorep_location(thread);
-  return location != NULL ? new_lane(p, location) : NULL;
+  return location != NULL ? new_stream(p, location) : NULL;
 }
 
 static void *thread_begin(void *arg, uint64_t thread) {
-  return pml__scorep_lane(arg, thread);
+  return pml__scorep_stream(arg, thread);
 }
 
-static void deactivate(struct pml__scorep_lane *l) {
+static void deactivate(struct pml__scorep_stream *l) {
   struct pml__scorep_arguments a = {.location = l->location};
   if (l->active) (void)pml__scorep_call(l->plugin, PML__SCOREP_DEACTIVATE, &a);
   l->active = false;
 }
 
-static void leave_open(struct pml__scorep_lane *l) {
+static void leave_open(struct pml__scorep_stream *l) {
   uint64_t ticks = pml_clock_ticks();
   for (; l->depth > 0; l->depth--)
     if (l->depth <= PML_SCOREP_DEPTH_MAX)
@@ -313,9 +315,9 @@ static void thread_end(void *arg, void *data) {
 }
 
 void pml__scorep_leave_all(struct pml_scorep *p) {
-  for (struct pml__scorep_lane *l = p->lanes; l != NULL; l = l->next) leave_open(l);
+  for (struct pml__scorep_stream *l = p->streams; l != NULL; l = l->next) leave_open(l);
   pml__scorep_program(p, p->master, false);
-  for (struct pml__scorep_lane *l = p->lanes; l != NULL; l = l->next) deactivate(l);
+  for (struct pml__scorep_stream *l = p->streams; l != NULL; l = l->next) deactivate(l);
 }
 
 /* ---- asking for events ---- */
@@ -347,7 +349,7 @@ int pml__scorep_listen(struct pml_scorep *p) {
     if (f->whole_signed == NULL) f->whole_signed = no_signed;
     if (f->real == NULL) f->real = no_real;
   }
-  switch_lanes(p, atomic_load(&p->now)); /* the first lane is there already */
+  switch_streams(p, atomic_load(&p->now)); /* the first per-thread stream is there already */
   bool threads = pml__scorep_has(p, PML__SCOREP_CREATE) || pml__scorep_has(p, PML__SCOREP_ACTIVATE);
   if (c.event[PML_STREAM_ENTER] == NULL && c.event[PML_STREAM_METRIC] == NULL && c.event[PML_STREAM_OPENMP] == NULL) {
     if (!threads) return 0;
@@ -362,9 +364,9 @@ void pml_scorep_record(struct pml_scorep *p, bool on) {
   const struct pml__scorep_functions *from = atomic_load(&p->now);
   if (from == to || p->pid != getpid()) return;
   pml_region_t region = 0;
-  struct pml__scorep_lane *l = pml__scorep_lane(p, pml_thread_self()->id);
+  struct pml__scorep_stream *l = pml__scorep_stream(p, pml_thread_self()->id);
   if (pml_region_intern("recording off", NULL, 0, &region) == 0) pml__scorep_define(p);
-  switch_lanes(p, to);
+  switch_streams(p, to);
   if (l == NULL || region == 0) return;
   if (on && to->enable != NULL) hand(l, to->enable, pml_clock_ticks(), region);
   if (!on && from->disable != NULL) hand(l, from->disable, pml_clock_ticks(), region);

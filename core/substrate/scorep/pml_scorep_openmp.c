@@ -84,12 +84,12 @@ static uint32_t release(struct pml__scorep_openmp *o, uint32_t lock) {
 
 /* ---- handing on ---- */
 
-static SCOREP_RegionHandle open_region(const struct pml__scorep_lane *l) {
+static SCOREP_RegionHandle open_region(const struct pml__scorep_stream *l) {
   uint32_t depth = l->depth < PML_SCOREP_DEPTH_MAX ? l->depth : PML_SCOREP_DEPTH_MAX;
   return depth > 0 ? l->open[depth - 1] : SCOREP_MOVABLE_NULL;
 }
 
-static void switch_to(struct pml__scorep_lane *l, const struct pml__scorep_functions *f, uint64_t ticks,
+static void switch_to(struct pml__scorep_stream *l, const struct pml__scorep_functions *f, uint64_t ticks,
                       uint64_t task) {
   bool begun = return_to(&l->openmp, task);
   const struct pml__scorep_member *in = innermost(&l->openmp);
@@ -103,7 +103,8 @@ static void switch_to(struct pml__scorep_lane *l, const struct pml__scorep_funct
                   task_handle(task));
 }
 
-static void end_task(struct pml__scorep_lane *l, const struct pml__scorep_functions *f, uint64_t ticks, uint64_t task) {
+static void end_task(struct pml__scorep_stream *l, const struct pml__scorep_functions *f, uint64_t ticks,
+                     uint64_t task) {
   complete(&l->openmp, task);
   if (f->task_end != NULL)
     f->task_end(l->location, ticks, open_region(l), l->values, SCOREP_PARADIGM_OPENMP,
@@ -111,8 +112,8 @@ static void end_task(struct pml__scorep_lane *l, const struct pml__scorep_functi
                 task_handle(task));
 }
 
-static void of_lock(struct pml__scorep_lane *l, const struct pml__scorep_functions *f, const struct pml_stream_event *e,
-                    bool acquired) {
+static void of_lock(struct pml__scorep_stream *l, const struct pml__scorep_functions *f,
+                    const struct pml_stream_event *e, bool acquired) {
   uint32_t lock = lock_number(e->values[0]);
   uint32_t order = acquired ? (uint32_t)e->values[1] : release(&l->openmp, lock);
   SCOREP_Substrates_ThreadAcquireLockCb function = acquired ? f->acquire : f->release;
@@ -120,8 +121,8 @@ static void of_lock(struct pml__scorep_lane *l, const struct pml__scorep_functio
   if (function != NULL) function(l->location, e->ticks, SCOREP_PARADIGM_OPENMP, lock, order);
 }
 
-static void of_team(struct pml__scorep_lane *l, const struct pml__scorep_functions *f, const struct pml_stream_event *e,
-                    bool begins) {
+static void of_team(struct pml__scorep_stream *l, const struct pml__scorep_functions *f,
+                    const struct pml_stream_event *e, bool begins) {
   if (begins) begin_team(&l->openmp, e->values[0], (uint32_t)(e->values[1] >> 32));
   if (begins && f->team_begin != NULL)
     f->team_begin(l->location, e->ticks, SCOREP_PARADIGM_OPENMP, pml__scorep_team_handle(e->values[0]),
@@ -131,7 +132,7 @@ static void of_team(struct pml__scorep_lane *l, const struct pml__scorep_functio
   if (!begins) end_team(&l->openmp);
 }
 
-void pml__scorep_hand_openmp(struct pml__scorep_lane *l, const struct pml_stream_event *e) {
+void pml__scorep_hand_openmp(struct pml__scorep_stream *l, const struct pml_stream_event *e) {
   const struct pml__scorep_functions *f = atomic_load_explicit(&l->plugin->now, memory_order_acquire);
   uint32_t what = PML__LOG_COMMUNICATED_WHAT(e->region);
   switch (what) {
@@ -168,7 +169,7 @@ void pml__scorep_hand_openmp(struct pml__scorep_lane *l, const struct pml_stream
   }
 }
 
-uint64_t pml__scorep_team(const struct pml__scorep_lane *l) {
+uint64_t pml__scorep_team(const struct pml__scorep_stream *l) {
   uint32_t depth = l->openmp.nteams;
   return depth > 0 ? l->openmp.team[depth < PML__SCOREP_TEAMS ? depth - 1 : PML__SCOREP_TEAMS - 1].team : 0;
 }

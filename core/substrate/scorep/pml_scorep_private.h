@@ -80,13 +80,13 @@ struct pml__scorep_openmp {
 };
 
 /* A plugin on a thread; but for the list, that thread's alone while it gets events. */
-struct pml__scorep_lane {
+struct pml__scorep_stream {
   struct pml_scorep *plugin;
   struct SCOREP_Location *location;
   SCOREP_Substrates_EnterRegionCb _Atomic enter; /* of the mode, here so that events have them close by */
   SCOREP_Substrates_ExitRegionCb _Atomic leave;
   uint32_t depth; /* regions open */
-  uint32_t known; /* regions that the plugin knows, when this lane last looked */
+  uint32_t known; /* regions that the plugin knows, when this per-thread stream last looked */
   uint32_t plain; /* the same where events of them need no guard; else 0 */
   bool guarded, active;
   const struct pml_stream_metrics *last; /* whose values stand where @map says */
@@ -94,7 +94,7 @@ struct pml__scorep_lane {
   uint64_t values[PML_STREAM_METRICS_MAX];
   uint32_t open[PML_SCOREP_DEPTH_MAX];
   struct pml__scorep_openmp openmp;
-  struct pml__scorep_lane *next;
+  struct pml__scorep_stream *next;
 };
 
 struct pml_scorep {
@@ -102,9 +102,9 @@ struct pml_scorep {
   _Atomic uint32_t regions, metrics;               /* how many the plugin knows; under @lock */
   struct pml__scorep_functions functions[SCOREP_SUBSTRATES_NUM_MODES];
   SCOREP_SubstratePluginInfo info;
-  struct pml__mutex lock;                  /* lanes, and telling definitions */
-  struct pml__scorep_lane *lanes, *master; /* of the thread that opened it */
-  uint32_t nlanes;
+  struct pml__mutex lock;                      /* per-thread streams, and telling definitions */
+  struct pml__scorep_stream *streams, *master; /* of the thread that opened it */
+  uint32_t nstreams;
   uint64_t consumer;                 /* 0: it wants no events */
   _Atomic uint64_t unmatched, teams; /* teams: defined for the plugin; under @lock */
   _Atomic uint32_t forks;
@@ -186,8 +186,8 @@ const char *pml__scorep_directory(void);
 
 /* --- pml_scorep_program.c --- */
 
-/* Report the program's begin, or end, on that lane (or NULL) to the plugin. */
-void pml__scorep_program(struct pml_scorep *p, struct pml__scorep_lane *l, bool begins);
+/* Report the program's begin, or end, on that per-thread stream (or NULL) to the plugin. */
+void pml__scorep_program(struct pml_scorep *p, struct pml__scorep_stream *l, bool begins);
 /* It adds its files to MANIFEST.md of the folder, if there is one. */
 void pml__scorep_write_manifest(struct pml_scorep *p);
 void pml__scorep_manifest_header(FILE *out, const char *section);
@@ -200,19 +200,19 @@ static inline SCOREP_InterimCommunicatorHandle pml__scorep_team_handle(uint64_t 
   return PML__SCOREP_TEAM | ((uint32_t)number & ~PML__SCOREP_KIND);
 }
 /* Call the plugin's function for @e, an event of PML_STREAM_OPENMP. */
-void pml__scorep_hand_openmp(struct pml__scorep_lane *l, const struct pml_stream_event *e);
+void pml__scorep_hand_openmp(struct pml__scorep_stream *l, const struct pml_stream_event *e);
 /* The number of the innermost team that the thread is in, or 0. */
-uint64_t pml__scorep_team(const struct pml__scorep_lane *l);
+uint64_t pml__scorep_team(const struct pml__scorep_stream *l);
 bool pml__scorep_wants_openmp(const struct pml__scorep_functions *f);
 
 /* --- pml_scorep_events.c --- */
 
 int pml__scorep_listen(struct pml_scorep *p);
-/* The lane of the calling thread, with a location that the plugin knows; NULL: no memory. */
-struct pml__scorep_lane *pml__scorep_lane(struct pml_scorep *p, uint64_t thread);
+/* The per-thread stream of the calling thread, with a location that the plugin knows; NULL: no memory. */
+struct pml__scorep_stream *pml__scorep_stream(struct pml_scorep *p, uint64_t thread);
 /* Definitions that the plugin does not know yet. */
 void pml__scorep_define(struct pml_scorep *p);
-/* Leave what is open, in all lanes; no events are delivered any more. */
+/* Leave what is open, in all per-thread streams; no events are delivered any more. */
 void pml__scorep_leave_all(struct pml_scorep *p);
 
 #endif

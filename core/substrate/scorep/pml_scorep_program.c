@@ -19,7 +19,7 @@
 /* ---- the program ---- */
 
 struct program {
-  struct pml__scorep_lane *lane;
+  struct pml__scorep_stream *stream;
   SCOREP_StringHandle name, argument[ARGUMENTS_MAX];
   uint32_t arguments;
   pml_region_t region;
@@ -28,8 +28,8 @@ struct program {
 
 static uint64_t tell(uint64_t arg) {
   struct program *g = (struct program *)(uintptr_t)arg; /* NOLINT(performance-no-int-to-ptr) */
-  const struct pml__scorep_functions *f = &g->lane->plugin->functions[SCOREP_SUBSTRATES_RECORDING_ENABLED];
-  struct SCOREP_Location *l = g->lane->location;
+  const struct pml__scorep_functions *f = &g->stream->plugin->functions[SCOREP_SUBSTRATES_RECORDING_ENABLED];
+  struct SCOREP_Location *l = g->stream->location;
   if (g->begins)
     f->program_begin(l, pml_clock_ticks(), g->name, g->arguments, g->argument, g->region, (uint64_t)getpid(),
                      (uint64_t)gettid());
@@ -48,9 +48,9 @@ static void read_command(struct program *g) {
     g->argument[g->arguments++] = pml__scorep_string(at);
 }
 
-void pml__scorep_program(struct pml_scorep *p, struct pml__scorep_lane *l, bool begins) {
+void pml__scorep_program(struct pml_scorep *p, struct pml__scorep_stream *l, bool begins) {
   const struct pml__scorep_functions *f = &p->functions[SCOREP_SUBSTRATES_RECORDING_ENABLED];
-  struct program g = {.lane = l, .begins = begins};
+  struct program g = {.stream = l, .begins = begins};
   if (l == NULL || (begins ? f->program_begin == NULL : f->program_end == NULL) || atomic_load(&p->dropped)) return;
   if (pml_region_intern(program_invocation_short_name, "", 0, &g.region) < 0) return;
   pml__scorep_define(p);
