@@ -123,7 +123,7 @@ static void tuner(void) {
   if (!CHECK(pml_tune_open(&t, rule, 2, &o) == 0, "a tuner")) return;
   call("solve");
   pml_tune_stop(t);
-  CHECK(in_child(&pml__knobs_notes(t->knobs)->lock, ask_tuner, t) == 0, "a child has none of its parent's notes");
+  CHECK(in_child(&pml__controls_notes(t->controls)->lock, ask_tuner, t) == 0, "a child has none of its parent's notes");
   CHECK(pml_tune_line(t, 0) != NULL && pml_tune_entry(t, 0, &e), "which its parent has");
   pml_tune_close(t);
 }

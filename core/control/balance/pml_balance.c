@@ -114,14 +114,14 @@ static int copy_names(struct pml_balance *b) {
 /* Unset limits come from the machine. */
 static int find_rule(struct pml_balance *b) {
   double min, max;
-  int err = pml__cpu_range_hz(pml__knobs_root(b->knobs), &b->cpus, &min, &max);
+  int err = pml__cpu_range_hz(pml__controls_root(b->controls), &b->cpus, &min, &max);
   b->rule = b->options.rule;
   if (err < 0 && err != -ENOENT) return err;
   if (err < 0 && (b->rule.reference_hz == 0 || b->rule.min_hz == 0))
     return pml_fail(-ENOENT,
                     "%s/cpu%u/cpufreq/cpuinfo_max_freq: no cpu has this file: the kernel does not set frequencies, as "
                     "in most virtual machines; dry_run with reference and min decides all the same",
-                    pml__knobs_root(b->knobs), b->cpus.number[0]);
+                    pml__controls_root(b->controls), b->cpus.number[0]);
   if (b->rule.reference_hz == 0) b->rule.reference_hz = max;
   if (b->rule.min_hz == 0) b->rule.min_hz = min;
   return pml_pace_check(&b->rule);
@@ -129,15 +129,15 @@ static int find_rule(struct pml_balance *b) {
 
 /* Files, or none at all: a dry run decides without. */
 static int find_files(struct pml_balance *b) {
-  const char *root = pml__knobs_root(b->knobs);
+  const char *root = pml__controls_root(b->controls);
   bool user;
   int err = pml__cpu_is_userspace(root, &b->cpus, &user);
   if (err < 0) return err;
   const char *file = user ? "scaling_setspeed" : "scaling_max_freq";
-  err = pml__cpu_frequency(b->knobs, &b->cpus, file, b->rule.reference_hz, &b->setting);
-  if (err == -ENOENT && pml__knobs_dry(b->knobs)) {
-    free(b->setting.knob);
-    b->setting.knob = NULL;
+  err = pml__cpu_frequency(b->controls, &b->cpus, file, b->rule.reference_hz, &b->setting);
+  if (err == -ENOENT && pml__controls_dry(b->controls)) {
+    free(b->setting.control);
+    b->setting.control = NULL;
     err = 0;
   }
   return err;
@@ -150,20 +150,20 @@ static int start(struct pml_balance *b) {
                                         .fast = {pml__balance_enter_fast, pml__balance_leave_fast},
                                         .arg = b,
                                         .name = "balance"};
-  int err = pml__knobs_guard(b->knobs, true);
+  int err = pml__controls_guard(b->controls, true);
   return err < 0 ? err : pml_stream_add(&c, &b->consumer);
 }
 
 static int set_up(struct pml_balance *b) {
   const struct pml_tune_options *t = &b->options.tune;
-  const struct pml__knobs_options files = {
+  const struct pml__controls_options files = {
       .root = t->root != NULL ? t->root : PML_TUNE_ROOT, .dry_run = t->dry_run, .highest = true};
   if (t->cpus == PML_TUNE_ALL) return pml_fail(-EINVAL, "balancing sets each thread's own cpus, not all");
-  int err = pml__knobs_open(&b->knobs, &files);
+  int err = pml__controls_open(&b->controls, &files);
   if (err == 0) err = copy_names(b);
-  if (err == 0) err = pml__cpus_find(&b->cpus, pml__knobs_root(b->knobs));
+  if (err == 0) err = pml__cpus_find(&b->cpus, pml__controls_root(b->controls));
   if (err == 0) err = find_rule(b);
-  if (err == 0) err = pml__tune_permission(b->knobs);
+  if (err == 0) err = pml__tune_permission(b->controls);
   if (err == 0) err = find_files(b);
   return err == 0 ? start(b) : err;
 }
@@ -193,15 +193,15 @@ void pml_balance_stop(struct pml_balance *b) {
   b->stopped = true;
   (void)pml_stream_remove(b->consumer);
   for (struct pml__balance_thread *th = b->threads; th != NULL; th = th->next) pml__balance_withdraw(th);
-  pml__knobs_restore(b->knobs);
+  pml__controls_restore(b->controls);
   for (size_t i = 0; i < b->options.nsync; i++)
-    if (!atomic_load(&b->entered[i])) pml__notes_unentered(pml__knobs_notes(b->knobs), "sync", b->sync[i]);
+    if (!atomic_load(&b->entered[i])) pml__notes_unentered(pml__controls_notes(b->controls), "sync", b->sync[i]);
 }
 
 void pml_balance_close(struct pml_balance *b) {
   if (b == NULL || b->pid != getpid()) return;
   pml_balance_stop(b);
-  pml__knobs_close(b->knobs);
+  pml__controls_close(b->controls);
   for (struct pml__balance_thread *th = b->threads, *next; th != NULL; th = next) {
     next = th->next;
     free_thread(th);
@@ -209,7 +209,7 @@ void pml_balance_close(struct pml_balance *b) {
   for (size_t i = 0; b->sync != NULL && i < b->options.nsync; i++) free(b->sync[i]);
   free(b->sync);
   free(b->entered);
-  free(b->setting.knob);
+  free(b->setting.control);
   pml__cpus_free(&b->cpus);
   pthread_mutex_destroy(&b->lock.mutex);
   free(b);
@@ -218,11 +218,11 @@ void pml_balance_close(struct pml_balance *b) {
 /* --- what there is to say --- */
 
 const char *pml_balance_line(struct pml_balance *b, size_t i) {
-  return pml__notes_line(pml__knobs_notes(b->knobs), i);
+  return pml__notes_line(pml__controls_notes(b->controls), i);
 }
 
 bool pml_balance_entry(struct pml_balance *b, size_t i, struct pml_tune_entry *e) {
-  return pml__tune_entry_of(b->knobs, i, e);
+  return pml__tune_entry_of(b->controls, i, e);
 }
 
 void pml_balance_rule(const struct pml_balance *b, struct pml_pace_rule *rule) {
@@ -244,8 +244,8 @@ size_t pml_balance_take(struct pml_balance *b, struct pml_balance_record *out, s
 }
 
 void pml_balance_stats(struct pml_balance *b, struct pml_balance_stats *s) {
-  struct pml__knobs_stats k;
-  pml__knobs_stats(b->knobs, &k);
+  struct pml__controls_stats k;
+  pml__controls_stats(b->controls, &k);
   *s = (struct pml_balance_stats){.writes = k.writes, .refused = k.refused};
   if (b->pid != getpid()) return;
   uint64_t compute = 0, total = 0;

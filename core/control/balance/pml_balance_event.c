@@ -14,15 +14,15 @@
 
 static bool is_set(const struct pml_balance *b, const cpu_set_t *set, size_t cpu) {
   unsigned number = b->cpus.number[cpu];
-  return number < CPU_SETSIZE && CPU_ISSET(number, set) && b->setting.knob[cpu] != NULL;
+  return number < CPU_SETSIZE && CPU_ISSET(number, set) && b->setting.control[cpu] != NULL;
 }
 
 void pml__balance_withdraw(struct pml__balance_thread *th) {
   struct pml_balance *b = th->balancer;
-  if (b->setting.knob == NULL) return;
+  if (b->setting.control == NULL) return;
   for (size_t i = 0; i < b->cpus.n; i++)
-    if (is_set(b, &th->cpus, i) && pml__knob_leave(b->setting.knob[i], th->id, 0) < 0)
-      (void)pml__knob_settle(b->setting.knob[i], 0);
+    if (is_set(b, &th->cpus, i) && pml__control_leave(b->setting.control[i], th->id, 0) < 0)
+      (void)pml__control_settle(b->setting.control[i], 0);
   CPU_ZERO(&th->cpus);
 }
 
@@ -35,7 +35,7 @@ static void find_cpus(struct pml__balance_thread *th) {
   if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET((unsigned)cpu, &now);
   if (b->options.tune.cpus == PML_TUNE_THREAD) (void)sched_getaffinity(0, sizeof now, &now);
   if (CPU_COUNT(&now) > 1 && !atomic_exchange(&b->told_unpinned, true))
-    pml__notes_say(pml__knobs_notes(b->knobs),
+    pml__notes_say(pml__controls_notes(b->controls),
                    "a thread may run on %d cpus, whose frequency follows the fastest thread on "
                    "them; pin each thread to one",
                    CPU_COUNT(&now));
@@ -47,16 +47,16 @@ static void find_cpus(struct pml__balance_thread *th) {
 /* The thread's frequency from now on. */
 static void apply(struct pml__balance_thread *th, double hz, pml_region_t region) {
   struct pml_balance *b = th->balancer;
-  char text[PML__KNOB_TEXT];
-  bool all = !pml__knobs_dry(b->knobs);
-  if (b->setting.knob != NULL) {
+  char text[PML__CONTROL_TEXT];
+  bool all = !pml__controls_dry(b->controls);
+  if (b->setting.control != NULL) {
     find_cpus(th);
     pml__cpu_text(hz, text);
     for (size_t i = 0; i < b->cpus.n; i++) {
-      struct pml__knob *knob = b->setting.knob[i];
+      struct pml__control *control = b->setting.control[i];
       if (!is_set(b, &th->cpus, i)) continue;
-      bool done = pml__knob_ask(knob, th->id, text, region) == 0 || pml__knob_settle(knob, region) == 0;
-      if (!done || !pml__knob_is_writable(knob)) all = false;
+      bool done = pml__control_ask(control, th->id, text, region) == 0 || pml__control_settle(control, region) == 0;
+      if (!done || !pml__control_is_writable(control)) all = false;
     }
   }
   th->used_hz = all ? hz : b->rule.reference_hz;
@@ -74,7 +74,7 @@ static struct pml__balance_region *region_of(struct pml__balance_thread *th, uin
   if (th->nregions < PML__BALANCER_SLOTS / 4 * 3) r = calloc(1, sizeof *r);
   if (r == NULL) {
     if (!atomic_exchange(&b->told_regions, true))
-      pml__notes_say(pml__knobs_notes(b->knobs),
+      pml__notes_say(pml__controls_notes(b->controls),
                      "a thread has more than %u synchronised regions; the rest are not balanced", th->nregions);
     return NULL;
   }

@@ -54,9 +54,9 @@ struct pml__balance_thread {
 struct pml_balance {
   struct pml_balance_options options;
   struct pml_pace_rule rule;
-  struct pml__knobs *knobs;
+  struct pml__controls *controls;
   struct pml__cpus cpus;
-  struct pml__cpu_setting setting; /* knob NULL: a dry run where there is no file */
+  struct pml__cpu_setting setting; /* control NULL: a dry run where there is no file */
   char **sync;
   atomic_bool *entered; /* [nsync] */
   atomic_bool told_unpinned, told_regions;

@@ -60,7 +60,7 @@ static struct pml__tune_rule *rule_of(struct pml__tune_thread *th, pml_region_t 
 /* --- rules: from the user's table to files and values --- */
 
 static void free_rule(struct pml__tune_rule *r) {
-  for (size_t i = 0; i < PML__TUNE_SETTINGS_MAX; i++) free(r->setting[i].knob);
+  for (size_t i = 0; i < PML__TUNE_SETTINGS_MAX; i++) free(r->setting[i].control);
   free(r->region);
 }
 
@@ -68,12 +68,12 @@ static bool sets_files(const struct pml_tune_rule *r) {
   return r->frequency_hz != 0 || r->min_hz != 0 || r->max_hz != 0 || r->governor != NULL || r->nidle > 0;
 }
 
-int pml__tune_permission(const struct pml__knobs *k) {
-  if (pml__knobs_dry(k) || pml_tune_allowed()) return 0;
+int pml__tune_permission(const struct pml__controls *k) {
+  if (pml__controls_dry(k) || pml_tune_allowed()) return 0;
   return pml_fail(-EPERM,
                   "tuning is not allowed to write below %s; run pmlua --allow-tuning SCRIPT, or see what "
                   "would be written with dry_run = true",
-                  pml__knobs_root(k));
+                  pml__controls_root(k));
 }
 
 static int check_hz(double hz) {
@@ -94,18 +94,18 @@ static int check(const struct pml_tune *t, const struct pml_tune_rule *r) {
   if (r->threads > INT_MAX) return pml_fail(-EINVAL, "too many threads (%u)", r->threads);
   if (r->nidle > PML__TUNE_SETTINGS_MAX - 4)
     return pml_fail(-EINVAL, "%zu idle states; at most %u are possible", r->nidle, PML__TUNE_SETTINGS_MAX - 4);
-  return sets_files(r) ? pml__tune_permission(t->knobs) : 0;
+  return sets_files(r) ? pml__tune_permission(t->controls) : 0;
 }
 
 /* The governor comes first: it decides what may be written. */
 static int make_settings(struct pml_tune *t, const struct pml_tune_rule *r, struct pml__tune_rule *out) {
-  struct pml__knobs *k = t->knobs;
+  struct pml__controls *k = t->controls;
   const struct pml__cpus *c = &t->cpus;
   struct pml__cpu_setting *s = out->setting;
   size_t n = 0;
   int err = 0;
   bool user = r->governor != NULL && strcmp(r->governor, "userspace") == 0;
-  if (r->governor == NULL && r->frequency_hz != 0) err = pml__cpu_is_userspace(pml__knobs_root(k), c, &user);
+  if (r->governor == NULL && r->frequency_hz != 0) err = pml__cpu_is_userspace(pml__controls_root(k), c, &user);
   double most = r->max_hz, least = r->min_hz;
   if (r->frequency_hz != 0 && !user) most = least = r->frequency_hz;
   if (err == 0 && r->governor != NULL) err = pml__cpu_governor(k, c, r->governor, &s[n++]);
@@ -126,7 +126,7 @@ static int make_rule(struct pml_tune *t, const struct pml_tune_rule *r, struct p
   out->call = r->call;
   out->arg = r->arg;
   int err = check(t, r);
-  if (err == 0 && sets_files(r) && t->cpus.n == 0) err = pml__cpus_find(&t->cpus, pml__knobs_root(t->knobs));
+  if (err == 0 && sets_files(r) && t->cpus.n == 0) err = pml__cpus_find(&t->cpus, pml__controls_root(t->controls));
   if (err == 0) err = make_settings(t, r, out);
   if (err == 0) return 0;
   char why[512];
@@ -208,7 +208,7 @@ static int start(struct pml_tune *t) {
                                                       .name = "tune"};
   struct pml_stream_consumer c = consumer;
   c.arg = t;
-  int err = pml__knobs_guard(t->knobs, true);
+  int err = pml__controls_guard(t->controls, true);
   return err < 0 ? err : pml_stream_add(&c, &t->consumer);
 }
 
@@ -221,10 +221,10 @@ int pml_tune_open(struct pml_tune **out, const struct pml_tune_rule *rule, size_
   t->options = o != NULL ? *o : none;
   t->pid = getpid();
   pthread_mutex_init(&t->lock.mutex, NULL);
-  const struct pml__knobs_options files = {.root = t->options.root != NULL ? t->options.root : PML_TUNE_ROOT,
-                                           .dry_run = t->options.dry_run,
-                                           .log = t->options.log};
-  int err = pml__knobs_open(&t->knobs, &files);
+  const struct pml__controls_options files = {.root = t->options.root != NULL ? t->options.root : PML_TUNE_ROOT,
+                                              .dry_run = t->options.dry_run,
+                                              .log = t->options.log};
+  int err = pml__controls_open(&t->controls, &files);
   if (err == 0) err = make_rules(t, rule, n);
   if (err == 0) err = start(t);
   if (err < 0) {
@@ -242,15 +242,16 @@ void pml_tune_stop(struct pml_tune *t) {
   (void)pml_stream_remove(t->consumer);
   for (struct pml__tune_thread *th = t->threads; th != NULL; th = th->next)
     pml__tune_unwind(th, th->id == pml_thread_id());
-  pml__knobs_restore(t->knobs);
+  pml__controls_restore(t->controls);
   for (size_t i = 0; i < t->nrules; i++)
-    if (!atomic_load(&t->rule[i].entered)) pml__notes_unentered(pml__knobs_notes(t->knobs), "rule", t->rule[i].region);
+    if (!atomic_load(&t->rule[i].entered))
+      pml__notes_unentered(pml__controls_notes(t->controls), "rule", t->rule[i].region);
 }
 
 void pml_tune_close(struct pml_tune *t) {
   if (t == NULL || t->pid != getpid()) return;
   pml_tune_stop(t);
-  pml__knobs_close(t->knobs);
+  pml__controls_close(t->controls);
   for (struct pml__tune_thread *th = t->threads, *next; th != NULL; th = next) {
     next = th->next;
     free_thread(th);
@@ -265,27 +266,27 @@ void pml_tune_close(struct pml_tune *t) {
 /* --- what there is to say --- */
 
 const char *pml_tune_line(struct pml_tune *t, size_t i) {
-  return pml__notes_line(pml__knobs_notes(t->knobs), i);
+  return pml__notes_line(pml__controls_notes(t->controls), i);
 }
 
-bool pml__tune_entry_of(struct pml__knobs *k, size_t i, struct pml_tune_entry *e) {
+bool pml__tune_entry_of(struct pml__controls *k, size_t i, struct pml_tune_entry *e) {
   struct pml__notes_entry n;
-  if (!pml__notes_entry(pml__knobs_notes(k), i, &n)) return false;
+  if (!pml__notes_entry(pml__controls_notes(k), i, &n)) return false;
   *e = (struct pml_tune_entry){.ns = n.ns, .thread = n.thread, .region = n.region, .what = n.what};
   memcpy(e->text, n.text, sizeof e->text);
   return true;
 }
 
 bool pml_tune_entry(struct pml_tune *t, size_t i, struct pml_tune_entry *e) {
-  return pml__tune_entry_of(t->knobs, i, e);
+  return pml__tune_entry_of(t->controls, i, e);
 }
 
 void pml_tune_stats(struct pml_tune *t, struct pml_tune_stats *s) {
-  struct pml__knobs_stats k;
-  pml__knobs_stats(t->knobs, &k);
+  struct pml__controls_stats k;
+  pml__controls_stats(t->controls, &k);
   *s = (struct pml_tune_stats){.entered = atomic_load(&t->entered),
                                .writes = k.writes,
                                .refused = k.refused,
                                .lost = atomic_load(&t->lost),
-                               .files = k.knobs};
+                               .files = k.controls};
 }

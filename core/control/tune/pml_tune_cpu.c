@@ -102,49 +102,50 @@ int pml__cpu_is_userspace(const char *root, const struct pml__cpus *c, bool *is)
   return err == -ENOENT ? 0 : err;
 }
 
-void pml__cpu_text(double hz, char text[PML__KNOB_TEXT]) {
-  snprintf(text, PML__KNOB_TEXT, "%.0f", hz / 1e3);
+void pml__cpu_text(double hz, char text[PML__CONTROL_TEXT]) {
+  snprintf(text, PML__CONTROL_TEXT, "%.0f", hz / 1e3);
 }
 
 /* --- opening --- */
 
-static int make_knobs(const struct pml__cpus *c, struct pml__cpu_setting *out) {
-  out->knob = calloc(c->n, sizeof(struct pml__knob *));
-  return out->knob != NULL ? 0 : pml_fail(-ENOMEM, "no memory for the files of %zu cpus", c->n);
+static int make_controls(const struct pml__cpus *c, struct pml__cpu_setting *out) {
+  out->control = calloc(c->n, sizeof(struct pml__control *));
+  return out->control != NULL ? 0 : pml_fail(-ENOMEM, "no memory for the files of %zu cpus", c->n);
 }
 
 /* A cpu that is offline has no such file. */
-static int open_one(struct pml__knobs *k, unsigned cpu, const char *file, struct pml__knob **knob) {
+static int open_one(struct pml__controls *k, unsigned cpu, const char *file, struct pml__control **control) {
   char path[PATH_MAX];
   snprintf(path, sizeof path, "cpu%u/%s", cpu, file);
-  int err = pml__knobs_knob(k, path, knob);
+  int err = pml__controls_control(k, path, control);
   return err == -ENOENT || err == -ENOTDIR ? 0 : err;
 }
 
 static bool has_any(const struct pml__cpus *c, const struct pml__cpu_setting *s) {
   for (size_t i = 0; i < c->n; i++)
-    if (s->knob[i] != NULL) return true;
+    if (s->control[i] != NULL) return true;
   return false;
 }
 
-static int open_all(struct pml__knobs *k, const struct pml__cpus *c, const char *file, struct pml__cpu_setting *out) {
-  int err = make_knobs(c, out);
-  for (size_t i = 0; err == 0 && i < c->n; i++) err = open_one(k, c->number[i], file, &out->knob[i]);
+static int open_all(struct pml__controls *k, const struct pml__cpus *c, const char *file,
+                    struct pml__cpu_setting *out) {
+  int err = make_controls(c, out);
+  for (size_t i = 0; err == 0 && i < c->n; i++) err = open_one(k, c->number[i], file, &out->control[i]);
   if (err < 0 || has_any(c, out)) return err;
   return pml_fail(-ENOENT,
                   "%s/cpu%u/%s: no cpu has this file: the kernel does not set frequencies, as in most virtual "
                   "machines; leave it out, or name another root",
-                  pml__knobs_root(k), c->number[0], file);
+                  pml__controls_root(k), c->number[0], file);
 }
 
-int pml__cpu_frequency(struct pml__knobs *k, const struct pml__cpus *c, const char *file, double hz,
+int pml__cpu_frequency(struct pml__controls *k, const struct pml__cpus *c, const char *file, double hz,
                        struct pml__cpu_setting *out) {
   char path[NAME_MAX];
   double min, max;
   snprintf(path, sizeof path, "cpufreq/%s", file);
   int err = open_all(k, c, path, out);
   if (err < 0) return err;
-  err = pml__cpu_range_hz(pml__knobs_root(k), c, &min, &max);
+  err = pml__cpu_range_hz(pml__controls_root(k), c, &min, &max);
   if (err < 0 && err != -ENOENT) return err;
   if (err == 0 && (hz < min || hz > max))
     return pml_fail(-EINVAL, "%.4g GHz is outside the %.4g to %.4g GHz of these cpus", hz / 1e9, min / 1e9, max / 1e9);
@@ -171,9 +172,10 @@ static int check_governor(const char *root, const struct pml__cpus *c, const cha
   return 0;
 }
 
-int pml__cpu_governor(struct pml__knobs *k, const struct pml__cpus *c, const char *name, struct pml__cpu_setting *out) {
+int pml__cpu_governor(struct pml__controls *k, const struct pml__cpus *c, const char *name,
+                      struct pml__cpu_setting *out) {
   int err = open_all(k, c, "cpufreq/scaling_governor", out);
-  if (err == 0) err = check_governor(pml__knobs_root(k), c, name);
+  if (err == 0) err = check_governor(pml__controls_root(k), c, name);
   if (err == 0 && strlen(name) >= sizeof out->text)
     err = pml_fail(-EINVAL, "'%.20s...' is not the name of a governor", name);
   if (err == 0) snprintf(out->text, sizeof out->text, "%s", name);
@@ -198,21 +200,21 @@ static int find_state(const char *root, unsigned cpu, const char *state, char na
   return err == -ENOENT ? 0 : err;
 }
 
-int pml__cpu_idle(struct pml__knobs *k, const struct pml__cpus *c, const char *state, bool on,
+int pml__cpu_idle(struct pml__controls *k, const struct pml__cpus *c, const char *state, bool on,
                   struct pml__cpu_setting *out) {
   char file[64], names[LINE], known[LINE] = "";
   snprintf(out->text, sizeof out->text, "%d", !on); /* the file says "disable" */
-  int err = make_knobs(c, out);
+  int err = make_controls(c, out);
   for (size_t i = 0; err == 0 && i < c->n; i++) {
     int number;
-    err = find_state(pml__knobs_root(k), c->number[i], state, names, &number);
+    err = find_state(pml__controls_root(k), c->number[i], state, names, &number);
     if (known[0] == '\0') memcpy(known, names, sizeof known);
     if (err < 0 || number < 0) continue;
     snprintf(file, sizeof file, "cpuidle/state%d/disable", number);
-    err = open_one(k, c->number[i], file, &out->knob[i]);
+    err = open_one(k, c->number[i], file, &out->control[i]);
   }
   if (err < 0 || has_any(c, out)) return err;
   if (known[0] == '\0')
-    return pml_fail(-ENOENT, "%s/cpu%u/cpuidle: no cpu has idle states to set", pml__knobs_root(k), c->number[0]);
+    return pml_fail(-ENOENT, "%s/cpu%u/cpuidle: no cpu has idle states to set", pml__controls_root(k), c->number[0]);
   return pml_fail(-EINVAL, "unknown idle state '%s'; these cpus have %s", state, known);
 }

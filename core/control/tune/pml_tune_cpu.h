@@ -6,7 +6,7 @@
 #ifndef PML_TUNE_CPU_H
 #define PML_TUNE_CPU_H
 
-#include "control/tune/pml_tune_knob.h"
+#include "control/tune/pml_tune_control.h"
 
 struct pml__cpus {
   unsigned *number; /* [n], ascending */
@@ -19,19 +19,20 @@ void pml__cpus_free(struct pml__cpus *c);
 
 /* One value for one kind of file. */
 struct pml__cpu_setting {
-  char text[PML__KNOB_TEXT];
-  struct pml__knob **knob; /* [n], owned; NULL where a cpu has no such file */
+  char text[PML__CONTROL_TEXT];
+  struct pml__control **control; /* [n], owned; NULL where a cpu has no such file */
 };
 
 /*
  * Open the file of each cpu and check the value. Cpus without the file (they may be offline) are left out; -ENOENT: all
  * are. -EINVAL, with a sentence: a frequency out of the range of all cpus, a governor or a state that there is not.
- * @out->knob is to be freed, also after a failure.
+ * @out->control is to be freed, also after a failure.
  */
-int pml__cpu_frequency(struct pml__knobs *k, const struct pml__cpus *c, const char *file, double hz,
+int pml__cpu_frequency(struct pml__controls *k, const struct pml__cpus *c, const char *file, double hz,
                        struct pml__cpu_setting *out);
-int pml__cpu_governor(struct pml__knobs *k, const struct pml__cpus *c, const char *name, struct pml__cpu_setting *out);
-int pml__cpu_idle(struct pml__knobs *k, const struct pml__cpus *c, const char *state, bool on,
+int pml__cpu_governor(struct pml__controls *k, const struct pml__cpus *c, const char *name,
+                      struct pml__cpu_setting *out);
+int pml__cpu_idle(struct pml__controls *k, const struct pml__cpus *c, const char *state, bool on,
                   struct pml__cpu_setting *out);
 
 /* pml__cpu_is_userspace - whether frequencies are the user's to set: the governor of the first cpu that has one. 0, or
@@ -42,6 +43,6 @@ int pml__cpu_is_userspace(const char *root, const struct pml__cpus *c, bool *is)
 int pml__cpu_range_hz(const char *root, const struct pml__cpus *c, double *min, double *max);
 
 /* pml__cpu_text - how the kernel's files have a frequency: in kHz. */
-void pml__cpu_text(double hz, char text[PML__KNOB_TEXT]);
+void pml__cpu_text(double hz, char text[PML__CONTROL_TEXT]);
 
 #endif

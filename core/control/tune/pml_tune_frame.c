@@ -49,11 +49,11 @@ int pml__openmp_threads(int n) {
 
 enum step { ASK, LEAVE, SETTLE };
 
-static int step_one(struct pml__knob *knob, enum step step, const struct pml__tune_frame *f, const char *text) {
+static int step_one(struct pml__control *control, enum step step, const struct pml__tune_frame *f, const char *text) {
   int err = 0;
-  if (step == ASK) err = pml__knob_ask(knob, f->owner, text, f->region);
-  if (step == LEAVE) err = pml__knob_leave(knob, f->owner, f->region);
-  if (step == SETTLE) err = pml__knob_settle(knob, f->region);
+  if (step == ASK) err = pml__control_ask(control, f->owner, text, f->region);
+  if (step == LEAVE) err = pml__control_leave(control, f->owner, f->region);
+  if (step == SETTLE) err = pml__control_settle(control, f->region);
   return err == -ENOENT ? 0 : err; /* cpus that share a file leave it once */
 }
 
@@ -69,7 +69,8 @@ static bool step_all(const struct pml_tune *t, const struct pml__tune_frame *f, 
   for (size_t i = 0; i < n; i++) {
     const struct pml__cpu_setting *s = &f->rule->setting[step == LEAVE ? n - 1 - i : i];
     for (size_t cpu = 0; cpu < t->cpus.n; cpu++)
-      if (s->knob[cpu] != NULL && is_meant(t, f, cpu) && step_one(s->knob[cpu], step, f, s->text) < 0) refused = true;
+      if (s->control[cpu] != NULL && is_meant(t, f, cpu) && step_one(s->control[cpu], step, f, s->text) < 0)
+        refused = true;
   }
   return refused;
 }
@@ -86,12 +87,12 @@ static void set_threads(struct pml_tune *t, struct pml__tune_frame *f) {
   int n = (int)f->rule->threads;
   snprintf(text, sizeof text, "%d", n);
   if (t->options.dry_run) {
-    pml__notes_log(pml__knobs_notes(t->knobs), f->region, "omp_set_num_threads", text);
+    pml__notes_log(pml__controls_notes(t->controls), f->region, "omp_set_num_threads", text);
     return;
   }
   f->threads = pml__openmp_threads(n);
   if (f->threads == 0 && !atomic_exchange(&t->told_no_openmp, true))
-    pml__notes_say(pml__knobs_notes(t->knobs),
+    pml__notes_say(pml__controls_notes(t->controls),
                    "rule '%s': threads = %d does nothing: this process has no OpenMP runtime", f->rule->region, n);
 }
 
@@ -99,13 +100,14 @@ static void set_threads(struct pml_tune *t, struct pml__tune_frame *f) {
 static bool call(struct pml_tune *t, struct pml__tune_frame *f, bool leave) {
   char why[PML_TUNE_WHY] = "";
   if (t->options.dry_run) {
-    pml__notes_log(pml__knobs_notes(t->knobs), f->region, "call", leave ? "leave" : "enter");
+    pml__notes_log(pml__controls_notes(t->controls), f->region, "call", leave ? "leave" : "enter");
     return true;
   }
   if (f->rule->call(f->rule->arg, leave, f->region, why) == 0) return true;
   if (!atomic_exchange(&f->rule->dropped, true))
-    pml__notes_say(pml__knobs_notes(t->knobs), "rule '%s': %s: %s; its settings are undone and the rule is dropped",
-                   f->rule->region, leave ? "leave" : "enter", why);
+    pml__notes_say(pml__controls_notes(t->controls),
+                   "rule '%s': %s: %s; its settings are undone and the rule is dropped", f->rule->region,
+                   leave ? "leave" : "enter", why);
   return false;
 }
 
@@ -134,7 +136,7 @@ static void pop(struct pml__tune_thread *th, bool own) {
   if (f->called) (void)call(t, f, true);
   if (f->threads > 0 && own) (void)pml__openmp_threads(f->threads);
   if (f->rule->threads > 0 && t->options.dry_run)
-    pml__notes_log(pml__knobs_notes(t->knobs), f->region, "omp_set_num_threads", "as before");
+    pml__notes_log(pml__controls_notes(t->controls), f->region, "omp_set_num_threads", "as before");
   change(t, f, LEAVE);
   th->nframes--;
 }

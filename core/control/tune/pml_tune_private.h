@@ -48,7 +48,7 @@ struct pml__tune_thread {
 
 struct pml_tune {
   struct pml_tune_options options;
-  struct pml__knobs *knobs;
+  struct pml__controls *controls;
   struct pml__cpus cpus;
   struct pml__tune_rule *rule;
   size_t nrules;
@@ -62,7 +62,7 @@ struct pml_tune {
 };
 
 /* pml__tune_permission - 0, or -EPERM: files would be written without permission. */
-int pml__tune_permission(const struct pml__knobs *k);
+int pml__tune_permission(const struct pml__controls *k);
 
 /* pml__tune_enter, pml__tune_leave - on the thread concerned; leave also of frames above, that were never left. */
 void pml__tune_enter(struct pml__tune_thread *th, pml_region_t region, struct pml__tune_rule *r);
@@ -70,7 +70,7 @@ void pml__tune_leave(struct pml__tune_thread *th, pml_region_t region);
 /* pml__tune_unwind - all frames; @own: on the thread itself. */
 void pml__tune_unwind(struct pml__tune_thread *th, bool own);
 
-bool pml__tune_entry_of(struct pml__knobs *k, size_t i, struct pml_tune_entry *e);
+bool pml__tune_entry_of(struct pml__controls *k, size_t i, struct pml_tune_entry *e);
 
 /* pml__tune_has_none - the region is known to have no rule: no event of it matters. General registers only. */
 static inline bool pml__tune_has_none(const struct pml__tune_thread *th, pml_region_t region) {

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/control/tune/pml_tune_control.h - kernel files that control cpus: requests of values, and restoring. Internal.
+ *
+ * A control file is a file below a root, opened once. A user that wants another value asks, under a number of its own,
+ * and leaves; what is in force is what the last that still asks wants (or, of all, the highest number), and without
+ * anybody what was there before the first. Written are the calls that change what is in force, and read back.
+ */
+#ifndef PML_TUNE_CONTROL_H
+#define PML_TUNE_CONTROL_H
+
+#include "control/tune/pml_tune_note.h"
+
+#define PML__CONTROL_TEXT 64
+
+struct pml__controls;
+struct pml__control;
+
+struct pml__controls_options {
+  const char *root;
+  bool dry_run; /* writes go to the log, and nowhere else */
+  size_t log;   /* its most entries; 0: PML__NOTES_LOG */
+  bool highest; /* wins, not the last */
+};
+
+/*
+ * pml__controls_open  - none yet. pml__controls_control - the file @path below the root; a file that two paths lead to
+ * is one. pml__controls_guard - no more control files, from now on they can be asked; @guarded: a process puts back
+ * what this one leaves. pml__controls_close - all back as it was, and freed; also of a process that was forked: that
+ * leaves all as it is. An exiting process also restores all files; nothing changes after that.
+ *
+ * A file that cannot be written is a control file all the same, and a line. Returns 0, -ENOMEM, -ENOENT, or what
+ * opening the file says; guard what pml__guard_start() says.
+ */
+int pml__controls_open(struct pml__controls **k, const struct pml__controls_options *o);
+int pml__controls_control(struct pml__controls *k, const char *path, struct pml__control **control);
+int pml__controls_guard(struct pml__controls *k, bool guarded);
+void pml__controls_restore(struct pml__controls *k);
+void pml__controls_close(struct pml__controls *k);
+
+const char *pml__controls_root(const struct pml__controls *k);
+bool pml__controls_dry(const struct pml__controls *k);
+
+/* pml__control_is_writable - else asking has no effect. */
+bool pml__control_is_writable(const struct pml__control *control);
+
+/*
+ * pml__control_ask  - @owner (never 0) wants @text from now on, and is the last that asked; @region is for the log.
+ * pml__control_leave - @owner asks no more. -ENOENT: it did not.
+ * pml__control_settle - once more what was refused; if it is again, a line says it, once for each control file.
+ *
+ * Return 0, -ENOMEM, or what the kernel says: what was in force still is, and the control file can be settled. A lock;
+ * a write and a read where something changes. Thread-safe, not async-signal-safe.
+ */
+int pml__control_ask(struct pml__control *control, uint64_t owner, const char *text, pml_region_t region);
+int pml__control_leave(struct pml__control *control, uint64_t owner, pml_region_t region);
+int pml__control_settle(struct pml__control *control, pml_region_t region);
+
+struct pml__controls_stats {
+  uint64_t writes, refused;
+  size_t controls;
+};
+void pml__controls_stats(struct pml__controls *k, struct pml__controls_stats *s);
+
+/* Messages, and the writes of a dry run. */
+struct pml__notes *pml__controls_notes(struct pml__controls *k);
+
+#endif
