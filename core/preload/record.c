@@ -26,13 +26,13 @@
  */
 #include "preload/confine.h"
 #include "preload/memory.h"
-#include "preload/record_openmp.h"
 #include "preload/record_plugins.h"
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_events.h"
 #include "adapter/mpi/pml_mpi.h"
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"
+#include "adapter/openmp/pml_openmp.h"
 #include "adapter/section/read/pml_section_brief.h"
 #include "adapter/wrap/pml_wrap.h"
 #include "base/pml_clock.h"
@@ -514,6 +514,16 @@ static void start_in_child(void) {
   errno = saved;
 }
 
+/*
+ * Patterns of libraries whose calls are not recorded: @others, and the OpenMP runtimes whose constructs are recorded
+ * instead. In static memory.
+ */
+static const char *aside(const char *others) {
+  static char all[4096];
+  (void)snprintf(all, sizeof all, "%s:%s", pml_openmp_libraries(), others != NULL ? others : "");
+  return all;
+}
+
 __attribute__((constructor)) static void start_in_program(void) {
   const char *dir = pml__setting("PMLUA_RECORD_DIR");
   struct pml_intercept_options o = {.lib = pml__setting("PMLUA_RECORD_LIB"),
@@ -532,7 +542,7 @@ __attribute__((constructor)) static void start_in_program(void) {
   if (err == 0) err = start();
   record.substrates = pml__record_substrates_wanted();
   if (err == 0 && record.substrates) start_substrates();
-  o.aside = pml__record_openmp_aside(record.plugins || record.substrates ? pml__record_plugins_libraries() : NULL);
+  o.aside = aside(record.plugins || record.substrates ? pml__record_plugins_libraries() : NULL);
   if (err == 0) err = counting;
   if (err == 0 && record.plugins) pml__record_plugins_start();
   if (err == 0) err = start_job();

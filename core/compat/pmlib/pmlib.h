@@ -3,8 +3,7 @@
  * core/compat/pmlib/pmlib.h - declarations shared by PMlib's C++, C and Fortran interfaces.
  *
  *   environment  PMlib's variables
- *   known        what the program said of sections, and OpenMP of threads
- *   state        initialize, start, stop, reset
+ *   state        initialize, start, stop, reset; properties of sections, OpenMP's numbers of threads
  *   collect      the figures of this process, then of all ranks
  *   mpi          MPI, looked up in the running program
  *   report       text
@@ -148,9 +147,6 @@ struct pmlib_figures pmlib_figures_of(const struct pmlib_section *s);
 void pmlib_collect(bool collective);
 const struct pmlib_run *pmlib_last(void);
 
-/* A process as bytes, and back; both allocate, NULL or false for want of memory or of bytes. */
-char *pmlib_pack(const struct pmlib_process *p, size_t *bytes);
-bool pmlib_unpack(const char *bytes, size_t n, struct pmlib_process *p);
 bool pmlib_take(struct pmlib_process *p); /* this process, now */
 void pmlib_free_process(struct pmlib_process *p);
 

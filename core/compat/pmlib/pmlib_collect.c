@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/compat/pmlib/pmlib_collect.c - figures of every section of this process and of all ranks. */
 #include "base/pml_clock.h"
+
 #include "base/pml_error.h"
 #include "compat/pmlib/pmlib.h"
 #include "record/pml_sums.h"
@@ -98,6 +99,88 @@ struct pmlib_figures pmlib_figures_of(const struct pmlib_section *s) {
   return f;
 }
 
+/*
+ * ---- serialization, for ranks on machines of the same kind ----
+ *
+ * The process without its pointers, then for each section: itself, its label with the 0, its threads. Pointers travel
+ * as they are and mean nothing to the receiver.
+ */
+
+static size_t bytes_of(const struct pmlib_section *s) {
+  return sizeof *s + sizeof(uint64_t) + strlen(s->label) + 1 + s->nthreads * sizeof *s->thread;
+}
+
+static char *put(char *at, const void *from, size_t n) {
+  memcpy(at, from, n);
+  return at + n;
+}
+
+static char *pack(const struct pmlib_process *p, size_t *bytes) {
+  *bytes = sizeof *p;
+  for (uint32_t i = 0; i < p->nsections; i++) *bytes += bytes_of(&p->section[i]);
+  char *all = malloc(*bytes), *at = all;
+  if (all == NULL) return NULL;
+  at = put(at, p, sizeof *p);
+  for (uint32_t i = 0; i < p->nsections; i++) {
+    const struct pmlib_section *s = &p->section[i];
+    uint64_t label = strlen(s->label) + 1;
+    at = put(at, s, sizeof *s);
+    at = put(at, &label, sizeof label);
+    at = put(at, s->label, label);
+    if (s->nthreads > 0) at = put(at, s->thread, s->nthreads * sizeof *s->thread);
+  }
+  return all;
+}
+
+/* The next @n of the *@left bytes at *@from, or false. */
+static bool get(const char **from, size_t *left, void *to, size_t n) {
+  if (n > *left) return false;
+  memcpy(to, *from, n);
+  *from += n;
+  *left -= n;
+  return true;
+}
+
+static bool get_section(const char **from, size_t *left, struct pmlib_section *s) {
+  uint64_t label;
+  if (!get(from, left, s, sizeof *s)) {
+    memset(s, 0, sizeof *s);
+    return false;
+  }
+  s->label = NULL;
+  s->thread = NULL;
+  if (!get(from, left, &label, sizeof label) || label == 0 || label > *left) return false;
+  if (s->nthreads > *left / sizeof *s->thread) return false;
+  s->label = malloc(label);
+  s->thread = calloc(s->nthreads == 0 ? 1 : s->nthreads, sizeof *s->thread);
+  if (s->label == NULL || s->thread == NULL) return false;
+  if (!get(from, left, s->label, label) || s->label[label - 1] != '\0') return false;
+  return get(from, left, s->thread, s->nthreads * sizeof *s->thread);
+}
+
+void pmlib_free_process(struct pmlib_process *p) {
+  for (uint32_t i = 0; p->section != NULL && i < p->nsections; i++) {
+    free(p->section[i].label);
+    free(p->section[i].thread);
+  }
+  free(p->section);
+  memset(p, 0, sizeof *p);
+}
+
+static bool unpack(const char *bytes, size_t n, struct pmlib_process *p) {
+  if (!get(&bytes, &n, p, sizeof *p)) {
+    memset(p, 0, sizeof *p);
+    return false;
+  }
+  uint32_t sections = p->nsections;
+  p->nsections = 0;
+  p->section = sections <= n / sizeof *p->section ? calloc(sections == 0 ? 1 : sections, sizeof *p->section) : NULL;
+  bool ok = p->section != NULL;
+  for (uint32_t i = 0; ok && i < sections; i++) ok = get_section(&bytes, &n, &p->section[p->nsections++]);
+  if (!ok) pmlib_free_process(p);
+  return ok;
+}
+
 /* ---- all ranks ---- */
 
 static void free_run(void) {
@@ -169,7 +252,7 @@ static bool merge(void) {
 /* On rank 0 all processes; elsewhere none. */
 static bool gather(const struct pmlib_process *mine, int rank, int nprocs) {
   size_t n = 0, at = 0;
-  char *bytes = pmlib_pack(mine, &n), *all = NULL;
+  char *bytes = pack(mine, &n), *all = NULL;
   uint64_t *size = NULL;
   int err = pmlib_mpi_gather(bytes, bytes == NULL ? 0 : n, &all, &size); /* all ranks must take part */
   bool ok = err == 0 && rank == 0;
@@ -177,7 +260,7 @@ static bool gather(const struct pmlib_process *mine, int rank, int nprocs) {
   if (ok) ok = (last.process = calloc((size_t)nprocs, sizeof *last.process)) != NULL;
   for (int p = 0; ok && p < nprocs; p++) {
     last.nprocs = (uint32_t)p + 1;
-    if (!pmlib_unpack(all + at, size[p], &last.process[p])) pmlib_warn("rank %d sent no figures", p);
+    if (!unpack(all + at, size[p], &last.process[p])) pmlib_warn("rank %d sent no figures", p);
     at += size[p];
   }
   free(bytes);

@@ -2,8 +2,11 @@
 /* core/source/base/pml_event_parse.c - parser functions for event names, shared by all sources. */
 #include "source/base/pml_event_parse.h"
 
+#include "source/base/pml_source.h"
+
 #include <ctype.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,4 +177,34 @@ int pml__event_begin(struct pml_event *ev, const char *name) {
   ev->scale = 1;
   pml__copy(ev->name, sizeof ev->name, name);
   return 0;
+}
+
+/* ---- event sources: name prefixes, list rows, suggestions ---- */
+
+const char *pml__source_rest(const struct pml__source *source, const char *name) {
+  size_t n = source->prefix != NULL ? strlen(source->prefix) : 0;
+  return strncmp(name, source->prefix != NULL ? source->prefix : "", n) == 0 ? name + n : NULL;
+}
+
+static bool matches(const char *pattern, const char *text) {
+  if (!strpbrk(pattern, "*?[")) return strcasestr(text, pattern) != NULL;
+  return fnmatch(pattern, text, FNM_CASEFOLD) == 0;
+}
+
+int pml__walk_row(const struct pml__walk *w, const struct pml_event_info *info) {
+  if (pml__event_shortage() < 0) return pml__event_shortage();
+  if (w->pattern && !matches(w->pattern, info->name) && !matches(w->pattern, info->description)) return 0;
+  return w->visit(info, w->arg);
+}
+
+static int offer(const struct pml_event_info *info, void *near) {
+  pml__nearest_offer(near, info->name);
+  return 0;
+}
+
+const char *pml__source_nearest(const struct pml__source *source, const char *name, char *buf, size_t size) {
+  struct pml__nearest near = {.want = name};
+  struct pml__walk w = {.visit = offer, .arg = &near};
+  (void)source->walk(&w);
+  return pml__nearest_text(&near, buf, size);
 }

@@ -184,7 +184,7 @@ int pml__scorep_set_directory(const char *path, bool others);
 int pml__scorep_make_directory(void);
 const char *pml__scorep_directory(void);
 
-/* --- pml_scorep_program.c --- */
+/* --- pml_scorep_host.c --- */
 
 /* Report the program's begin, or end, on that per-thread stream (or NULL) to the plugin. */
 void pml__scorep_program(struct pml_scorep *p, struct pml__scorep_stream *l, bool begins);

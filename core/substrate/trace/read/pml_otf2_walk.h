@@ -3,9 +3,24 @@
 #ifndef PML_OTF2_WALK_H
 #define PML_OTF2_WALK_H
 
+#include "base/pml_map.h"
 #include "substrate/trace/read/pml_otf2_kinds.h"
 #include "substrate/trace/read/pml_otf2_read_private.h"
-#include "substrate/trace/read/pml_otf2_tree.h"
+
+/* A call tree that grows while events are read. All zero: empty. */
+struct pml__otf2_tree {
+  struct pml_otf2_path *node;
+  size_t n, capacity;
+  struct pml__map map; /* of parent and region */
+};
+
+/* pml__otf2_tree_join - the nodes of @from in @into; map[i]: the number there of node i. False: no memory. */
+bool pml__otf2_tree_join(struct pml__otf2_tree *into, const struct pml__otf2_tree *from, size_t *map);
+/*
+ * pml__otf2_tree_order - number nodes by regions, depth first, so that their numbers do not depend on the order in
+ * which they were met; map[i]: the new number of node i. Nodes are only added before. False: no memory.
+ */
+bool pml__otf2_tree_order(struct pml__otf2_tree *t, size_t *map);
 
 /* Of one region or path, or of all; times in ticks. */
 struct pml__otf2_sums {
