@@ -73,7 +73,7 @@ struct pml_tune_options {
  * Nested rules: leaving the inner one brings back what the outer one set. Where several threads set one file, the last
  * that did and has not left holds. If the kernel refuses or changes a value, the run continues, and a message says so
  * once per file (pml_tune_line). All is put back as the process exits, and by a process of its own however this one
- * ends: see pml_tune_guard.h for what that does not survive. A forked child tunes nothing, puts nothing back and has no
+ * ends: see pml_tune_guard.c for what that does not survive. A forked child tunes nothing, puts nothing back and has no
  * lines. Files are locked (flock) from their first change to the end: another process that tunes them is refused.
  *
  * Returns 0, -EINVAL (no rule, one that sets nothing, an invalid value, a frequency out of range, an unknown

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/control/tune/pml_tune_guard.c - the process that restores changed settings after another process's death. */
-#include "control/tune/pml_tune_guard.h"
+#include "control/tune/pml_tune_control_private.h"
 
 #include "base/pml_error.h"
 

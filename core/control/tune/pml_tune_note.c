@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/control/tune/pml_tune_note.c - messages and log of a tuner. */
-#include "control/tune/pml_tune_note.h"
+#include "control/tune/pml_tune_control.h"
 
 #include "base/pml_array.h"
 #include "base/pml_clock.h"
