@@ -56,7 +56,7 @@ static int drop_enter(struct pml_otf2_location *loc, pml_region_t region) {
   if (loc->depth <= loc->ring.mask) {
     loc->open[loc->depth++] = PML__LOG_WORD(PML__LOG_LEAVE, region) | PML__OTF2_DROPPED;
   } else {
-    if (loc->beyond++ == 0) loc->open[loc->depth++] = PML__OTF2_BEYOND;
+    if (loc->overflow++ == 0) loc->open[loc->depth++] = PML__OTF2_OVERFLOW;
   }
   return PML_EFULL;
 }
@@ -85,8 +85,8 @@ static inline int record_leave(struct pml_otf2_location *loc, uint64_t ticks, ui
 RARE static int leave_rare(struct pml_otf2_location *loc, uint64_t ticks, uint64_t leave) {
   uint64_t top = loc->depth > 0 ? loc->open[loc->depth - 1] : 0;
   if (top == leave) return record_leave(loc, lift(loc, ticks), leave);
-  if (top == PML__OTF2_BEYOND) {
-    if (--loc->beyond == 0) loc->depth--;
+  if (top == PML__OTF2_OVERFLOW) {
+    if (--loc->overflow == 0) loc->depth--;
   } else if (top == (leave | PML__OTF2_DROPPED)) {
     loc->depth--;
   } else {
