@@ -4,6 +4,7 @@
 #include "module.h"
 
 #include "adapter/section/pml_section_file.h"
+#include "adapter/section/pml_section_snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -263,41 +264,30 @@ static int l_report(lua_State *L) {
   return 1;
 }
 
-/* Holds the text of a file while a string is made of it. */
-struct text {
+/* Holds the bytes of a log while a string is made of them. */
+struct bytes {
   struct lutil_handle h;
   char *at;
 };
 
-static void text_close(void *handle) {
-  free(((struct text *)handle)->at);
+static void bytes_close(void *handle) {
+  free(((struct bytes *)handle)->at);
 }
 
-static const struct lutil_class text_class = {"sectiontext", sizeof(struct text), text_close};
+static const struct lutil_class bytes_class = {"sectionbytes", sizeof(struct bytes), bytes_close};
 
-static int push_text(lua_State *L, struct text *t, size_t n) {
-  t->h.open = 1;
-  lua_pushlstring(L, t->at, n);
-  lutil_close(&t->h);
-  return 1;
-}
-
-static int l_text(lua_State *L) {
+static int l_snapshot(lua_State *L) {
   static const char *const known[] = {"timeline", NULL};
   lutil_options(L, 1, known);
   size_t n;
   bool timeline = lutil_flag(L, 1, "timeline");
-  struct text *t = lutil_new(L, &text_class, 0, 0);
-  int err = pml_section_text(timeline, &t->at, &n);
-  return err < 0 ? pml_pusherr(L, err, "section.text") : push_text(L, t, n);
-}
-
-static int l_log_text(lua_State *L) {
-  const char *path = lutil_string(L, 1);
-  size_t n;
-  struct text *t = lutil_new(L, &text_class, 0, 0);
-  int err = pml_section_log_text(path, &t->at, &n);
-  return err < 0 ? pml_pusherr(L, err, "section.log_text") : push_text(L, t, n);
+  struct bytes *b = lutil_new(L, &bytes_class, 0, 0);
+  int err = pml__section_snapshot(timeline, &b->at, &n);
+  if (err < 0) return pml_pusherr(L, err, "section.snapshot");
+  b->h.open = 1;
+  lua_pushlstring(L, b->at, n);
+  lutil_close(&b->h);
+  return 1;
 }
 
 static int l_write(lua_State *L) {
@@ -326,14 +316,13 @@ int luaopen_pmlua_section(lua_State *L) {
                                              {"info", l_info},           {"quantile", l_quantile}, {NULL, NULL}};
   static const luaL_Reg scope_methods[] = {{"stop", l_scope_stop}, {NULL, NULL}};
   static const luaL_Reg none[] = {{NULL, NULL}};
-  static const luaL_Reg functions[] = {{"define", l_define},     {"start", l_start}, {"stop", l_stop},
-                                       {"report", l_report},     {"reset", l_reset}, {"enable", l_enable},
-                                       {"text", l_text},         {"write", l_write}, {"timeline", l_timeline},
-                                       {"log_text", l_log_text}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"define", l_define}, {"start", l_start},       {"stop", l_stop},   {"report", l_report},     {"reset", l_reset},
+      {"enable", l_enable}, {"snapshot", l_snapshot}, {"write", l_write}, {"timeline", l_timeline}, {NULL, NULL}};
   lutil_class(L, &section_class, section_methods, NULL);
   lutil_class(L, &scope_class, scope_methods, NULL);
   lutil_class(L, &report_class, none, NULL);
-  lutil_class(L, &text_class, none, NULL);
+  lutil_class(L, &bytes_class, none, NULL);
   luaL_newlib(L, functions);
   return 1;
 }

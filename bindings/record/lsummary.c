@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/record/lsummary.c - pmlua.core.summary: measurements of many processes, summed by name. */
 #include "record/lsection_cache.h"
+#include "record/lsection_process.h"
 
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"
 #include "adapter/section/read/pml_section_brief.h"
@@ -37,45 +38,6 @@ static int l_open(lua_State *L) {
 
 /* ---- logs ---- */
 
-/* Holds bytes while a string is made of them. */
-struct bytes {
-  struct lutil_handle h;
-  char *at;
-};
-
-static void bytes_close(void *handle) {
-  free(((struct bytes *)handle)->at);
-}
-
-static const struct lutil_class bytes_class = {"summarybytes", sizeof(struct bytes), bytes_close};
-
-static void push_bytes(lua_State *L, struct bytes *b, size_t n) {
-  b->h.open = 1;
-  lua_pushlstring(L, b->at, n);
-  lutil_close(&b->h);
-}
-
-/* s:log(path, number) - the text of the process, and what its sections are to the report. */
-static int l_log(lua_State *L) {
-  struct pml_summary *s = check(L, 1);
-  const char *path = lutil_string(L, 2);
-  int64_t number = lutil_int(L, 3, 0, INT64_MAX / 2);
-  struct pml__section_brief brief;
-  struct bytes *b = lutil_new(L, &bytes_class, 0, 0);
-  size_t n;
-  int err = pml__section_log_brief(path, s, number, &brief, &b->at, &n);
-  if (err < 0) return pml_pusherr(L, err, "summary.log");
-  push_bytes(L, b, n);
-  lua_createtable(L, 0, 6);
-  lutil_setint(L, "threads", brief.threads);
-  lutil_setint(L, "rows", brief.rows);
-  lutil_setnum(L, "exclusive_ns", brief.exclusive_ns);
-  lutil_setnum(L, "self_ns", brief.own_ns);
-  lutil_setbool(L, "recorded", brief.recorded);
-  lutil_setbool(L, "sketch", brief.sketch);
-  return 2;
-}
-
 /* A log without recorded calls (ENODATA) adds nothing. */
 static int add_calls(const char *path, struct pml_summary *s, int64_t number) {
   struct pml_recording_reader *r = NULL;
@@ -102,68 +64,6 @@ static int l_process(lua_State *L) {
   if (err == 0) err = pml_summary_merge(s, one);
   pml_summary_close(one);
   return pml_pushdone(L, err, "summary.process");
-}
-
-/* ---- adding rows of Lua's ---- */
-
-static double number(lua_State *L, int table, const char *name) {
-  (void)lutil_field(L, table, name);
-  double v = luaL_checknumber(L, -1);
-  lua_pop(L, 1);
-  return v;
-}
-
-/* What counts: at least 0, and an integer that a double has. */
-static double amount(lua_State *L, int table, const char *name) {
-  double v = number(L, table, name);
-  if (!(v >= 0 && v <= 0x1p53)) luaL_error(L, "%s must be a number from 0 to 2^53", name);
-  return v;
-}
-
-static struct pml_summary_value value_of(lua_State *L, const char *name, int64_t process) {
-  struct pml_summary_value v = {.name = name, .real = !lua_isinteger(L, -1)};
-  if (!v.real) v.whole = lua_tointeger(L, -1);
-  v.of = pml_summary_one(luaL_checknumber(L, -1), process);
-  return v;
-}
-
-/* s:add(number, row) - a section of one process: label, communication, inclusive, figures, values as { name, value }.
- */
-static int l_add(lua_State *L) {
-  struct pml_summary *s = check(L, 1);
-  int64_t process = lutil_int(L, 2, 0, INT64_MAX / 2);
-  luaL_checktype(L, 3, LUA_TTABLE);
-  lua_settop(L, 3);
-  double calls = amount(L, 3, "count"), sd = number(L, 3, "stddev_ns"), total = number(L, 3, "total_ns");
-  struct pml_summary_row row = {.kind = PML_SUMMARY_SECTION, .processes = 1, .first = process};
-  lutil_field(L, 3, "label");
-  row.name = lutil_string(L, 4);
-  row.flags = (lutil_flag(L, 3, "communication") ? PML_SUMMARY_COMMUNICATION : 0) |
-              (lutil_flag(L, 3, "inclusive") ? PML_SUMMARY_INCLUSIVE : 0);
-  row.threads = (uint64_t)amount(L, 3, "threads");
-  row.time = pml_summary_one(total, process);
-  row.self = pml_summary_one(number(L, 3, "self_ns"), process);
-  row.calls = (struct pml_summary_spread){{calls, number(L, 3, "mean_ns"), calls > 1 ? (calls - 1) * sd * sd : 0,
-                                           number(L, 3, "min_ns"), number(L, 3, "max_ns")},
-                                          total,
-                                          process,
-                                          process};
-  lutil_field(L, 3, "values");
-  luaL_checktype(L, 5, LUA_TTABLE);
-  size_t n = lua_rawlen(L, 5);
-  luaL_checkstack(L, (int)(n < 1000 ? n + 8 : 1008), "values");
-  row.value = lua_newuserdatauv(L, (n + 1) * sizeof *row.value, 0);
-  for (; row.nvalues < n && row.nvalues < 1000; row.nvalues++) {
-    lua_rawgeti(L, 5, (lua_Integer)row.nvalues + 1);
-    luaL_checktype(L, -1, LUA_TTABLE);
-    lua_rawgeti(L, -1, 1);
-    const char *name = lutil_string(L, -1);
-    lua_rawgeti(L, -2, 2);
-    row.value[row.nvalues] = value_of(L, name, process);
-    lua_pop(L, 3);
-  }
-  int err = pml_summary_add(s, &row);
-  return pml_pushdone(L, err == 0 ? pml_summary_seen(s, process, process) : err, "summary.add");
 }
 
 /* ---- what there is ---- */
@@ -282,6 +182,8 @@ struct reading {
   bool cached; /* the book is a cache's */
   struct pml__section_book book;
   struct pml__section_items rows;
+  struct pml__sde_log left;
+  struct pml__log_lane *timeline; /* of a thread */
   struct pml_summary *sum;
 };
 
@@ -289,6 +191,8 @@ static void reading_close(void *handle) {
   struct reading *r = handle;
   if (!r->cached) pml__section_book_close(&r->book);
   pml__section_drop(&r->rows);
+  pml__sde_log_drop(&r->left);
+  free(r->timeline);
   pml_summary_close(r->sum);
 }
 
@@ -363,9 +267,8 @@ static int read_cache(struct reading *r, const struct pml__section_cache *cache,
   return err == 0 ? pml__section_book_summary(&r->book, r->sum, 0, &brief) : err;
 }
 
-/* Rows from *@at on that are of one section, as "threads" of the table on top; *@at becomes that of the next section.
- */
-static void set_threads(lua_State *L, const struct reading *r, size_t *at) {
+/* Rows from *@at on that are of one section, as @name of the table on top; *@at becomes that of the next section. */
+static void set_threads(lua_State *L, const struct reading *r, size_t *at, const char *name) {
   lua_newtable(L);
   for (size_t n = 0, first = *at; *at < r->rows.n; ++*at) {
     const struct pml__section_kept *kept = r->rows.at[*at], *one = r->rows.at[first];
@@ -373,7 +276,7 @@ static void set_threads(lua_State *L, const struct reading *r, size_t *at) {
     push_thread(L, kept, r->book.log.head.ticks_per_second);
     lua_rawseti(L, -2, (lua_Integer)++n);
   }
-  lua_setfield(L, -2, "threads");
+  lua_setfield(L, -2, name);
 }
 
 /*
@@ -395,7 +298,7 @@ static int l_one(lua_State *L) {
   push_row(L, all);
   lua_setfield(L, -2, "all");
   set_quantiles(L, ((const struct pml__section_definition *)r->book.sections.at[0])->told.quantile);
-  set_threads(L, r, &at);
+  set_threads(L, r, &at, "threads");
   lutil_close(&r->h);
   return 1;
 }
@@ -415,9 +318,77 @@ static int l_all(lua_State *L) {
     lutil_setstr(L, "label", told->label);
     lutil_setbool(L, "communication", told->type == PML_SECTION_COMMUNICATION);
     lutil_setbool(L, "inclusive", !told->exclusive);
-    set_threads(L, r, &at);
+    set_threads(L, r, &at, "threads");
     lua_rawseti(L, -2, (lua_Integer)++n);
   }
+  lutil_close(&r->h);
+  return 1;
+}
+
+/* s:log(path, number) - add a log's sections; its process without sections and timeline, and "brief": what the sections
+ * are to a report. */
+static int l_log(lua_State *L) {
+  struct pml_summary *s = check(L, 1);
+  const char *path = lutil_string(L, 2);
+  int64_t number = lutil_int(L, 3, 0, INT64_MAX / 2);
+  struct pml__section_brief brief;
+  struct reading *r = lutil_new(L, &reading_class, 0, 0);
+  int err = read_log(r, path, NULL);
+  if (err == 0) err = pml__sde_log_read(&r->left, &r->book.log, &r->book.cells);
+  if (err == 0) err = pml__section_book_summary(&r->book, s, number, &brief);
+  if (err < 0) return pml_pusherr(L, err, "summary.log");
+  lsection_process_push(L, &r->book, &r->left);
+  lua_createtable(L, 0, 6);
+  lutil_setint(L, "threads", brief.threads);
+  lutil_setint(L, "rows", brief.rows);
+  lutil_setnum(L, "exclusive_ns", brief.exclusive_ns);
+  lutil_setnum(L, "self_ns", brief.own_ns);
+  lutil_setbool(L, "recorded", brief.recorded);
+  lutil_setbool(L, "sketch", brief.sketch);
+  lua_setfield(L, -2, "brief");
+  lutil_close(&r->h);
+  return 1;
+}
+
+static void set_sections(lua_State *L, const struct reading *r) {
+  lua_newtable(L);
+  for (size_t n = 0, at = 0; at < r->rows.n;) {
+    const struct pml__section_told *told = &((const struct pml__section_kept *)r->rows.at[at])->entry.section->told;
+    lsection_process_section(L, told);
+    set_quantiles(L, told->quantile);
+    set_threads(L, r, &at, "rows");
+    lua_rawseti(L, -2, (lua_Integer)++n);
+  }
+  lua_setfield(L, -2, "sections");
+}
+
+static int set_timeline(lua_State *L, struct reading *r) {
+  int err = 0;
+  lua_newtable(L);
+  for (size_t i = 0, n = 0; i < r->book.log.n && err == 0; i++) {
+    free(r->timeline);
+    r->timeline = pml__section_book_timeline(&r->book, i, &err);
+    if (r->timeline == NULL) continue;
+    lsection_process_timeline(L, &r->book, i, r->timeline);
+    lua_rawseti(L, -2, (lua_Integer)++n);
+  }
+  lua_setfield(L, -2, "timeline");
+  return err;
+}
+
+/* whole(path) - all that a log has of sections, counters and recorders: pmlua.SectionProcess. */
+static int l_whole(lua_State *L) {
+  const char *path = lutil_string(L, 1);
+  struct reading *r = lutil_new(L, &reading_class, 0, 0);
+  int err = read_log(r, path, NULL);
+  if (err == 0) err = pml__section_book_durations(&r->book, false);
+  if (err == 0) err = pml__section_book_sorted(&r->book, &r->rows);
+  if (err == 0) err = pml__sde_log_read(&r->left, &r->book.log, &r->book.cells);
+  if (err < 0) return pml_pusherr(L, err, "summary.whole");
+  lsection_process_push(L, &r->book, &r->left);
+  set_sections(L, r);
+  err = set_timeline(L, r);
+  if (err < 0) return pml_pusherr(L, err, "summary.whole");
   lutil_close(&r->h);
   return 1;
 }
@@ -445,15 +416,13 @@ static int l_unpack(lua_State *L) {
 
 int luaopen_pmlua_summary(lua_State *L) {
   static const luaL_Reg none[] = {{NULL, NULL}};
-  static const luaL_Reg methods[] = {{"log", l_log},         {"add", l_add},   {"sections", l_sections},
-                                     {"process", l_process}, {"rows", l_rows}, {"numbers", l_numbers},
-                                     {"section", l_section}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"log", l_log},         {"sections", l_sections}, {"process", l_process}, {"rows", l_rows},
+                                     {"numbers", l_numbers}, {"section", l_section},   {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open},     {"one", l_one},         {"all", l_all},
                                        {"unpack", l_unpack}, {"misuses", l_misuses}, {"cache", lsection_cache_open},
-                                       {NULL, NULL}};
+                                       {"whole", l_whole},   {NULL, NULL}};
   lsection_cache_class(L);
   lutil_class(L, &summary_class, methods, NULL);
-  lutil_class(L, &bytes_class, none, NULL);
   lutil_class(L, &reading_class, none, NULL);
   luaL_newlib(L, functions);
   return 1;

@@ -112,7 +112,7 @@ local CACHED_ROWS <const> = 1 << 20
 --- all of them have of all sections has no room.
 local function cache_of(r, i)
   local process, caches = r.processes[i], r.caches
-  if not process.log or not caches then return nil end
+  if not caches then return nil end
   if caches[i] == nil then caches[i] = summary.cache(process.log) or false end
   return caches[i] or nil
 end

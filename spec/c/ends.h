@@ -13,6 +13,7 @@
 #include "base/pml_error.h"
 
 #include "check.h"
+#include "log_text.h"
 #include "sanitized.h"
 
 #include <dirent.h>
@@ -45,14 +46,14 @@ static inline int ends_done(void) {
 static inline char *log_of(pid_t pid, int which) {
   char end[40], path[PATH_MAX];
   char *text = NULL;
-  size_t length;
   snprintf(end, sizeof end, which == 1 ? ".%d.pmlog" : ".%d.%d.pmlog", (int)pid, which);
   DIR *d = opendir(dir);
   for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
     size_t n = strlen(e->d_name), m = strlen(end);
     if (n < m || strcmp(e->d_name + n - m, end) != 0) continue;
     snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-    if (pml_section_log_text(path, &text, &length) < 0) printf("# %s\n", pml_error_detail(PML_EFORMAT));
+    free(text);
+    text = log_text(path);
     unlink(path);
   }
   if (d != NULL) closedir(d);

@@ -27,8 +27,8 @@ M.functions = {
   workload = { load = { "/nowhere/x.so" } },
   trace = { create = { dir, {} }, open = { dir .. "/nosuch.otf2" } },
   section = { define = { { label = "misuse", record = true } }, start = { "misuse" }, stop = { "misuse", {} },
-              report = { {} }, reset = {}, enable = { true }, text = { {} }, timeline = { 8 },
-              write = { dir .. "/nowhere/sections" }, log_text = { dir .. "/nosuch.pmlog" } },
+              report = { {} }, reset = {}, enable = { true }, snapshot = { {} }, timeline = { 8 },
+              write = { dir .. "/nowhere/sections" } },
   profile = { open = {}, bucket_ns = { 100 } },
   recording = { clock = {}, open = { dir .. "/nosuch.pmlog" }, reasons = { dir .. "/nowhere" },
                 series = { dir .. "/nowhere/series" }, waited = { dir .. "/nosuch.pmlog", 0, 0, 1 },
@@ -53,6 +53,7 @@ M.functions = {
           at_prompt = { "> " }, private_file = { dir .. "/misuse.private" } },
   log = { read = { dir .. "/nosuch.pmlog" } },
   summary = { open = {}, one = { dir .. "/nosuch.pmlog", "label", true }, cache = { dir .. "/nosuch.pmlog" },
+              whole = { dir .. "/nosuch.pmlog" },
               all = { dir .. "/nosuch.pmlog" }, unpack = { "PMLS" }, misuses = {} },
   rows = { open = { { columns = { { field = "time" , name = "t" } }, sections = {}, events = {} } } },
   link = { connect = { "/nowhere/socket" } },
@@ -73,13 +74,12 @@ M.functions = {
   statistics = { quantile = { { 1, 2 }, { 1, 3 }, 0.5 }, bucket = { 17 }, least = { 17 },
                  histogram_quantile = { { [3] = 2 }, 0.5 }, moments = { { 1, 2 } }, median_interval = { { 1, 2, 3, 4, 5 }, 0.95 },
                  plus = { 1, 2 }, add = { { 1 }, { 2 } }, tally = { { 1, 2, 2 } },
-                 merge_tallies = { values_of, up_to, values_of, up_to },
-                 merge = { { { count = 1, mean_ns = 1, stddev_ns = 0, min_ns = 1, max_ns = 1 } } } },
+                 merge_tallies = { values_of, up_to, values_of, up_to } },
   tool = { run = { { "/nowhere/program" }, {} }, confines = {} },
 }
 M.slow = {}
 for name in ("event.list event.parse clock.info sys.sleep counter.open group.open eventset.open trace.create sampler.open "
-  .. "event.set_sysfs samples.new live.start command.spawn section.text watchpoint.find watchpoint.plan plugin.provide "
+  .. "event.set_sysfs samples.new live.start command.spawn section.snapshot watchpoint.find watchpoint.plan plugin.provide "
   .. "tool.run"):gmatch "%S+" do M.slow[name] = true end
 -- One list is a walk over all of libpfm4 and tracefs; sleeping sleeps; 2^31 samples may well fit, but take a minute.
 M.few = {
@@ -103,7 +103,7 @@ M.options = {
   { "eventset.open", M.names, nil, "pid cpu inherit no_page ungrouped multiplex cgroup" },
   { "sampler.open", "page-faults", nil, "pid all inherit on_exec address period frequency max" },
   { "section.define", "", { label = "misuse" }, "label type exclusive events record file line" },
-  { "section.text", "", nil, "timeline" },
+  { "section.snapshot", "", nil, "timeline" },
   { "section.stop", "misuse", nil, "operations bytes iterations" },
   { "live.start", "", nil, "name rules unasked" },
   { "buffer.open", "", nil, "records threads" },
@@ -170,9 +170,7 @@ function M.methods(handles)
     sdeevent = { read = {}, write = { 1 }, reset = {}, info = {}, open = {} },
     location = { enter = { M.region }, leave = { M.region }, metric = { { 1 } } },
     summary = { log = { dir .. "/nosuch.pmlog", 1 }, process = { dir .. "/nosuch.pmlog", 1 }, rows = { "call" }, section = { 1 },
-                numbers = {}, sections = {}, pack = {}, merge = { core.summary.open() },
-                add = { 1, { label = "s", count = 1, total_ns = 1, self_ns = 1, min_ns = 1, max_ns = 1, mean_ns = 1,
-                             stddev_ns = 0, threads = 1, values = { { "e", 1 } } } } },
+                numbers = {}, sections = {} },
     rows = { log = { { path = dir .. "/nosuch.pmlog", threads = true } } },
     link = { ask = { "eval", "1 + 1", 1 }, send = { "eval", "1 + 1", 1 }, receive = { 1 } },
     plugin = { start = {}, collect = {}, series = {}, info = {}, stop = {} },

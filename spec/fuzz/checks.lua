@@ -183,29 +183,22 @@ local function timeline_is_whole(p)
   end
 end
 
---- A file of sections is a report in every form.
-function M.sections()
+--- A log that can be read is a report in every form, or it is refused for what the log says.
+function M.log()
   local sections, report, json = require "pmlua.sections", require "pmlua.report", require "pmlua.json"
   local text, data = require "pmlua.internal.report.text", require "pmlua.internal.report.data"
-  local survey = require "pmlua.internal.report.survey"
-  return function(bytes)
-    -- After a '!' the number of lines at the end is added, which chance would never get right.
-    if bytes:sub(1, 1) == "!" then
-      bytes = bytes:sub(2)
-      bytes = bytes .. ("end\t%d\n"):format(select(2, bytes:gsub("\n", "")))
-    end
-    local p, err = sections.parse(bytes, "f")
-    if not p then return refused(err, "f:%d+: ") end
-    timeline_is_whole(p)
-    local r, why = report.build(assert(survey.of { p }), "time")
-    if not r then return refused(why, "f: ") end
-    local shown = {}
+  local survey_of = require "pmlua.internal.report.survey".read
+  return function(path)
+    timeline_is_whole(assert(sections.read(path)))
+    local survey, err = survey_of { path }
+    if not survey then return refused(err) end
+    local r, why = report.build(survey, "time")
+    if not r then return refused(why) end
     for _, s in ipairs(r.sections) do
       local label = sections.show(s.label)
-      assert(utf8.len(label) and not label:find "%c" and not shown[label], label)
-      shown[label] = true
+      assert(utf8.len(label) and not label:find "%c", label)
     end
-    assert(utf8.len(text.format(r, { basic = true, detail = true, threads = true })))
+    assert(utf8.len(text.format(r, { basic = true, detail = true, threads = true, events = true })))
     local parts = {}
     local function write(...)
       for _, part in ipairs { ... } do parts[#parts + 1] = part end
@@ -213,23 +206,6 @@ function M.sections()
     data.json(r, write)
     assert(json.decode(table.concat(parts)))
     for _, level in ipairs { "basic", "detail", "threads" } do data.csv(r, level, write) end
-    return (p.rank or 0) > 1
-  end
-end
-
---- The text of a log is one of sections: its report can be made, or it is refused for what the log says.
-function M.log()
-  local sections, report = require "pmlua.sections", require "pmlua.report"
-  local text, survey = require "pmlua.internal.report.text", require "pmlua.internal.report.survey"
-  return function(bytes)
-    local p, err = sections.parse(bytes, "f")
-    if not p then
-      assert(not err:find("no such line", 1, true) and not err:find("cut short", 1, true), err)
-      return refused(err, "f:%d+: ")
-    end
-    local r, why = report.build(assert(survey.of { p }), "time")
-    if not r then return refused(why, "f: ") end
-    assert(utf8.len(text.format(r, { basic = true, detail = true, threads = true, events = true })))
   end
 end
 

@@ -207,7 +207,7 @@ describe("The values that annotated functions give", function()
     check("pmlua.SectionHandle:quantile", solve:quantile(50))
     check("pml.section.report", pml.section.report())
     check("pml.section.report", pml.section.report { threads = true })
-    check("pml.section.text", pml.section.text())
+    check("pml.section.snapshot", pml.section.snapshot())
     for _, method in ipairs { "nodes", "functions", "stats" } do
       check("pmlua.Profile:" .. method, profile[method](profile))
     end

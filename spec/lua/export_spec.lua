@@ -131,7 +131,7 @@ for _, label in ipairs { "a,b", "it's", "new\nline", "x\"y", "; DROP TABLE secti
   s:start() s:stop()
 end
 assert(pml.section.write(arg[1]))]])
-    assert.equal(0, (shell(("%s %s/f.lua %s/sections.1.txt"):format(command, one, one))))
+    assert.equal(0, (shell(("%s %s/f.lua %s/1.pmlog"):format(command, one, one))))
     local _, out = export(one .. " --to jsonl")
     local seen = {}
     for line in out:gmatch "[^\n]+" do seen[json.decode(line).section] = true end

@@ -37,7 +37,7 @@ describe("A report of many ranks", function()
     all = assert(sections.read_all { dir })
   end)
 
-  --- The rows of a section in the text of each log, and the time of each rank.
+  --- The rows of a section in each log, and the time of each rank.
   local function rows_of(label)
     local rows, time = {}, {}
     for _, p in ipairs(all) do
@@ -54,6 +54,19 @@ describe("A report of many ranks", function()
     return rows, time
   end
 
+  local function merged(rows)
+    local m = { count = 0, iterations = 0, total_ns = 0.0, self_ns = 0.0, min_ns = math.huge, max_ns = 0.0 }
+    local sum, squares = 0.0, 0.0
+    for _, r in ipairs(rows) do
+      for _, name in ipairs { "count", "iterations", "total_ns", "self_ns" } do m[name] = m[name] + r[name] end
+      m.min_ns, m.max_ns = math.min(m.min_ns, r.min_ns), math.max(m.max_ns, r.max_ns)
+      sum, squares = sum + r.count * r.mean_ns, squares + (r.count - 1) * r.stddev_ns ^ 2 + r.count * r.mean_ns ^ 2
+    end
+    m.mean_ns = sum / m.count
+    m.stddev_ns = math.sqrt((squares - m.count * m.mean_ns ^ 2) / (m.count - 1))
+    return m
+  end
+
   it("has the sums, moments and extremes of all threads, and the slowest rank", function()
     local out = support.quiet(pmlua(dir .. " --json"))
     local report = json.decode(out)
@@ -61,7 +74,7 @@ describe("A report of many ranks", function()
     assert.equal(RANKS, #report.processes)
     for _, s in ipairs(report.sections) do
       local rows, time = rows_of(s.label)
-      local m, slowest, whole = sections.merge(rows), nil, 0
+      local m, slowest, whole = merged(rows), nil, 0
       for rank = 0, RANKS - 1 do
         whole = whole + (time[rank] or 0)
         if time[rank] and (not slowest or time[rank] > time[slowest]) then slowest = rank end
@@ -117,14 +130,12 @@ describe("A report of many ranks", function()
   it("adds up the counters of very many processes, and names the one that has most", function()
     local folder = support.folder()
     for rank = 0, 64 do
-      support.spit(("%s/sections.%02d.txt"):format(folder, rank), table.concat({ "pmlua-sections\t1", "pid\t7",
-        ("rank\t%d\t65"):format(rank), "host\tnode", "command\t./solver", "started\t1000", "written\t2000",
-        "clock\ttsc\t1e9", ("counter\tLIB::N\tcreated\tdelta\tinteger\t%d\t-1"):format(rank == 17 and 99 or rank),
-        "end\t9\n" }, "\n"))
+      support.spit(("%s/%02d.pmlog"):format(folder, rank), require "spec.lua.section_log".of({ rank = rank, size = 65 },
+        ("counter\tLIB::N\t%d"):format(rank == 17 and 99 or rank)))
     end
     local out = support.done(pmlua(folder))
     assert.matches("\ncounters\nCOUNTER +PROCESSES +SUM +MIN +MAX +OF +KIND\nLIB::N +65 +2162 +0 +99 +rank 17 +created\n", out)
-    os.remove(folder .. "/sections.64.txt")
+    os.remove(folder .. "/64.pmlog")
     out = select(2, pmlua(folder))
     assert.equal(64, select(2, out:gsub("rank %d+ +%d+ +created", "")))
   end)
@@ -175,44 +186,11 @@ for i, label in ipairs(odd) do
 end
 os.exit(true, false)]]
 
-  --- The same processes in two folders, as logs and as files that Lua reads.
-  local function twice()
-    local logs, texts = support.folder(), support.folder()
+  it("has labels, events and misuse of any bytes", function()
+    local logs = support.folder()
     support.spit(logs .. "/program.lua", PROGRAM)
     for rank = 0, 2 do
       assert.equal(0, (shell(("PMI_RANK=%d PMI_SIZE=3 PMLUA_REPORT=%s %s %s/program.lua"):format(rank, logs, command, logs))))
-    end
-    shell(("%s/spec/logs %s/more 1 5 9 && mv %s/more/*.pmlog %s/sum.pmlog"):format(support.build, logs, logs, logs))
-    local n = 0
-    for name in require "lfs".dir(logs) do
-      if name:find "%.pmlog$" then
-        n = n + 1
-        local text = assert(require "pmlua.core".section.log_text(logs .. "/" .. name))
-        support.spit(("%s/sections.%s.txt"):format(texts, name), text)
-      end
-    end
-    assert.equal(4, n)
-    os.remove(logs .. "/sum.pmlog")
-    os.remove(texts .. "/sections.sum.pmlog.txt")
-    return logs, texts
-  end
-
-  --- Sums over threads are added up in another order.
-  local function rounded(text)
-    return (text:gsub("%f[%w.][%d.]+e?%-?%d*%f[^%w.]", function(n)
-      return tonumber(n) and ("%.12g"):format(tonumber(n)) or nil
-    end))
-  end
-
-  it("is what Lua writes of the same processes in memory", function()
-    local logs, texts = twice()
-    for _, form in ipairs { "--json", "--csv --threads", "--csv --detail", "--csv" } do
-      local status, out = pmlua(logs .. " " .. form)
-      local _, wanted = pmlua(texts .. " " .. form)
-      assert.equal(0, status)
-      if form ~= "--csv --threads" then out, wanted = rounded(out), rounded(wanted) end
-      wanted = wanted:gsub(texts:gsub("%p", "%%%0") .. "/sections%.([^\n]-)%.txt", logs .. "/%1")
-      assert.equal(wanted, out)
     end
     local _, out = pmlua(logs .. " --json")
     for _, text in ipairs { '"misuse": {"unmatched": 1}', '"sde:::ROWS::N": ', '"quantiles": [', '"label": "f\\\\xfcr"' } do

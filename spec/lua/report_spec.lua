@@ -6,24 +6,13 @@ local it = support.it
 local quote = support.quote
 local json = require "pmlua.json"
 
-local sections
 local cells = support.cells
 local command = support.build .. "/pmlua"
 
-setup(function() if not support.missing then sections = require "pmlua.sections" end end)
 
 local function pmlua(arguments) return support.shell(command .. " report " .. arguments) end
 
---- The text of a file; `body` has the lines below the head.
-local function file(head, body)
-  local lines = { "pmlua-sections\t1", ("pid\t%d"):format(head.pid or 7) }
-  if head.rank then lines[#lines + 1] = ("rank\t%d\t%d"):format(head.rank, head.size or -1) end
-  for _, line in ipairs { "host\tnode", "command\t" .. (head.command or "./solver -n 4"), "started\t1000", "written\t2000",
-    "clock\ttsc\t1e9" } do lines[#lines + 1] = line end
-  for line in body:gmatch("[^\n]+") do lines[#lines + 1] = line end
-  lines[#lines + 1] = ("end\t%d"):format(#lines)
-  return table.concat(lines, "\n") .. "\n"
-end
+local file = require "spec.lua.section_log".of
 
 local function tabs(text) return (text:gsub(" +", "\t")) end
 
@@ -40,7 +29,7 @@ row 2 0 1 20e6 20e6 20e6 20e6 20e6 0 1e6 1
 values 18000000
 section halo communication exclusive none
 row 1 0 2 20e6 20e6 10e6 10e6 10e6 0 4096 2
-misuse unmatched 3 stopped
+misuse unmatched 3
 ]]
 local rank1 = tabs [[
 section all calculation inclusive none
@@ -55,8 +44,8 @@ row 1 0 1 10e6 10e6 10e6 10e6 10e6 0 2048 1
 
 local function known()
   local dir = support.folder()
-  support.spit(dir .. "/sections.rank0.node.7.txt", file({ rank = 0, size = 2 }, rank0))
-  support.spit(dir .. "/sections.rank1.node.8.txt", file({ rank = 1, size = 2, pid = 8 }, rank1))
+  support.spit(dir .. "/rank0.node.7.pmlog", file({ rank = 0, size = 2 }, rank0))
+  support.spit(dir .. "/rank1.node.8.pmlog", file({ rank = 1, size = 2, pid = 8 }, rank1))
   support.spit(dir .. "/other.txt", "not one of them")
   return dir
 end
@@ -72,13 +61,13 @@ describe("A report of known files", function()
       "204.8 kB/s", "1.333", "0" }, cells(out, "halo"))
     assert.same({ "all (*)", "2", "150.0 ms", "-", "85.00 ms", "150.0 ms", "100.0 ms", "200.0 ms", "70.71 ms", "-", "-",
       "1.333", "0" }, cells(out, "all"))
-    assert.matches("\nmisuse: halo: unmatched, 3 times: stopped\n", out)
+    assert.matches("\nmisuse: halo: unmatched, 3 times: stopped without a start\n", out)
     assert.matches("\nopen: all %(%*%): 1 call had not stopped; not included\n", out)
   end)
 
   it("shows no byte of a file that is not text", function()
-    local path = support.spit(support.folder() .. "/f", file({ command = "a\xffb" },
-      (rank0:gsub("stopped", "st\xfe\\x1bopped"):gsub("task%-clock", "task\xff"))))
+    local path = support.spit(support.folder() .. "/f", file({ command = "a\xffb\27" },
+      (rank0:gsub("halo", "ha\xfe\x1blo"):gsub("task%-clock", "task\xff"))))
     for _, form in ipairs { "--detail --threads --legend", "--json", "--csv" } do
       local out = support.done(pmlua(path .. " " .. form))
       assert.truthy(utf8.len(out))
@@ -188,8 +177,8 @@ row 1 0 1 75 75 75 75 75 0 0 0
   end)
 
   it("says which ranks are missing, and of programs that they differ", function()
-    local path = support.spit(support.folder() .. "/sections.a.txt", file({ rank = 3, size = 7, command = "a" }, rank1))
-    local other = support.spit(support.folder() .. "/sections.b.txt", file({ rank = 0, size = 7, command = "b" }, rank0))
+    local path = support.spit(support.folder() .. "/a.pmlog", file({ rank = 3, size = 7, command = "a" }, rank1))
+    local other = support.spit(support.folder() .. "/b.pmlog", file({ rank = 0, size = 7, command = "b" }, rank0))
     local _, out = pmlua(path .. " " .. other)
     assert.matches("note: ranks without a file, of 7: 1 to 2, 4 to 6\n", out)
     assert.matches("note: these are different programs: b and a\n", out)
@@ -238,52 +227,6 @@ values 100 180 150 5 100
   end)
 end)
 
-describe("Merged statistics", function()
-  it("are those of all calls, however they were spread over threads and ranks", function()
-    local seed, all, rows = 42, {}, {}
-    local function random()
-      seed = (seed * 6364136223846793005 + 1442695040888963407)
-      return ((seed >> 33) % 100000) / 7
-    end
-    local function row_of(list, thread)
-      local r = { thread = thread, running = 0, count = #list, min_ns = math.huge, max_ns = 0, total_ns = 0, self_ns = 0,
-        work = #list, iterations = #list, values = {}, misuse = {}, mean_ns = 0, stddev_ns = 0 }
-      local square = 0
-      for _, v in ipairs(list) do
-        r.total_ns, r.min_ns, r.max_ns = r.total_ns + v, math.min(r.min_ns, v), math.max(r.max_ns, v)
-      end
-      if #list == 0 then r.min_ns = 0 return r end
-      r.mean_ns = r.total_ns / #list
-      for _, v in ipairs(list) do square = square + (v - r.mean_ns) ^ 2 end
-      r.stddev_ns = #list > 1 and math.sqrt(square / (#list - 1)) or 0
-      return r
-    end
-    for thread, n in ipairs { 1, 0, 17, 300, 2 } do
-      local list = {}
-      for i = 1, n do
-        list[i] = random() + 1000 * thread
-        all[#all + 1] = list[i]
-      end
-      rows[thread] = row_of(list, thread)
-    end
-    local merged, whole = sections.merge(rows), row_of(all, 0)
-    assert.same({ 320, 5, 320, 320 }, { merged.count, merged.threads, merged.work, merged.iterations })
-    assert.same({ whole.min_ns, whole.max_ns }, { merged.min_ns, merged.max_ns })
-    for _, name in ipairs { "total_ns", "mean_ns", "stddev_ns" } do
-      assert.truthy(math.abs(merged[name] - whole[name]) <= 1e-9 * whole[name], name)
-    end
-  end)
-
-  it("become a floating point number rather than wrap around", function()
-    local function row(v)
-      return { count = 1, running = 0, total_ns = 1.0, self_ns = 1.0, min_ns = 1.0, max_ns = 1.0, mean_ns = 1.0, stddev_ns = 0.0,
-        work = 0, iterations = 0, values = { e = v }, misuse = {} }
-    end
-    assert.equal(0x1p64, sections.merge({ row(math.maxinteger), row(math.maxinteger) }).values.e)
-    assert.equal(math.maxinteger, sections.merge({ row(math.maxinteger), row(0) }).values.e)
-  end)
-end)
-
 describe("Labels of any bytes", function()
   it("go through a file and are shown as text that tells them apart", function()
     local code = [[
@@ -327,30 +270,16 @@ describe("What cannot be reported", function()
     return err:match("^pmlua report: ([^\n]+)\n$") or error("not one line: " .. err)
   end
 
-  it("is said in one line with the file and the place", function()
+  it("is said in one line with the file", function()
     local dir, good = support.folder(), file({}, rank1)
     local path = dir .. "/f"
-    local function of(text) return (refused(support.spit(path, text)):gsub("^" .. path:gsub("%p", "%%%0") .. ":", "")) end
-    local _, lines = good:gsub("\n", "")
-    assert.equal("1: the file is cut short: the last line has no newline", of "")
-    assert.matches("^1: neither a log nor a file of sections", of "hello\n")
-    assert.matches("^1: version 2; this pmlua reads version 1", of(good:gsub("sections\t1", "sections\t2")))
-    assert.matches("^%d+: the file is cut short", of(good:sub(1, #good // 2)))
-    assert.equal(lines - 1 .. ": the file is cut short: the end is missing", of(good:gsub("end\t.*", "")))
-    assert.equal(lines - 1 .. ": lines are missing above", of((good:gsub("host[^\n]*\n", ""))))
-    assert.equal(lines + 1 .. ": a line below the end", of(good .. "pid\t1\n"))
-    assert.matches("^2: the pid is \"x\", not a number", of(good:gsub("pid\t7", "pid\tx")))
-    assert.matches(": row has 10 fields, not 11$", of(good:gsub("2048\t1\n", "2048\n", 1)))
-    assert.matches(": total_ns is \"%-5\", not a time$", of(good:gsub("\t40e6", "\t-5", 1)))
-    assert.matches(": \"comm\\x0aication\" where calculation or communication is needed$",
-      of(good:gsub("communication", "comm\\nication")))
-    assert.matches(": total_ns is \"nan\", not a time$", of(good:gsub("\t40e6", "\tnan", 1)))
-    assert.matches(": no such line: \\x00\\xff", of(good:gsub("host", "\0\xff")))
-    assert.matches(": section solve appears twice$", of(good:gsub("\thalo", "\tsolve")))
-    assert.matches(": 1 values of 2 events$", of(good:gsub("(event[^\n]*\n)", "%1event\tx\tinteger\n")))
-    assert.matches(": a backslash that escapes nothing$", of(good:gsub("halo", "ha\\lo")))
-    assert.matches(": a zero byte, which no name has$", of(good:gsub("halo", "ha\\x00lo")))
-    assert.matches(": no section above this line", of(good:gsub("section\tall[^\n]*", "misuse\twork\t1\tx")))
+    local function of(text) return (refused(support.spit(path, text)):gsub("^" .. path:gsub("%p", "%%%0") .. ": ", "")) end
+    assert.equal("not a log of pmlua", of "")
+    assert.equal("not a log of pmlua", of "hello\n")
+    assert.equal("not a log of pmlua", of(good:sub(1, 1000)))
+    assert.equal("a log of version 4; this pmlua reads version 3", of(good:gsub("^(PMLUALOG)\3", "%1\4")))
+    assert.matches("^the log is cut short; all its sections are lost", of(good:sub(1, 65536)))
+    assert.matches("^damaged: ", of(good:gsub("node", ("x"):rep(4), 1):gsub("tsc%z", "tscx" .. ("x"):rep(3), 1)))
   end)
 
   it("is an empty folder, a file that is not there, or a rank that is there twice", function()
@@ -359,16 +288,16 @@ describe("What cannot be reported", function()
       refused(dir))
     assert.matches("^" .. dir:gsub("%p", "%%%0") .. "/x: no such file or folder", refused(dir .. "/x"))
     assert.equal(dir .. "/x: no such file or folder", refused(dir .. "/x " .. dir))
-    support.spit(dir .. "/sections.a.txt", file({ rank = 1 }, rank1))
-    support.spit(dir .. "/sections.b.txt", file({ rank = 1, pid = 9 }, rank1))
-    assert.equal(("rank 1 is in two files, %s/sections.a.txt and %s/sections.b.txt (of two runs?); name the files of one run")
+    support.spit(dir .. "/a.pmlog", file({ rank = 1 }, rank1))
+    support.spit(dir .. "/b.pmlog", file({ rank = 1, pid = 9 }, rank1))
+    assert.equal(("rank 1 is in two files, %s/a.pmlog and %s/b.pmlog (of two runs?); name the files of one run")
       :format(dir, dir), refused(dir))
-    support.spit(dir .. "/sections.a.txt", file({ rank = 1 }, "born\t5\nended\tunknown\n" .. rank1))
-    support.spit(dir .. "/sections.b.txt", file({ rank = 1 }, "born\t6\nended\texit\n" .. rank1))
+    support.spit(dir .. "/a.pmlog", file({ rank = 1, born = 5, ended = 0 }, rank1))
+    support.spit(dir .. "/b.pmlog", file({ rank = 1, born = 6 }, rank1))
     assert.matches("^rank 1 is in two files", refused(dir))
-    support.spit(dir .. "/sections.b.txt", file({ rank = 1 }, "born\t5\nended\texit\n" .. rank1))
+    support.spit(dir .. "/b.pmlog", file({ rank = 1, born = 5 }, rank1))
     assert.equal(0, (pmlua(dir))) -- one process, which became another program
-    support.spit(dir .. "/sections.b.txt", file({ rank = 2 }, (rank1:gsub("exclusive", "inclusive"))))
+    support.spit(dir .. "/b.pmlog", file({ rank = 2 }, (rank1:gsub("exclusive", "inclusive"))))
     assert.matches("section solve has another exclusiveness than in", refused(dir))
     support.spit(dir .. "/none", file({}, ""))
     assert.equal(dir .. "/none: no section, counter or recorder was used", refused(dir .. "/none"))

@@ -4,7 +4,6 @@
 require "spec.core.support"
 local core = require "pmlua.core"
 local calls = require "pmlua.internal.record.functions"
-local sections = require "pmlua.sections"
 local stats = require "pmlua.stats"
 local tally = require "pmlua.internal.tally"
 
@@ -114,8 +113,6 @@ describe("the merge of sums", function()
     near(5, mean)
     near((32 / 7) ^ 0.5, deviation)
     assert.same({ 2.0, 9.0 }, { min, max })
-    local m = sections.merge(rows)
-    assert.same({ 8, mean, deviation, min, max, 8 }, { m.count, m.mean_ns, m.stddev_ns, m.min_ns, m.max_ns, m.values.e })
   end)
 
   it("is that of arrays and tallies, large values with a small spread too", function()

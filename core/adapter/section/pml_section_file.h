@@ -21,54 +21,10 @@
 PML_BEGIN_DECLS
 
 /*
- * pml_section_text - all statistics, a row for each section and thread, as lines of fields with tabs in between:
- *
- *     pmlua-sections  VERSION, which is 1
- *     pid             PID
- *     rank            RANK SIZE; SIZE is -1 if it is not known. There is no such line without a rank
- *     host, command   TEXT
- *     started, written  CLOCK_REALTIME in ns, of the first definition and of now
- *     clock           NAME TICKS_PER_SECOND
- *     counted         source|final|mixed: what sde:::BYFL:: events of the sections are; only where the compiler counts
- *     uncounted       PLACES LIBRARIES: what is in none of them, by pml_count_left_out(); only if there is any
- *     permission      TEXT: why events are called NAME:u; only if some had to be opened so
- *     born            the process's start as /proc/PID/stat has it; from here to missing: only of a log
- *     ended           exit|unknown
- *     refused         TEXT: why the log did not grow; only if it did not
- *     missing         the number of extents that the log is too short for; only if there are any
- *     section         LABEL calculation|communication exclusive|inclusive none|all|sketch; what follows is about it
- *     event           NAME integer|real
- *     quantiles       of the durations in ns: 0, 25, 50, 75, 95, 99, 100 %
- *     row             THREAD RUNNING COUNT TOTAL_NS SELF_NS MIN_NS MAX_NS MEAN_NS STDDEV_NS WORK ITERATIONS
- *     values          a sum for each event, of the last row
- *     misuse          NAME COUNT TEXT, of the last row
- *     torn            the last row was being changed when it was read, or its process ended: it may lack the last call
- *     counter         NAME KIND delta|instant integer|real VALUE AS_OF; from here to recorder: only of a log, see
- *     recorder        source/sde/log/pml_sde_log.h
- *     region          ID NAME; in the timeline
- *     timeline        THREAD EVENTS DROPPED; the events that follow
- *     + or -          NS ID: enter or leave, since started
- *     unseen          threads that are not in the timeline; only if there are any
- *     end             the number of lines above
- *
- * In texts a backslash is \\, a tab \t, a line feed \n, any other control byte \xHH; other bytes are as they are.
- *
- * Returns 0 or what pml_section_report() returns. *@text ends with a 0 byte, has @length bytes before it and is freed
- * with free(); NULL on failure. Thread-safe.
- */
-PML_API int pml_section_text(bool timeline, char **text, size_t *length);
-
-/*
- * pml_section_log_text - the same of the log @path, of a process that ended or goes on.
- * Returns 0, -errno or PML_EFORMAT with a sentence that begins with @path (no log, of another version or byte order,
- * damaged), or -ENOMEM. Nothing in the file is trusted. Thread-safe.
- */
-PML_API int pml_section_log_text(const char *path, char **text, size_t *length);
-
-/*
- * pml_section_write - what pml_section_text() gives, with the timeline, into the file @path, which is replaced at once
- * or not at all: a reader sees the old one or the new one. It is not synced to the disk. Returns 0, what
- * pml_section_text() or the file system returns. Thread-safe, if threads write different files.
+ * pml_section_write - a log of the sections as they are now, with the timeline, into the file @path, which is replaced
+ * at once or not at all: a reader sees the old one or the new one. It is not synced to the disk. A device or a pipe is
+ * written to. Returns 0, what pml_section_report() or the file system returns. Thread-safe, if threads write different
+ * files.
  */
 PML_API int pml_section_write(const char *path);
 

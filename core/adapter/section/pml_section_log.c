@@ -39,7 +39,7 @@ void pml__section_log_notes(void) {
   }
 }
 
-static void define(const struct pml_section *s) {
+void pml__section_log_section(struct pml__log *log, const struct pml_section *s) {
   const char *text[1 + PML_SECTION_EVENTS_MAX] = {s->label};
   const struct pml_stream_metrics *m = s->list != NULL ? s->list->metrics : NULL;
   struct pml__log_section d = {s->index, s->type, s->exclusive, s->record, m != NULL ? m->n : 0, 0};
@@ -47,15 +47,15 @@ static void define(const struct pml_section *s) {
     text[1 + i] = m->name[i];
     d.real |= (uint32_t)pml_stream_metrics_real(m, i) << i;
   }
-  (void)pml__log_define(log_of, PML__LOG_SECTION, &d, sizeof d, text, 1 + d.nevents);
+  (void)pml__log_define(log, PML__LOG_SECTION, &d, sizeof d, text, 1 + d.nevents);
 }
 
 void pml__section_log_define(const struct pml_section *s) {
-  if (log_of != NULL) define(s);
+  if (log_of != NULL) pml__section_log_section(log_of, s);
 }
 
 /* Durations that are all in the log need no sketch. */
-static void add_sketch(struct pml__log *log, const struct pml_section *s) {
+void pml__section_log_sketch(struct pml__log *log, const struct pml_section *s) {
   struct pml__pack p = {0};
   if (s->recorder == NULL || s->recorder->name != NULL || pml__recorder_pack(s->recorder, &p) < 0) return;
   const struct pml__log_sketch d = {s->index, (uint32_t)p.n};
@@ -74,7 +74,7 @@ void pml__section_log_sketches(void) {
   struct pml__log *log = log_of;
   pml__section_lock_leave();
   if (log == NULL) return;
-  for (uint32_t i = 0; i < pml__section_count(); i++) add_sketch(log, pml__section_at(i));
+  for (uint32_t i = 0; i < pml__section_count(); i++) pml__section_log_sketch(log, pml__section_at(i));
 }
 
 void pml__section_log_reset(uint32_t epoch) {
@@ -88,7 +88,7 @@ static void open_log(void) {
   log_of = pml__log_own();
   if (log_of == NULL) return; /* measuring goes on without it */
   pml__log_epoch(log_of, pml__section_epoch());
-  for (uint32_t i = 0; i < pml__section_count(); i++) define(pml__section_at(i));
+  for (uint32_t i = 0; i < pml__section_count(); i++) pml__section_log_section(log_of, pml__section_at(i));
 }
 
 void pml__section_log_forget(void) {

@@ -251,6 +251,9 @@ PML__SHARED void pml__section_values(const uint64_t *from, uint32_t n, uint64_t 
 
 /* ---- pml_section_report.c ---- */
 
+/* Copy the statistics @from and their @values as of one moment: 0, or -EAGAIN after a second. Under the lock. */
+int pml__section_copy(const struct pml_section *s, struct pml__section_stat *from, struct pml__section_stat *to,
+                      uint64_t *values);
 /* The durations' quantiles in ns; false if no durations were recorded. */
 bool pml__section_quantiles(const struct pml_section *s, double ns[PML__QUANTILES]);
 
@@ -264,6 +267,9 @@ struct pml__section_stat *pml__section_block(uint64_t thread, uint32_t first);
 void pml__section_free_block(struct pml__section_stat *block);
 /* Room for the sums of what the events of @s count in @stat, its statistics; NULL: no memory. Called by its writer. */
 uint64_t *pml__section_stat_values(struct pml__section_stat *stat, const struct pml_section *s);
+/* The definition of @s in @log. A sketch of the durations of @s, unless all of them are in the process's log. */
+void pml__section_log_section(struct pml__log *log, const struct pml_section *s);
+void pml__section_log_sketch(struct pml__log *log, const struct pml_section *s);
 /* A section was defined; a reset was made: the log says so, if there is one. Under the lock. */
 void pml__section_log_define(const struct pml_section *s);
 void pml__section_log_reset(uint32_t epoch);
@@ -283,6 +289,8 @@ int pml__section_prepare_file(void);
 
 /* The region is one of a section that was just defined: a timeline in the log has its name. */
 void pml__section_timeline_name(pml_region_t region);
+/* The timeline as it is now in @log: 0, or -ENOMEM where @log has no room. */
+int pml__section_timeline_copy(struct pml__log *log);
 
 /* ---- updates ---- */
 

@@ -50,9 +50,8 @@ static void copy_fields(struct pml__section_stat *from, struct pml__section_stat
   for (unsigned m = 0; m < PML_SECTION_MISUSES; m++) to->misuse[m] = PML__SECTION_GET(from->misuse[m]);
 }
 
-/* As of one moment; 0 or -EAGAIN. */
-static int copy(const struct pml_section *s, struct pml__section_stat *from, struct pml__section_stat *to,
-                uint64_t *values) {
+int pml__section_copy(const struct pml_section *s, struct pml__section_stat *from, struct pml__section_stat *to,
+                      uint64_t *values) {
   uint64_t begun = 0;
   for (unsigned tries = 1;; tries++) {
     uint32_t seq = PML__SECTION_GET(from->seq);
@@ -127,7 +126,7 @@ static int gather_thread(struct gathering *g, struct pml__section_thread *t, uin
       continue;
     }
     const struct pml_section *s = pml__section_at(i);
-    int err = copy(s, from, &stat, values);
+    int err = pml__section_copy(s, from, &stat, values);
     if (err < 0) return err;
     if (stat.epoch != epoch) memset(values, 0, sizeof values);
     pml__section_forget_old(&stat, epoch);
@@ -236,7 +235,7 @@ static int read_thread(struct pml__section_thread *t, const struct pml_section *
   struct pml__section_stat stat;
   uint64_t own[PML_SECTION_EVENTS_MAX] = {0};
   if (from == NULL) return 0;
-  int err = copy(s, from, &stat, own);
+  int err = pml__section_copy(s, from, &stat, own);
   if (err < 0) return err;
   bool old = stat.epoch != pml__section_epoch();
   pml__section_forget_old(&stat, pml__section_epoch());
@@ -286,4 +285,19 @@ bool pml__section_quantiles(const struct pml_section *s, double ns[PML__QUANTILE
     if (quantile_at(s, pml__quantile_share(i), &ns[i]) < 0)
       return false; /* none was recorded, or no memory to sort them */
   return true;
+}
+
+/* ---- misuse ---- */
+
+#define MISUSE_NAME(id, name, text) name,
+#define MISUSE_TEXT(id, name, text) text,
+static const char *const misuse_name[PML_SECTION_MISUSES] = {PML_SECTION_MISUSE_LIST(MISUSE_NAME)};
+static const char *const misuse_text[PML_SECTION_MISUSES] = {PML_SECTION_MISUSE_LIST(MISUSE_TEXT)};
+
+const char *pml_section_misuse_name(enum pml_section_misuse m) {
+  return (unsigned)m < PML_SECTION_MISUSES ? misuse_name[m] : "unknown";
+}
+
+const char *pml_section_misuse_text(enum pml_section_misuse m) {
+  return (unsigned)m < PML_SECTION_MISUSES ? misuse_text[m] : "unknown";
 }

@@ -2,7 +2,6 @@
 /* core/adapter/section/pml_section_timeline.c - first enters and leaves of each thread, for the section file. */
 #include "adapter/section/pml_section_file.h"
 #include "adapter/section/pml_section_private.h"
-#include "adapter/section/pml_section_text.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_process.h"
@@ -31,7 +30,7 @@ struct kept {
   struct pml__log_entry *entry;
 };
 
-/* Who changes or reads the timeline holds `control`, also while the stream is asked; consumers take `lock` alone. */
+/* Whoever changes or reads the timeline holds `control`, also while the stream changes; consumers take `lock` alone. */
 static struct pml__lock control, lock;
 static struct kept *lanes;
 static uint32_t nlanes, capacity, unseen; /* unseen: threads without a lane */
@@ -42,19 +41,18 @@ static uint64_t id;
 /* ---- in the log: under `lock` ---- */
 
 /* Regions that are interned later are named when an enter may follow, or the section is defined. */
-static void name_regions(struct pml__log *log) {
+static void name_regions(struct pml__log *log, uint32_t *last) {
   struct pml_region_info info;
-  for (; named < pml_region_count() && pml_region_describe(named + 1, &info) == 0; named++) {
-    struct pml__log_region d = {named + 1, 0};
+  for (; *last < pml_region_count() && pml_region_describe(*last + 1, &info) == 0; ++*last) {
+    struct pml__log_region d = {*last + 1, 0};
     const char *const text[2] = {info.name, info.file};
     (void)pml__log_define(log, PML__LOG_REGION, &d, sizeof d, text, 2);
   }
 }
 
-static void note_unseen(void) {
+static void note_unseen(struct pml__log *log) {
   char text[16];
   const char *const note[2] = {"unseen", text};
-  struct pml__log *log = pml__log_own();
   (void)snprintf(text, sizeof text, "%u", unseen);
   if (log != NULL) (void)pml__log_define(log, PML__LOG_NOTE, NULL, 0, note, 2);
 }
@@ -70,7 +68,7 @@ static bool make_lane(struct kept *k, uint64_t thread) {
   if (k->lane == NULL) return false;
   k->lane->head.thread = thread;
   k->lane->head.capacity = capacity;
-  if (k->log != NULL) name_regions(k->log);
+  if (k->log != NULL) name_regions(k->log, &named);
   return true;
 }
 
@@ -95,7 +93,7 @@ static void *thread_begin(void *arg, uint64_t thread) {
     nlanes++;
   } else if (unseen < UINT32_MAX) {
     unseen++;
-    note_unseen();
+    note_unseen(pml__log_own());
   }
   struct lane *lane = made ? k->lane : NULL;
   if (!made) free(k);
@@ -107,7 +105,7 @@ void pml__section_timeline_name(pml_region_t region) {
   if (region <= __atomic_load_n(&named, __ATOMIC_RELAXED)) return;
   pml__lock_take(&lock);
   struct pml__log *log = lanes != NULL ? pml__log_own() : NULL;
-  if (log != NULL) name_regions(log);
+  if (log != NULL) name_regions(log, &named);
   pml__lock_leave(&lock);
 }
 
@@ -182,66 +180,30 @@ int pml_section_timeline(uint32_t events) {
   return err;
 }
 
-/* ---- telling ---- */
+/* ---- copying ---- */
 
-/* Once for each region that is in the timeline: @told has a bit for each that was. */
-struct names {
-  uint32_t regions;
-  uint8_t *told;
-};
-
-static bool first_time(const struct names *names, pml_region_t region, struct pml_region_info *info) {
-  if (region > names->regions || (names->told[region / 8] >> region % 8 & 1) != 0) return false;
-  names->told[region / 8] |= (uint8_t)(1u << region % 8);
-  return pml_region_describe(region, info) == 0;
+static int copy_lane(struct pml__log *log, const struct lane *lane) {
+  uint32_t n = __atomic_load_n(&lane->head.n, __ATOMIC_ACQUIRE);
+  struct pml__log_entry *entry;
+  struct lane *to = pml__log_extent(log, PML__LOG_SECTION_EVENTS, 0, lane->head.thread,
+                                    sizeof *to + n * sizeof to->event[0], 0, &entry);
+  if (to == NULL) return -ENOMEM;
+  to->head = (struct pml__log_lane){lane->head.thread, n, n, __atomic_load_n(&lane->head.dropped, __ATOMIC_RELAXED)};
+  memcpy(to->event, lane->event, n * sizeof to->event[0]);
+  return 0;
 }
 
-static bool make_names(struct names *names) {
-  names->regions = pml_region_count();
-  names->told = calloc(names->regions / 8u + 1u, 1);
-  return names->told != NULL;
-}
-
-/* The lanes as they are now; the caller leaves `control` when it has told them. */
-static struct kept *take_lanes(uint32_t *others) {
+int pml__section_timeline_copy(struct pml__log *log) {
+  uint32_t from = 0;
+  int err = 0;
   pml__process_look();
   pml__lock_take(&control);
   pml__lock_take(&lock);
-  struct kept *first = lanes;
-  *others = unseen;
+  const struct kept *k = lanes;
+  if (k != NULL) name_regions(log, &from);
+  if (unseen > 0) note_unseen(log);
   pml__lock_leave(&lock);
-  return first;
-}
-
-static void tell_lane(struct pml__text *t, const struct lane *lane, const struct names *names) {
-  uint64_t zero = pml_clock_at_ns(pml__log_origin()->zero_ticks);
-  uint32_t n = __atomic_load_n(&lane->head.n, __ATOMIC_ACQUIRE);
-  struct pml_region_info info;
-  for (uint32_t i = 0; i < n; i++) {
-    pml_region_t region = (pml_region_t)lane->event[i].word;
-    if (first_time(names, region, &info)) pml__section_tell_region(t, region, info.name);
-  }
-  pml__section_tell_lane(t, lane->head.thread, n, __atomic_load_n(&lane->head.dropped, __ATOMIC_RELAXED));
-  for (uint32_t i = 0; i < n && !t->failed; i++) {
-    const struct pml__log_event *e = &lane->event[i];
-    pml__section_tell_event(t, e->word >> 32 == PML__LOG_LEAVE, (int64_t)(pml_clock_at_ns(e->ticks) - zero),
-                            (pml_region_t)e->word);
-  }
-}
-
-void pml__section_timeline_text(struct pml__text *t) {
-  struct names names;
-  uint32_t others;
-  if (!make_names(&names)) {
-    t->failed = true;
-    return;
-  }
-  const struct kept *k = take_lanes(&others);
-  if (others > 0) {
-    pml__text_add(t, "unseen\t%u", others);
-    pml__text_end(t);
-  }
-  for (; k != NULL; k = k->next) tell_lane(t, k->lane, &names);
+  for (; k != NULL && err == 0; k = k->next) err = copy_lane(log, k->lane);
   pml__lock_leave(&control);
-  free(names.told);
+  return err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/text/pml_text.c - lines of tab-separated fields, in growing memory. */
+/* core/base/text/pml_text.c - text in growing memory. */
 #include "base/text/pml_text.h"
 
 #include "base/pml_array.h"
@@ -25,30 +25,6 @@ void pml__text_add(struct pml__text *t, const char *format, ...) {
   t->n += (size_t)n;
 }
 
-void pml__text_bytes(struct pml__text *t, const char *text, size_t length) {
-  static const char hex[] = "0123456789abcdef";
-  if (!reserve(t, 4 * length + 2)) return;
-  char *to = t->at + t->n;
-  *to++ = '\t';
-  for (size_t i = 0; i < length; i++) {
-    unsigned char c = (unsigned char)text[i];
-    bool control = c < 0x20 || c == 0x7f;
-    if (c == '\\' || control) *to++ = '\\';
-    if (!control)
-      *to++ = (char)c;
-    else if (c == '\t' || c == '\n')
-      *to++ = c == '\t' ? 't' : 'n';
-    else
-      *to++ = 'x', *to++ = hex[c >> 4], *to++ = hex[c & 15];
-  }
-  *to = '\0';
-  t->n = (size_t)(to - t->at);
-}
-
-void pml__text_field(struct pml__text *t, const char *text) {
-  pml__text_bytes(t, text, strlen(text));
-}
-
 char *pml__text_room(struct pml__text *t, size_t bytes) {
   return reserve(t, bytes) ? t->at + t->n : NULL;
 }
@@ -57,9 +33,4 @@ void pml__text_plain(struct pml__text *t, const char *text, size_t length) {
   if (!reserve(t, length)) return;
   memcpy(t->at + t->n, text, length);
   t->n += length;
-}
-
-void pml__text_end(struct pml__text *t) {
-  pml__text_add(t, "\n");
-  t->lines++;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/text/pml_text.h - lines of tab-separated fields, in growing memory. Internal. */
+/* core/base/text/pml_text.h - text in growing memory. Internal. */
 #ifndef PML_TEXT_H
 #define PML_TEXT_H
 
@@ -10,18 +10,12 @@
 
 struct pml__text {
   char *at;
-  size_t n, capacity, lines;
+  size_t n, capacity;
   bool failed; /* no memory: what follows is dropped */
 };
 
-/*
- * Fields of a line: the first by pml__text_add(), each further one after a tab, the line feed by pml__text_end(). The
- * caller frees @at.
- */
+/* Append formatted text. The caller frees @at. */
 void pml__text_add(struct pml__text *t, const char *format, ...) PML_PRINTF(2, 3);
-void pml__text_field(struct pml__text *t, const char *text);                /* any bytes, escaped */
-void pml__text_bytes(struct pml__text *t, const char *text, size_t length); /* as a field, of @length bytes */
-void pml__text_end(struct pml__text *t);
 
 /* pml__text_plain - @length bytes as they are. pml__text_room - where @bytes may be written; NULL: no memory. */
 void pml__text_plain(struct pml__text *t, const char *text, size_t length);

@@ -433,10 +433,11 @@ int pml__log_open(struct pml__log **out, const char *folder, const struct pml__l
   if (log == NULL) return -ENOMEM;
   log->file.fd = -1;
   if (process->name == NULL) name_file(name, sizeof name, process->rank);
-  int err = make_file(log, folder, process->name != NULL ? process->name : name);
+  int err = folder != NULL ? make_file(log, folder, process->name != NULL ? process->name : name)
+                           : pml__grown_memory(&log->file);
   if (err == 0) err = pml__grown_map(&log->file, 0, PML__LOG_DIRECTORY, NULL, &head);
   if (err < 0 || head == NULL) {
-    if (log->file.fd >= 0) (void)unlink(log->file.path);
+    if (log->file.fd >= 0 && folder != NULL) (void)unlink(log->file.path);
     pml__grown_end(&log->file);
     free(log);
   } else {

@@ -49,7 +49,8 @@ struct pml__log_process {
 /*
  * pml__log_open - make a log in the folder @folder, an absolute path: NAME.pmlog, or, if there is one, NAME.2.pmlog and
  * so on. Existing files are not overwritten, and links not followed. It stays mapped until the process ends, and in
- * children, which must not use it. Returns 0, -errno or -ENOMEM; *@log is NULL on failure. Not async-signal-safe.
+ * children, which must not use it. Without @folder (NULL) the log is in memory and has no name.
+ * Returns 0, -errno or -ENOMEM; *@log is NULL on failure. Not async-signal-safe.
  */
 int pml__log_open(struct pml__log **log, const char *folder, const struct pml__log_process *process);
 

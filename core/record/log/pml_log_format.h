@@ -36,7 +36,8 @@ enum pml__log_kind {
   PML__LOG_KINDS
 };
 
-enum pml__log_ended { PML__LOG_RUNNING, PML__LOG_ENDED_EXIT, PML__LOG_ENDED_LEFT };
+/* PML__LOG_SNAPSHOT: a copy of what a process had at ended_ns; the process went on. */
+enum pml__log_ended { PML__LOG_RUNNING, PML__LOG_ENDED_EXIT, PML__LOG_ENDED_LEFT, PML__LOG_SNAPSHOT };
 
 struct pml__log_head {
   uint64_t magic; /* atomic, stored last */
@@ -88,7 +89,8 @@ enum pml__log_what {
   PML__LOG_MPI,          /* struct pml__log_mpi, the library's version */
   PML__LOG_TOLD,         /* struct pml__log_told, a name, a value */
   PML__LOG_WINDOW,       /* struct pml__log_window, its name */
-  PML__LOG_SKETCH        /* struct pml__log_sketch, the bytes of a sketch (pml__sketch_pack()) */
+  PML__LOG_SKETCH,       /* struct pml__log_sketch, the bytes of a sketch (pml__sketch_pack()) */
+  PML__LOG_QUANTILES     /* struct pml__log_quantiles */
 };
 
 struct pml__log_section {
@@ -101,6 +103,12 @@ struct pml__log_section {
 struct pml__log_sketch {
   uint32_t index; /* of the section whose durations in ticks it is of */
   uint32_t bytes; /* of the sketch */
+};
+
+/* Of the durations of a section: 0, 25, 50, 75, 95, 99, 100 %. */
+struct pml__log_quantiles {
+  uint32_t index, unused;
+  double ns[7];
 };
 
 struct pml__log_region {

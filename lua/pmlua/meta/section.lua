@@ -58,23 +58,18 @@ function section.reset() end
 ---@param on boolean
 function section.enable(on) end
 
---- What `PMLUA_REPORT` would leave of this process, as text for `pml.sections.parse`.
----@param options? pmlua.SectionTextOptions
----@return string? text, pmlua.Failure? failure, string? code
-function section.text(options) end
+--- A log (docs/log.md) of the sections of this process as they are now.
+---@param options? pmlua.SectionSnapshotOptions
+---@return string? bytes, pmlua.Failure? failure, string? code
+function section.snapshot(options) end
 
----@class pmlua.SectionTextOptions
+---@class pmlua.SectionSnapshotOptions
 ---@field timeline? boolean with the starts and stops that were kept
 
---- Write the same, with the timeline, to a file, which is replaced as a whole or not at all.
+--- Write the same, with the timeline, to a file, which is replaced as a whole or not at all; `pml.sections.read` reads it.
 ---@param path string
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function section.write(path) end
-
---- The text of a log that a process left with `PMLUA_REPORT`, or is writing, for `pml.sections.parse`.
----@param path string
----@return string? text, pmlua.Failure? failure, string? code
-function section.log_text(path) end
 
 --- Keep this many starts and stops of each thread, for a timeline.
 ---@param events integer 0: none

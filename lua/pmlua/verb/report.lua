@@ -57,19 +57,19 @@ end
 
 -- --- whose ---
 
-local function ask(which, patience)
+--- The log that a running application sends, which is kept until the report is written.
+local function ask(which, o)
   local directory = require "pmlua.internal.live.directory"
   local app, err = directory.find(which)
   if not app then return nil, ("%s: no such file or folder, and %s"):format(which, (err:gsub("^[^:]*: ", ""))) end
   local link <close>, why = directory.connect(app)
   if not link then return nil, why end
-  local text
-  text, why = directory.ask(app, link, "sections", "", patience)
-  if not text then return nil, ("%s (%d): %s"):format(app.name, app.pid, why) end
-  local process
-  process, why = require "pmlua.sections".parse(text, ("%s (%d)"):format(app.name, app.pid))
-  if not process then return nil, why end
-  return require "pmlua.internal.report.survey".of { process }
+  local bytes
+  bytes, why = directory.ask(app, link, "sections", "", o.patience)
+  if not bytes then return nil, ("%s (%d): %s"):format(app.name, app.pid, why) end
+  o.folder, why = require "pmlua.internal.temporary".folder "report"
+  if not o.folder then return nil, why end
+  return require "pmlua.internal.report.survey".of(bytes, ("%s (%d)"):format(app.name, app.pid), o.folder)
 end
 
 local CONSTRUCTS <const> = 40 -- of OpenMP, in a table
@@ -81,9 +81,9 @@ local function is_program(path)
 end
 
 --- The running program of this name, where a file or folder of the name is none of ours: often it is the program itself.
-local function live_instead(path, err, patience)
+local function live_instead(path, err, o)
   if not path:find("/", 1, true) then
-    local survey = ask(path, patience)
+    local survey = ask(path, o)
     if survey then return survey end
   end
   if not is_program(path) then return nil, err end
@@ -99,9 +99,9 @@ local function survey_of(o)
   if not missing then
     local survey, err = require "pmlua.internal.report.survey".read(o.paths)
     if survey or #o.paths > 1 then return survey, err end
-    return live_instead(o.paths[1], err, o.patience)
+    return live_instead(o.paths[1], err, o)
   end
-  if #o.paths == 1 then return ask(missing, o.patience) end
+  if #o.paths == 1 then return ask(missing, o) end
   return nil, missing .. ": no such file or folder"
 end
 
@@ -221,6 +221,7 @@ end
 function M.run(o)
   if (require "pmlua.internal.job".rank() or 0) > 0 then return 0 end
   local ok, err = tell(o)
+  if o.folder then require "pmlua.internal.temporary".remove(o.folder) end
   if ok then return 0 end
   io.stdout:flush()
   io.stderr:write("pmlua report: ", require "pmlua.internal.printable"(err), "\n")

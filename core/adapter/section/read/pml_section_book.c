@@ -239,6 +239,7 @@ static int visit_record(const struct pml__section_book *b, const struct pml__log
   const bool old = row.sums.epoch != b->log.head.epoch;
   pml__section_forget_old(&row.sums, b->log.head.epoch);
   if (!pml__section_says_something(&row.sums)) return 0;
+  if (!(row.sums.work >= 0)) row.sums.work = 0; /* damaged */
   row.torn = row.sums.seq % 2 != 0 || !is_same(&k->sums[i], &k->again[i], sizeof row.sums);
   if (k->values != NULL && !old) row.values = k->values + i * PML_SECTION_EVENTS_MAX;
   return visit(&row, arg);
@@ -291,4 +292,20 @@ int pml__section_book_sorted(const struct pml__section_book *b, struct pml__sect
   int err = pml__section_book_rows(b, keep_row, rows);
   if (rows->n > 0) qsort(rows->at, rows->n, sizeof *rows->at, by_section);
   return err;
+}
+
+/* ---- the timeline ---- */
+
+struct pml__log_lane *pml__section_book_timeline(const struct pml__section_book *b, size_t i, int *err) {
+  uint64_t bytes;
+  *err = 0;
+  if (b->log.entry[i].kind != PML__LOG_SECTION_EVENTS) return NULL;
+  struct pml__log_lane *lane = pml__log_read_extent(&b->log, i, &bytes, err);
+  if (lane == NULL || bytes < sizeof *lane) {
+    free(lane);
+    return NULL;
+  }
+  uint64_t room = (bytes - sizeof *lane) / sizeof(struct pml__log_event);
+  if (lane->n > room) lane->n = (uint32_t)room;
+  return lane;
 }

@@ -8,9 +8,19 @@
 
 #include "adapter/section/pml_section_note.h"
 #include "adapter/section/pml_section_private.h"
-#include "adapter/section/pml_section_text.h"
 #include "record/quantile/pml_sketch.h"
 #include "record/recorder/pml_recorder_log.h"
+
+struct pml__section_told {
+  const char *label;
+  enum pml_section_type type;
+  bool exclusive;
+  enum pml_section_record record;
+  uint32_t nevents;
+  const char *const *event;
+  uint64_t real;          /* a bit for each event whose sums are doubles */
+  const double *quantile; /* [PML__QUANTILES] ns; NULL: none */
+};
 
 struct pml__section_definition {
   uint32_t index;
@@ -90,6 +100,12 @@ struct pml__section_kept {
   struct pml__section_entry entry;
   uint64_t values[];
 };
+
+/*
+ * pml__section_book_timeline - a copy of the timeline that is in extent @i of the log: a head and then its n events.
+ * Free it with free(). NULL: there is none in that extent (*@err is 0), or *@err says why.
+ */
+PML__SHARED struct pml__log_lane *pml__section_book_timeline(const struct pml__section_book *b, size_t i, int *err);
 
 /* pml__section_book_sorted - all rows in @rows, by section and thread: 0, -errno or -ENOMEM. Drop them either way. */
 PML__SHARED int pml__section_book_sorted(const struct pml__section_book *b, struct pml__section_items *rows);

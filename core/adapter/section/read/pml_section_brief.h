@@ -33,12 +33,4 @@ PML__SHARED int pml__section_log_summary(const char *path, struct pml_summary *s
  */
 PML__SHARED int pml__section_own_summary(const char *path, struct pml_summary *s, int64_t number);
 
-/*
- * pml__section_log_brief - read the log @path once: its sections go into @s, and @text has the lines of the process,
- * its notes, counters and recorders, as of pml_section_log_text().
- * Returns what pml_section_log_text() returns: then nothing is in @s; or -EINVAL (its sections contradict those in @s).
- */
-PML__SHARED int pml__section_log_brief(const char *path, struct pml_summary *s, int64_t number,
-                                       struct pml__section_brief *brief, char **text, size_t *length);
-
 #endif

@@ -7,7 +7,10 @@
 #include "record/summary/pml_summary.h"
 
 #include <errno.h>
+#include <float.h>
 #include <string.h>
+
+_Static_assert(sizeof((struct pml__log_quantiles){0}.ns) == PML__QUANTILES * sizeof(double), "a log has them all");
 
 struct taking {
   struct pml__section_book *book;
@@ -81,8 +84,24 @@ static int take_sketch(uint32_t what, const char *at, size_t bytes, void *arg) {
   return err;
 }
 
+/* Of the whole series, where a sketch would only be near it. */
+static int take_quantiles(uint32_t what, const char *at, size_t bytes, void *arg) {
+  const struct taking *t = arg;
+  struct pml__log_quantiles d;
+  if (what != PML__LOG_QUANTILES || bytes < sizeof d) return 0;
+  memcpy(&d, at, sizeof d);
+  struct pml__section_definition *s = pml__section_book_at(t->book, d.index);
+  for (unsigned i = 0; i < PML__QUANTILES; i++)
+    if (!(d.ns[i] >= 0 && d.ns[i] <= DBL_MAX)) return 0;
+  if (s == NULL) return 0;
+  memcpy(s->quantile, d.ns, sizeof s->quantile);
+  s->told.quantile = s->quantile;
+  return 0;
+}
+
 int pml__section_book_durations(struct pml__section_book *b, bool sketches) {
   struct taking t = {b, 1e9 / b->log.head.ticks_per_second, sketches};
   int err = pml__log_read_definitions(&b->log, take_sketch, &t);
+  if (err == 0) err = pml__log_read_definitions(&b->log, take_quantiles, &t);
   return err == 0 ? pml__log_read_definitions(&b->log, take_recorder, &t) : err;
 }

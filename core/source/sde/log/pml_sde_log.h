@@ -1,21 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/sde/log/pml_sde_log.h - software-defined events in a log, as text and in a summary. Internal. */
+/* core/source/sde/log/pml_sde_log.h - software-defined events in a log, as a list and in a summary. Internal. */
 #ifndef PML_SDE_LOG_H
 #define PML_SDE_LOG_H
 
-#include "base/text/pml_text.h"
 #include "record/recorder/pml_recorder_log.h"
 #include "record/summary/pml_summary.h"
 
+/* What a counter or recorder left. */
+struct pml__sde_left {
+  char *name;
+  const char *kind;   /* of a counter; NULL: a recorder, which has what follows as_of_ns */
+  bool instant, real; /* it is a level; its value is a double */
+  uint64_t bits;      /* of the value */
+  int64_t as_of_ns;   /* since the process started; -1: the value is exact */
+  uint64_t count, dropped, nans;
+  bool cut, has_quantiles; /* further elements are not in the log */
+  double quantile[PML__QUANTILES];
+};
+struct pml__sde_log {
+  struct pml__sde_left *at;
+  size_t n;
+};
+
 /*
- * pml__sde_log_tell - lines for the events in @r, whose cells are @c, by their names:
- *
- *     counter   NAME KIND delta|instant integer|real VALUE AS_OF: ns since started, or -1: it is exact
- *     recorder  NAME COUNT DROPPED whole|cut NANS QUANTILES: 0, 25, 50, 75, 95, 99, 100 %, or 7 times -
- *
- * Returns 0 or a negative code with its sentence.
+ * pml__sde_log_read - the events in @r, whose cells are @c, by their names. Returns 0 or a negative code with its
+ * sentence; drop the list either way.
  */
-int pml__sde_log_tell(struct pml__text *t, const struct pml__log_reader *r, const struct pml__log_cells *c);
+PML__SHARED int pml__sde_log_read(struct pml__sde_log *list, const struct pml__log_reader *r,
+                                  const struct pml__log_cells *c);
+PML__SHARED void pml__sde_log_drop(struct pml__sde_log *list);
 
 /*
  * pml__sde_log_summary - the same as rows of @s, of process @number. Returns 0 or a negative code with its sentence.

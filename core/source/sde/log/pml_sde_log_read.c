@@ -82,21 +82,6 @@ static const char *kind_name(uint32_t kind) {
   return kind < sizeof name / sizeof name[0] && name[kind] != NULL ? name[kind] : "event";
 }
 
-static void tell_value(struct pml__text *t, const struct event *e, uint64_t bits, bool real, int64_t as_of) {
-  double d;
-  memcpy(&d, &bits, sizeof d);
-  pml__text_add(t, "counter");
-  pml__text_field(t, e->name);
-  pml__text_add(t, "\t%s\t%s\t%s", kind_name(e->counter.kind),
-                (e->counter.mode & PML_SDE_INSTANT) != 0 ? "instant" : "delta", real ? "real" : "integer");
-  if (real)
-    pml__text_add(t, "\t%.17g", d);
-  else
-    pml__text_add(t, "\t%lld", (long long)bits);
-  pml__text_add(t, "\t%lld", (long long)as_of);
-  pml__text_end(t);
-}
-
 static int64_t since_start(const struct pml__log_head *h, uint64_t ticks) {
   double ns = (double)(int64_t)(ticks - h->started_ticks) * 1e9 / h->ticks_per_second;
   return ns >= 0 && ns < 9e18 ? (int64_t)ns : 0;
@@ -121,35 +106,47 @@ static bool value_of(const struct event *e, const struct pml__log_cells *c, stru
   return true;
 }
 
-static int tell_counter(struct pml__text *t, const struct event *e, const struct pml__log_cells *c) {
+/* ---- as a list ---- */
+
+static int list_counter(struct pml__sde_left *left, const struct event *e, const struct pml__log_cells *c) {
   struct value v;
-  if (value_of(e, c, &v)) tell_value(t, e, v.bits, v.real, v.as_of);
-  return 0;
+  if (!value_of(e, c, &v)) return 0;
+  left->kind = kind_name(e->counter.kind);
+  left->instant = (e->counter.mode & PML_SDE_INSTANT) != 0;
+  left->real = v.real;
+  left->bits = v.bits;
+  left->as_of_ns = v.as_of;
+  return 1;
 }
 
-/* ---- recorders ---- */
+static int list_recorder(struct pml__sde_left *left, const struct event *e, const struct pml__log_cells *c) {
+  struct pml__recorder_left of;
+  int err = pml__recorder_left(c, &e->series, &of);
+  left->count = of.count;
+  left->dropped = of.dropped;
+  left->cut = of.missing;
+  left->nans = of.quantile != NULL ? pml_quantile_nans(of.quantile) : 0;
+  left->has_quantiles = err == 0 && of.quantile != NULL;
+  for (unsigned i = 0; i < PML__QUANTILES && left->has_quantiles; i++)
+    left->has_quantiles = pml_quantile_value(of.quantile, pml__quantile_share(i), &left->quantile[i]) == 0;
+  pml_quantile_close(of.quantile);
+  return err == 0 ? 1 : err;
+}
 
-static int tell_recorder(struct pml__text *t, const struct event *e, const struct pml__log_cells *c) {
-  struct pml__recorder_left left;
-  double v;
-  int err = pml__recorder_left(c, &e->series, &left);
-  if (err == 0) {
-    pml__text_add(t, "recorder");
-    pml__text_field(t, e->name);
-    pml__text_add(t, "\t%llu\t%llu\t%s\t%llu", (unsigned long long)left.count, (unsigned long long)left.dropped,
-                  left.missing ? "cut" : "whole",
-                  left.quantile != NULL ? (unsigned long long)pml_quantile_nans(left.quantile) : 0);
+static int list_event(const struct event *e, const struct pml__log_cells *c, void *arg) {
+  struct pml__sde_log *list = arg;
+  struct pml__sde_left left = {0};
+  int found = e->recorder ? list_recorder(&left, e, c) : list_counter(&left, e, c);
+  if (found <= 0) return found;
+  if (list->n % 64 == 0) {
+    struct pml__sde_left *more = realloc(list->at, (list->n + 64) * sizeof *more);
+    if (more == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
+    list->at = more;
   }
-  for (unsigned i = 0; i < PML__QUANTILES && err == 0; i++) {
-    int none = left.quantile != NULL ? pml_quantile_value(left.quantile, pml__quantile_share(i), &v) : -ENOENT;
-    if (none == 0)
-      pml__text_add(t, "\t%.17g", v);
-    else
-      pml__text_add(t, "\t-");
-  }
-  if (err == 0) pml__text_end(t);
-  pml_quantile_close(left.quantile);
-  return err;
+  left.name = strdup(e->name);
+  if (left.name == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
+  list->at[list->n++] = left;
+  return 0;
 }
 
 /* ---- into a summary ---- */
@@ -211,34 +208,41 @@ static int add_recorder(const struct adding *a, const struct event *e, const str
   return err;
 }
 
+static int add_event(const struct event *e, const struct pml__log_cells *c, void *arg) {
+  return e->recorder ? add_recorder(arg, e, c) : add_counter(arg, e, c);
+}
+
 /* ---- all ---- */
 
-/* @tell or @add gets each event, by name. */
-static int visit(struct pml__text *tell, const struct adding *add, const struct pml__log_reader *r,
-                 const struct pml__log_cells *c) {
+/* Each event, by name. */
+static int visit(const struct pml__log_reader *r, const struct pml__log_cells *c,
+                 int (*one)(const struct event *e, const struct pml__log_cells *c, void *arg), void *arg) {
   struct events e = {0};
   int err = pml__log_read_definitions(r, take, &e);
   size_t texts = e.n;
   drop_doubles(&e);
   if (e.n > 0) qsort(e.at, e.n, sizeof *e.at, by_name);
-  for (size_t i = 0; i < e.n && err == 0; i++) {
-    const struct event *one = &e.at[i];
-    if (i > 0 && strcmp(one->name, one[-1].name) == 0) continue;
-    if (tell != NULL) err = one->recorder ? tell_recorder(tell, one, c) : tell_counter(tell, one, c);
-    if (add != NULL) err = one->recorder ? add_recorder(add, one, c) : add_counter(add, one, c);
-  }
+  for (size_t i = 0; i < e.n && err == 0; i++)
+    if (i == 0 || strcmp(e.at[i].name, e.at[i - 1].name) != 0) err = one(&e.at[i], c, arg);
   for (size_t i = 0; i < texts; i++) free(e.text[i]);
   free(e.text);
   free(e.at);
   return err;
 }
 
-int pml__sde_log_tell(struct pml__text *t, const struct pml__log_reader *r, const struct pml__log_cells *c) {
-  return visit(t, NULL, r, c);
+int pml__sde_log_read(struct pml__sde_log *list, const struct pml__log_reader *r, const struct pml__log_cells *c) {
+  *list = (struct pml__sde_log){0};
+  return visit(r, c, list_event, list);
+}
+
+void pml__sde_log_drop(struct pml__sde_log *list) {
+  for (size_t i = 0; i < list->n; i++) free(list->at[i].name);
+  free(list->at);
+  *list = (struct pml__sde_log){0};
 }
 
 int pml__sde_log_summary(struct pml_summary *s, int64_t number, const struct pml__log_reader *r,
                          const struct pml__log_cells *c) {
-  const struct adding a = {s, number};
-  return visit(NULL, &a, r, c);
+  struct adding a = {s, number};
+  return visit(r, c, add_event, &a);
 }

@@ -5,7 +5,6 @@
 
 local rows_of = require "pmlua.internal.report.rows"
 local sections = require "pmlua.sections"
-local surveys = require "pmlua.internal.report.survey"
 local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
@@ -52,33 +51,17 @@ local function opened(survey, sink, columns, events)
   return rows_of.open(sink.form, of, list)
 end
 
---- A row of a process that is in memory.
-local function cells_of(p, s, row, events)
-  local cells = { p.rank, sections.show(p.host), p.pid, row.thread, sections.show(s.label), kind_of(s.communication),
-    not s.inclusive, row.count, row.running, row.total_ns, row.self_ns, row.min_ns, row.max_ns, row.mean_ns, row.stddev_ns,
-    row.work + 0.0, row.iterations, row.torn or false }
-  for i, event in ipairs(events) do cells[18 + i] = row.values[event.name] end
-  return cells
-end
-
 --- A row for each rank, thread and section.
 ---@param source pmlua.export.Source
 ---@param sink pmlua.export.Sink
 ---@param columns pmlua.export.Column[]
 function M.sections(source, sink, columns)
-  local events = M.events_of(source)
-  local rows = opened(source.survey, sink, columns, events)
+  local rows = opened(source.survey, sink, columns, M.events_of(source))
   for _, p in ipairs(source.survey.processes) do
-    if p.log then
-      local texts = rows_of.texts(sink.form, { p.rank, sections.show(p.host), p.pid }, 3)
-      local text, err = rows:log { path = p.log, text = texts, threads = true }
-      if not text then return refuse(err) end
-      sink.text(text)
-    else
-      for _, s in ipairs(surveys.rows(p)) do
-        for _, row in ipairs(s.threads) do sink.row(cells_of(p, s, row, events)) end
-      end
-    end
+    local texts = rows_of.texts(sink.form, { p.rank, sections.show(p.host), p.pid }, 3)
+    local text, err = rows:log { path = p.log, text = texts, threads = true }
+    if not text then return refuse(err) end
+    sink.text(text)
   end
   return true
 end

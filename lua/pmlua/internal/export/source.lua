@@ -22,7 +22,7 @@ local function mode(path) return require "lfs".attributes(path, "mode") end
 
 local function has_logs(folder)
   for _, name in ipairs(disk.names(folder)) do
-    if name:find "%.pmlog$" or name:find "^sections%..*%.txt$" then return true end
+    if name:find "%.pmlog$" then return true end
   end
   return false
 end

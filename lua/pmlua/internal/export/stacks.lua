@@ -166,8 +166,7 @@ end
 
 local function add_logs(tree, survey)
   for _, p in ipairs(survey and survey.processes or {}) do
-    local process, err
-    if p.log then process, err = logs.process(p.log) end
+    local process, err = logs.process(p.log)
     if err then return refuse(err) end
     if process then tree:add_paths(process.paths) end
   end

@@ -231,11 +231,11 @@ local function read(payload)
   return true, reading.read(payload)
 end
 
---- What a file of the process's sections would say, without its timeline.
+--- A log of the process's sections, without their timeline.
 local function sections()
-  local text, err = core.section.text()
-  if not text then return false, first_line(err) end
-  return true, text
+  local bytes, err = core.section.snapshot()
+  if not bytes then return false, first_line(err) end
+  return true, bytes
 end
 
 local kinds = { info = info, read = read, complete = complete, sections = sections, eval = eval }

@@ -48,26 +48,18 @@ end
 
 -- --- rows of processes and threads ---
 
---- An iterator over what the processes have of a section, as text: of a log the core writes it, of a process in memory
---- `write`. A log that cannot be read again is the report's failure.
+--- An iterator over what the processes have of a section, as text, which the core writes. A log that cannot be read again
+--- is the report's failure.
 ---@param rows userdata of core.rows
-local function pieces(r, section, threads, rows, form, write)
+local function pieces(r, section, threads, rows, form)
   local i = 0
-  local function piece_of()
-    if not r.processes[i].log then
-      local of = report.of(r, section, i, threads)
-      return of and write(of) or ""
-    end
-    local texts = rows_of.texts(form, { report.process_name(r, i), r.counted }, 2)
-    local text, err = rows:log(report.question(r, section, i, threads, texts))
-    if not text then r.failed = r.failed or err end
-    return text or ""
-  end
   return function()
     while i < #r.processes do
       i = i + 1
-      local piece = piece_of()
-      if piece ~= "" then return piece end
+      local texts = rows_of.texts(form, { report.process_name(r, i), r.counted }, 2)
+      local text, err = rows:log(report.question(r, section, i, threads, texts))
+      if not text then r.failed = r.failed or err end
+      if text and text ~= "" then return text end
     end
   end
 end
@@ -93,19 +85,8 @@ end
 ---@param table_of fun(indent: string): userdata
 local function json_rows(r, section, threads, table_of)
   local each
-  local function open(indent)
-    return pieces(r, section, threads, table_of(indent), "json", function(of)
-      local items = {}
-      for i, row in ipairs(threads and of.threads or { of.all }) do
-        local out = row_of(row)
-        out.process, out.thread = report.process_name(r, of.process), threads and row.thread or nil
-        items[i] = json.item(out, indent)
-      end
-      return table.concat(items, ",\n" .. indent)
-    end)
-  end
   return function(indent)
-    each = each or open(indent)
+    each = each or pieces(r, section, threads, table_of(indent), "json")
     local piece = each()
     return piece and json.written(piece)
   end
@@ -247,13 +228,13 @@ local function csv_columns(r, level)
   return columns
 end
 
---- The cells of a row in memory.
+--- The cells of a section's row.
 local function cells_of(r, columns, values, row)
   local cells = {}
   for i, c in ipairs(columns) do
     if c.field == "section" then cells[i] = values[c.which]
     elseif c.field == "worked" then cells[i] = row.work > 0 and values[c.which] or nil
-    elseif c.field == "process" then cells[i] = c.which == 1 and report.process_name(r, row.process) or r.counted
+    elseif c.field == "process" then cells[i] = r.counted
     elseif c.field == "event" then cells[i] = row.values[c.text]
     else cells[i] = field_of(row, c) end
   end
@@ -266,15 +247,10 @@ local function section_values(r, section)
 end
 
 local function csv_section(r, section, level, columns, rows, write)
-  local values = section_values(r, section)
-  local function line(row) return csv.line(cells_of(r, columns, values, row), #columns) end
-  if level == "basic" then return write(line(section.all)) end
-  local threads = level == "threads"
-  for piece in pieces(r, section, threads, rows, "csv", function(of)
-    local lines = {}
-    for i, row in ipairs(threads and of.threads or { of.all }) do lines[i] = line(row) end
-    return table.concat(lines)
-  end) do write(piece) end
+  if level == "basic" then
+    return write(csv.line(cells_of(r, columns, section_values(r, section), section.all), #columns))
+  end
+  for piece in pieces(r, section, level == "threads", rows, "csv") do write(piece) end
 end
 
 local function csv_table(r, columns)

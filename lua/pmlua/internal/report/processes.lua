@@ -58,11 +58,11 @@ function field.brief(self, kept)
     sketch = flags & 2 ~= 0 }
 end
 
-function field.name(self, kept) return self.name[kept] end
-field.log = field.name
+function field.log(self, kept) return self.log[kept] end
+function field.name(self, kept) return self.name[kept] or self.log[kept] end
 function field.counters(self, kept) return self.counters[kept] or empty end
 function field.recorders(self, kept) return self.recorders[kept] or empty end
-for _, name in ipairs { "sections", "timeline", "misuse", "regions" } do field[name] = function() return empty end end
+for _, name in ipairs { "sections", "timeline", "regions" } do field[name] = function() return empty end end
 
 local view = {
   __index = function(process, name)
@@ -81,7 +81,6 @@ local function process_at(list, i)
   local self = rawget(list, Processes)
   local kept = self.order[i]
   if not kept then return nil end
-  if self.whole[kept] then return self.whole[kept] end
   return view_of(self, kept)
 end
 
@@ -96,21 +95,18 @@ local class = {
 --- An empty list.
 ---@return pmlua.report.Processes
 function M.new()
-  return setmetatable({ [Processes] = { packed = {}, name = {}, counters = {}, recorders = {}, whole = {}, order = {}, rank = {},
+  return setmetatable({ [Processes] = { packed = {}, log = {}, name = {}, counters = {}, recorders = {}, order = {}, rank = {},
     text = {}, number = {} } }, class)
 end
 
---- Keep process @number: packed if it has a log, else its table.
+--- Keep process @number, packed.
 ---@param number integer
 ---@param process pmlua.SectionProcess
 function Processes:keep(number, process)
   local list = rawget(self, Processes)
   list.rank[number] = process.rank or math.huge
-  if not process.log then
-    list.whole[number] = process
-    return
-  end
-  list.packed[number], list.name[number] = pack(list, process), process.log
+  list.packed[number], list.log[number] = pack(list, process), process.log
+  if process.name ~= process.log then list.name[number] = process.name end
   if #process.counters > 0 then list.counters[number] = process.counters end
   if #process.recorders > 0 then list.recorders[number] = process.recorders end
 end
@@ -121,11 +117,10 @@ end
 function Processes:sort(before)
   local list = rawget(self, Processes)
   local place, rank = {}, list.rank
-  local function process(number) return list.whole[number] or view_of(list, number) end
   for number in pairs(rank) do list.order[#list.order + 1] = number end
   table.sort(list.order, function(a, b)
     if rank[a] ~= rank[b] then return rank[a] < rank[b] end
-    return a ~= b and before(process(a), process(b))
+    return a ~= b and before(view_of(list, a), view_of(list, b))
   end)
   for i, number in ipairs(list.order) do place[number] = i end
   return place

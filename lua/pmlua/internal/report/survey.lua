@@ -17,53 +17,11 @@ local M = {}
 ---@field left_out pmlua.Failure[] files in folders that could not be read
 ---@field index table<integer, integer> a process's place by its number
 
---- What a section adds to a summary, of all threads of a process.
-local function summed(section, merged)
-  local row = { label = section.label, communication = section.type == "communication", inclusive = not section.exclusive,
-    values = {} }
-  for _, name in ipairs { "count", "total_ns", "self_ns", "min_ns", "max_ns", "mean_ns", "stddev_ns", "threads" } do
-    row[name] = merged[name]
-  end
-  local function add(name, v) row.values[#row.values + 1] = { name, v } end
-  for _, e in ipairs(section.events) do
-    if merged.values[e.name] then add(e.name, merged.values[e.name]) end
-  end
-  for _, name in ipairs { "running", "work", "iterations", "torn" } do
-    if merged[name] ~= 0 then add(" " .. name, merged[name]) end
-  end
-  for name, n in pairs(merged.misuse) do add(" misuse " .. name, n) end
-  return row
-end
-
---- A process that is in memory, into the summary.
-local function add_process(survey, process, number)
-  local brief, threads = { threads = 0, rows = 0, exclusive_ns = 0.0, self_ns = 0.0 }, {}
-  for _, section in ipairs(process.sections) do
-    local merged = sections.merge(section.rows)
-    local ok, err = survey.summary:add(number, summed(section, merged))
-    if not ok then return nil, err end
-    for _, row in ipairs(section.rows) do
-      brief.threads = brief.threads + (threads[row.thread] and 0 or 1)
-      threads[row.thread] = true
-    end
-    brief.rows = brief.rows + #section.rows
-    brief.exclusive_ns = brief.exclusive_ns + (section.exclusive and merged.total_ns or 0)
-    brief.self_ns = brief.self_ns + merged.self_ns
-    brief.recorded = brief.recorded or section.quantiles ~= nil
-    brief.sketch = brief.sketch or section.record == "sketch"
-  end
-  process.brief = brief
-  return process
-end
-
---- The process of a log, without sections and timeline.
-local function add_log(survey, path, number)
-  local text, brief = survey.summary:log(path, number)
-  if not text then return refuse(brief) end
-  local process, err = sections.parse(text, path)
-  if not process then return nil, err end
-  process.log, process.brief = path, brief
-  return process
+--- A log into the survey: its process, without sections and timeline.
+local function add_file(survey, path, number)
+  local process, err = survey.summary:log(path, number)
+  if process then return process end
+  return refuse(err)
 end
 
 --- Which section of a file contradicts those that were there before.
@@ -80,16 +38,6 @@ local function contradiction(survey, process, names, err)
     end
   end
   return nil, err
-end
-
-local function add_file(survey, path, number)
-  local log, err = sections.is_log(path)
-  if log == nil then return nil, err end
-  if log then return add_log(survey, path, number) end
-  local process
-  process, err = sections.read(path)
-  if not process then return nil, err end
-  return add_process(survey, process, number)
 end
 
 local function new_survey()
@@ -147,18 +95,21 @@ function M.read(paths)
   return add_files(new_survey(), files, in_folders(paths))
 end
 
---- The same of processes that are in memory.
----@param processes pmlua.SectionProcess[]
+--- The same of the bytes of one log, which a running application sent.
+---@param bytes string
+---@param name string what the report calls it
+---@param folder string where the log is kept while it is read
 ---@return pmlua.SectionSurvey? survey
 ---@return pmlua.Failure? failure
-function M.of(processes)
-  local survey, names = new_survey(), {}
-  for i, process in ipairs(processes) do
-    names[i] = process.name
-    local ok, err = add_process(survey, process, i)
-    if not ok then return contradiction(survey, process, names, err) end
-    survey.processes:keep(i, process)
-  end
+function M.of(bytes, name, folder)
+  local path = folder .. "/sections.pmlog"
+  local done, err = require "pmlua.internal.file".write(path, bytes)
+  if not done then return nil, err end
+  local survey = new_survey()
+  local process, why = add_file(survey, path, 1)
+  if not process then return nil, why end
+  process.name = name
+  survey.processes:keep(1, process)
   return ordered(survey)
 end
 
@@ -169,7 +120,7 @@ local nothing = setmetatable({}, { __newindex = function() error("a row without 
 
 local own = { running = true, work = true, iterations = true, torn = true }
 
---- A row of a summary as merge() has it, and the names of its events.
+--- A row of a summary as numbers of Lua, and the names of its events.
 ---@param row table of core.summary
 ---@return table merged
 ---@return string[] events
@@ -191,23 +142,16 @@ function M.merged(row)
   return all, events
 end
 
---- One section of a process of a survey, read again where it is in a log.
+--- One section of a process of a survey, read again.
 ---@param process pmlua.SectionProcess
 ---@param label string
 ---@param threads? boolean each of them, too
 ---@param cache? userdata the log's sections: core.summary.cache
 ---@return { all: table, threads: table[], quantiles: number[]? }? section nil: the process was not in it, or its log is gone
 function M.one(process, label, threads, cache)
-  if process.log then
-    local one = core.summary.one(cache or process.log, label, threads)
-    if one then one.all = M.merged(one.all) end
-    return one
-  end
-  for _, section in ipairs(process.sections) do
-    if section.label == label and #section.rows > 0 then
-      return { all = sections.merge(section.rows), threads = section.rows, quantiles = section.quantiles }
-    end
-  end
+  local one = core.summary.one(cache or process.log, label, threads)
+  if one then one.all = M.merged(one.all) end
+  return one
 end
 
 --- The rows of a process of a survey, section by section.
@@ -215,23 +159,9 @@ end
 ---@return { label: string, communication: boolean, inclusive: boolean, threads: table[] }[]? sections
 ---@return pmlua.Failure? failure its log is gone
 function M.rows(process)
-  if process.log then
-    local list, err = core.summary.all(process.log)
-    if list then return list end
-    return refuse(err)
-  end
-  local list = {}
-  for i, s in ipairs(process.sections) do
-    list[i] = { label = s.label, communication = s.type == "communication", inclusive = not s.exclusive, threads = s.rows }
-  end
-  return list
-end
-
---- All of a process of a survey.
----@param process pmlua.SectionProcess
----@return pmlua.SectionProcess process
-function M.whole(process)
-  return process.log and sections.read(process.log) or process
+  local list, err = core.summary.all(process.log)
+  if list then return list end
+  return refuse(err)
 end
 
 return M

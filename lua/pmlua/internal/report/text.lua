@@ -221,11 +221,8 @@ local function remarks(r)
     for name in pairs(s.all.misuse) do kinds[#kinds + 1] = name end
     table.sort(kinds)
     for _, name in ipairs(kinds) do
-      local text
-      for _, p in ipairs(r.processes) do text = text or p.misuse[name] end
-      text = text or misuses[name] or name
       lines[#lines + 1] = ("misuse: %s: %s, %s: %s"):format(label_of(s), name, plural(s.all.misuse[name], "time"),
-        sections.show(text))
+        misuses[name] or name)
     end
     if s.all.running > 0 then
       lines[#lines + 1] = ("open: %s: %s had not stopped; not included"):format(label_of(s),

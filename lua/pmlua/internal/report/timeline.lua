@@ -10,7 +10,6 @@ local picture = require "pmlua.internal.picture"
 local quote = require "pmlua.internal.quote"
 local report = require "pmlua.report"
 local sections = require "pmlua.sections"
-local surveys = require "pmlua.internal.report.survey"
 
 local M = {}
 
@@ -84,7 +83,7 @@ local function by_thread(a, b) return a.thread < b.thread end
 local function lanes_of(r)
   local lanes, dropped, begun, unseen = {}, 0, math.huge, 0
   for i, process in ipairs(r.processes) do
-    local p = surveys.whole(process)
+    local p = sections.read(process.log) or process
     unseen = unseen + (p.unseen or 0)
     local own = table.move(p.timeline, 1, #p.timeline, 1, {})
     table.sort(own, by_thread)

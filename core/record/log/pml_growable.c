@@ -98,17 +98,25 @@ int pml__grown_write(struct pml__grown *g, uint64_t at, const void *memory, uint
   return err;
 }
 
-int pml__grown_make(struct pml__grown *g, int folder, const char *name, const char *path) {
+static int take_descriptor(struct pml__grown *g, int fd) {
   struct stat st;
-  *g = (struct pml__grown){.fd = -1, .path = strdup(path)};
-  if (g->path == NULL) return -ENOMEM;
-  g->fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (g->fd < 0) return -errno;
-  g->fd = out_of_the_way(g->fd);
+  if (fd < 0) return -errno;
+  g->fd = out_of_the_way(fd);
   if (fstat(g->fd, &st) < 0) return -errno;
   g->dev = st.st_dev;
   g->ino = st.st_ino;
   return 0;
+}
+
+int pml__grown_memory(struct pml__grown *g) {
+  *g = (struct pml__grown){.fd = -1, .path = strdup("")}; /* by which nothing can be opened */
+  return g->path != NULL ? take_descriptor(g, memfd_create("pmlua", MFD_CLOEXEC)) : -ENOMEM;
+}
+
+int pml__grown_make(struct pml__grown *g, int folder, const char *name, const char *path) {
+  *g = (struct pml__grown){.fd = -1, .path = strdup(path)};
+  if (g->path == NULL) return -ENOMEM;
+  return take_descriptor(g, openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
 }
 
 void pml__grown_close(struct pml__grown *g) {

@@ -27,6 +27,9 @@ struct pml__grown {
  */
 int pml__grown_make(struct pml__grown *g, int folder, const char *name, const char *path);
 
+/* pml__grown_memory - the same in memory (memfd_create): the file has no name and is gone when it is closed. */
+int pml__grown_memory(struct pml__grown *g);
+
 /*
  * pml__grown_map - @bytes from @at on, allocated and mapped: at @there, in place of what is mapped at that address, or,
  * if it is NULL, anywhere. Returns 0 with *@memory set, or -errno. Thread-safe, if no two ask for the same bytes.

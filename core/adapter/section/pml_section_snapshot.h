@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/section/pml_section_snapshot.h - a log of all sections as they are now, in memory. Internal. */
+#ifndef PML_SECTION_SNAPSHOT_H
+#define PML_SECTION_SNAPSHOT_H
+
+#include "base/pml_api.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * pml__section_snapshot - the bytes of a log (docs/log.md) with a row for each section and thread, and, if @timeline,
+ * what the timeline has. Threads may go on: each row is as of one moment.
+ * Returns 0, -ENOMEM, -EAGAIN (a thread was held within an update for a second), -errno (the system has no file in
+ * memory), or what the first definition returned, with a sentence. *@bytes is freed with free(); NULL on failure.
+ * Thread-safe.
+ */
+PML__SHARED int pml__section_snapshot(bool timeline, char **bytes, size_t *n);
+
+#endif
