@@ -10,8 +10,7 @@ HOT := \
   $(addprefix core/adapter/mpi/shim/,clock.c collective.c communicator.c event.c file.c meet.c message.c neighbor.c \
     persistent.c probe.c process.c reduction.c request.c rma.c shim.c type.c wait.c window.c) \
   $(addprefix core/adapter/openmp/,pml_openmp.c pml_openmp_ompt.c pml_openmp_place.c) \
-  $(addprefix core/adapter/section/,pml_section.c pml_section_events.c pml_section_log.c pml_section_pages.c \
-    pml_section_sums.c pml_section_thread.c) \
+  $(addprefix core/adapter/section/,pml_section.c pml_section_events.c pml_section_log.c pml_section_thread.c) \
   $(addprefix core/adapter/wrap/,pml_wrap.c) \
   $(addprefix core/base/,pml_thread.c) \
   $(addprefix core/base/stream/,pml_stream.c pml_stream_deliver.c pml_stream_gpr.c pml_stream_metrics.c) \

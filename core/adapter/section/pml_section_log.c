@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/adapter/section/pml_section_log.c - storage of section statistics: the process's log, or memory. */
-#include "adapter/section/pml_section_note.h"
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_pack.h"
 #include "record/recorder/pml_recorder_lane.h"
+#include "source/compiler/pml_count_file.h"
+#include "source/pml_event.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,26 @@
 static struct pml__log *log_of; /* this process's; NULL: none, or none yet. Under the lock */
 static bool tried;              /* to make it, in this process */
 
-/* ---- definitions ---- */
+/* ---- notes ---- */
+
+/* What the compiler counts, what it does not, and why events are called NAME:u. */
+const char *pml__section_note(enum pml__section_note which, char text[PML__SECTION_NOTE_BYTES]) {
+  char libraries[512];
+  const char *user_only = which == PML__SECTION_PERMISSION ? pml_event_user_only_reason() : NULL;
+  if (user_only != NULL) {
+    (void)snprintf(text, PML__SECTION_NOTE_BYTES, "%s", user_only);
+    return "permission";
+  }
+  if (which == PML__SECTION_PERMISSION || !pml_count_active()) return NULL;
+  if (which == PML__SECTION_COUNTED) {
+    (void)snprintf(text, PML__SECTION_NOTE_BYTES, "%s", pml_count_at_name(pml_count_here()));
+    return "counted";
+  }
+  uint64_t places = pml_count_left_out(libraries, sizeof libraries);
+  if (places == 0 && libraries[0] == '\0') return NULL;
+  (void)snprintf(text, PML__SECTION_NOTE_BYTES, "%llu\t%s", (unsigned long long)places, libraries);
+  return "uncounted";
+}
 
 static char *noted[PML__SECTION_NOTES]; /* what the log says already. Under the lock */
 
@@ -38,6 +58,8 @@ void pml__section_log_notes(void) {
     pml__section_lock_leave();
   }
 }
+
+/* ---- definitions ---- */
 
 void pml__section_log_section(struct pml__log *log, const struct pml_section *s) {
   const char *text[1 + PML_SECTION_EVENTS_MAX] = {s->label};

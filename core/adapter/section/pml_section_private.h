@@ -188,8 +188,6 @@ int pml__section_deepen(struct pml__section_thread *t, bool rows);
 struct pml__section_thread *pml__section_threads(void);
 void pml__section_prepare(void);
 
-/* ---- pml_section_pages.c ---- */
-
 /*
  * Zeroed memory of PML__SECTION_PIECE_BYTES, of which pages take memory when they are written to; NULL: none is left.
  * A thread's first section touches two pages of it instead of clearing four. Thread-safe (a lock).
@@ -235,7 +233,7 @@ static inline bool pml__section_any_real(const struct pml__section_list *l) {
 /* By label, defined if need be. */
 int pml__section_by_label(const char *label, struct pml_section **s);
 
-/* ---- pml_section_sums.c ---- */
+/* ---- pml_section_report.c ---- */
 
 /* @more into @to. */
 void pml__section_add(struct pml__section_stat *to, const struct pml__section_stat *more);
@@ -249,8 +247,6 @@ bool pml__section_says_something(const struct pml__section_stat *stat);
 /* Sums of @n events for people. @real: a bit for each that is a double's. */
 PML__SHARED void pml__section_values(const uint64_t *from, uint32_t n, uint64_t real, struct pml_section_value *to);
 
-/* ---- pml_section_report.c ---- */
-
 /* Copy the statistics @from and their @values as of one moment: 0, or -EAGAIN after a second. Under the lock. */
 int pml__section_copy(const struct pml_section *s, struct pml__section_stat *from, struct pml__section_stat *to,
                       uint64_t *values);
@@ -258,6 +254,11 @@ int pml__section_copy(const struct pml_section *s, struct pml__section_stat *fro
 bool pml__section_quantiles(const struct pml_section *s, double ns[PML__QUANTILES]);
 
 /* ---- pml_section_log.c ---- */
+
+enum pml__section_note { PML__SECTION_COUNTED, PML__SECTION_UNCOUNTED, PML__SECTION_PERMISSION, PML__SECTION_NOTES };
+#define PML__SECTION_NOTE_BYTES 1024u
+/* Its line's first field, its others in @text, with tabs between them; NULL: there is nothing to say. */
+const char *pml__section_note(enum pml__section_note which, char text[PML__SECTION_NOTE_BYTES]);
 
 /*
  * A block of statistics of @thread (0: of several that ended) for the sections from @first on, zeroed: in the log, if

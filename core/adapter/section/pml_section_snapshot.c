@@ -2,7 +2,6 @@
 /* core/adapter/section/pml_section_snapshot.c - a log of all sections as they are now, in memory or a file. */
 #include "adapter/section/pml_section_snapshot.h"
 #include "adapter/section/pml_section_file.h"
-#include "adapter/section/pml_section_note.h"
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"

@@ -16,6 +16,8 @@
 #define FIRST_FRAMES 16u
 #define FIRST_BLOCKS 16u
 #define FIRST_KNOWN 16u
+#define PIECES 16u /* that are allocated at once */
+#define LINE 64u   /* of the cache */
 
 /* Of open calls of a thread that is adrift, and of what is not known: no mark and no epoch is 0. */
 static struct {
@@ -51,6 +53,52 @@ void pml_section_reset(void) {
 
 struct pml__section_thread *pml__section_threads(void) {
   return threads;
+}
+
+/* ---- pieces of memory, of which pages are taken when they are written to ---- */
+
+union piece {
+  union piece *next; /* of those that were given back */
+  char bytes[PML__SECTION_PIECE_BYTES];
+};
+
+static struct pml__lock pieces_lock; /* the rest; taken last */
+static union piece *fresh, *end, *given_back;
+
+/* So many bytes are the kernel's own zeros in glibc, which leaves them untouched. */
+static bool take_more(void) {
+  char *at = calloc(1, PIECES * sizeof(union piece) + LINE);
+  if (at == NULL) return false;
+  fresh = (union piece *)(void *)(at + LINE - (uintptr_t)at % LINE);
+  end = fresh + PIECES;
+  return true; /* cppcheck-suppress memleak ; @fresh has it */
+}
+
+void *pml__section_piece(void) {
+  pml__lock_take(&pieces_lock);
+  union piece *piece = given_back;
+  if (piece != NULL) {
+    given_back = piece->next;
+    memset(piece, 0, sizeof *piece);
+  } else if (fresh != end || take_more()) {
+    piece = fresh++;
+  }
+  pml__lock_leave(&pieces_lock);
+  return piece;
+}
+
+void pml__section_give_back(void *bytes) {
+  union piece *piece = bytes;
+  if (piece == NULL) return;
+  pml__lock_take(&pieces_lock);
+  piece->next = given_back;
+  given_back = piece;
+  pml__lock_leave(&pieces_lock);
+}
+
+/* A thread of the parent was in the middle of it: what is left of it is lost to the child. */
+void pml__section_pages_in_child(void) {
+  if (pml__lock_torn(&pieces_lock)) fresh = end = given_back = NULL;
 }
 
 /* ---- a thread's end ---- */

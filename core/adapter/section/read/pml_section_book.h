@@ -6,7 +6,6 @@
 #ifndef PML_SECTION_BOOK_H
 #define PML_SECTION_BOOK_H
 
-#include "adapter/section/pml_section_note.h"
 #include "adapter/section/pml_section_private.h"
 #include "record/quantile/pml_sketch.h"
 #include "record/recorder/pml_recorder_log.h"
