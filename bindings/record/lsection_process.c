@@ -9,7 +9,7 @@
 
 /* ---- the process ---- */
 
-static void set_head(lua_State *L, const struct pml__section_book *b) {
+static void set_head(lua_State *L, const struct pml__section_reader *b) {
   const struct pml__log_head *h = &b->log.head;
   uint64_t written = h->ended_ns != 0 ? h->ended_ns : b->log.modified_ns;
   lutil_setstr(L, "name", b->log.path);
@@ -30,7 +30,7 @@ static void set_head(lua_State *L, const struct pml__section_book *b) {
 }
 
 /* Notes of the process; a text that pmlua does not write is left out. */
-static void set_notes(lua_State *L, const struct pml__section_book *b) {
+static void set_notes(lua_State *L, const struct pml__section_reader *b) {
   static const char *const counted[] = {"source", "final", "mixed", "none"};
   for (size_t i = 0; i < sizeof counted / sizeof counted[0] && b->note[PML__SECTION_COUNTED] != NULL; i++)
     if (strcmp(b->note[PML__SECTION_COUNTED], counted[i]) == 0) lutil_setstr(L, "counted", counted[i]);
@@ -89,7 +89,7 @@ static void set_left(lua_State *L, const struct pml__sde_log *left, bool counter
   lua_setfield(L, -2, counters ? "counters" : "recorders");
 }
 
-void lsection_process_push(lua_State *L, const struct pml__section_book *b, const struct pml__sde_log *left) {
+void lsection_process_push(lua_State *L, const struct pml__section_reader *b, const struct pml__sde_log *left) {
   static const char *const lists[] = {"sections", "timeline", "regions"};
   lua_createtable(L, 0, 24);
   set_head(L, b);
@@ -104,7 +104,7 @@ void lsection_process_push(lua_State *L, const struct pml__section_book *b, cons
 
 /* ---- sections ---- */
 
-void lsection_process_section(lua_State *L, const struct pml__section_told *s) {
+void lsection_process_section(lua_State *L, const struct pml__section_definition *s) {
   static const char *const record[] = {"none", "all", "sketch"};
   lua_createtable(L, 0, 7);
   lutil_setstr(L, "label", s->label);
@@ -124,7 +124,7 @@ void lsection_process_section(lua_State *L, const struct pml__section_told *s) {
 /* ---- the timeline ---- */
 
 /* The names of all regions in the table on top. */
-static void set_names(lua_State *L, const struct pml__section_book *b) {
+static void set_names(lua_State *L, const struct pml__section_reader *b) {
   for (size_t i = 0; i < b->regions.n; i++) {
     const struct pml__section_region *r = b->regions.at[i];
     lua_pushstring(L, r->name);
@@ -141,7 +141,7 @@ static void name_region(lua_State *L, int regions, uint32_t region) {
   lua_pop(L, 1);
 }
 
-static void push_event(lua_State *L, const struct pml__section_book *b, const struct pml__log_event *e) {
+static void push_event(lua_State *L, const struct pml__section_reader *b, const struct pml__log_event *e) {
   const struct pml__log_head *h = &b->log.head;
   double ns = (double)(int64_t)(e->ticks - h->started_ticks) * 1e9 / h->ticks_per_second;
   lua_createtable(L, 0, 3);
@@ -150,8 +150,8 @@ static void push_event(lua_State *L, const struct pml__section_book *b, const st
   lutil_setbool(L, "leave", e->word >> 32 == PML__LOG_LEAVE);
 }
 
-void lsection_process_timeline(lua_State *L, const struct pml__section_book *b, size_t i,
-                               const struct pml__log_lane *timeline) {
+void lsection_process_timeline(lua_State *L, const struct pml__section_reader *b, size_t i,
+                               const struct pml__log_timeline *timeline) {
   const struct pml__log_event *event = (const struct pml__log_event *)(timeline + 1);
   lua_getfield(L, -2, "regions");
   int regions = lua_gettop(L);

@@ -5,20 +5,20 @@
 
 #include "module.h"
 
-#include "adapter/section/read/pml_section_book.h"
+#include "adapter/section/read/pml_section_reader.h"
 #include "source/sde/log/pml_sde_log.h"
 
 /* lsection_process_push - a table with all but sections and timeline, whose lists are empty. */
-void lsection_process_push(lua_State *L, const struct pml__section_book *b, const struct pml__sde_log *left);
+void lsection_process_push(lua_State *L, const struct pml__section_reader *b, const struct pml__sde_log *left);
 
 /* lsection_process_section - a table for a section, without rows and quantiles. */
-void lsection_process_section(lua_State *L, const struct pml__section_told *s);
+void lsection_process_section(lua_State *L, const struct pml__section_definition *s);
 
 /*
  * lsection_process_timeline - a table for the timeline of extent @i, with its events; the process's table, two places
  * below, gets the names of their regions.
  */
-void lsection_process_timeline(lua_State *L, const struct pml__section_book *b, size_t i,
-                               const struct pml__log_lane *timeline);
+void lsection_process_timeline(lua_State *L, const struct pml__section_reader *b, size_t i,
+                               const struct pml__log_timeline *timeline);
 
 #endif

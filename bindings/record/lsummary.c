@@ -4,7 +4,7 @@
 #include "record/lsection_process.h"
 
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"
-#include "adapter/section/read/pml_section_brief.h"
+#include "adapter/section/read/pml_section_totals.h"
 #include "substrate/profile/pml_profile.h"
 #include "substrate/recording/pml_recording_read.h"
 
@@ -179,17 +179,17 @@ static int l_numbers(lua_State *L) {
 
 struct reading {
   struct lutil_handle h;
-  bool cached; /* the book is a cache's */
-  struct pml__section_book book;
+  bool cached; /* the reader is a cache's */
+  struct pml__section_reader reader;
   struct pml__section_items rows;
   struct pml__sde_log left;
-  struct pml__log_lane *timeline; /* of a thread */
+  struct pml__log_timeline *timeline; /* of a thread */
   struct pml_summary *sum;
 };
 
 static void reading_close(void *handle) {
   struct reading *r = handle;
-  if (!r->cached) pml__section_book_close(&r->book);
+  if (!r->cached) pml__section_reader_close(&r->reader);
   pml__section_drop(&r->rows);
   pml__sde_log_drop(&r->left);
   free(r->timeline);
@@ -198,16 +198,16 @@ static void reading_close(void *handle) {
 
 static const struct lutil_class reading_class = {"summaryreading", sizeof(struct reading), reading_close};
 
-static void set_values(lua_State *L, const struct pml__section_kept *kept) {
-  const struct pml__section_told *told = &kept->entry.section->told;
+static void set_values(lua_State *L, const struct pml__section_stored *kept) {
+  const struct pml__section_definition *section = kept->entry.section;
   struct pml_section_value value[PML_SECTION_EVENTS_MAX];
-  pml__section_values(kept->values, told->nevents, told->real, value);
-  lua_createtable(L, 0, (int)told->nevents);
-  for (uint32_t i = 0; i < told->nevents; i++) {
+  pml__section_values(kept->values, section->nevents, section->real, value);
+  lua_createtable(L, 0, (int)section->nevents);
+  for (uint32_t i = 0; i < section->nevents; i++) {
     if (value[i].real)
-      lutil_setnum(L, told->event[i], value[i].d);
+      lutil_setnum(L, section->event[i], value[i].d);
     else
-      lutil_setint(L, told->event[i], (uint64_t)value[i].i);
+      lutil_setint(L, section->event[i], (uint64_t)value[i].i);
   }
   lua_setfield(L, -2, "values");
 }
@@ -219,9 +219,9 @@ static void set_misuse(lua_State *L, const struct pml_section_row *row) {
   lua_setfield(L, -2, "misuse");
 }
 
-static void push_thread(lua_State *L, const struct pml__section_kept *kept, double ticks_per_second) {
+static void push_thread(lua_State *L, const struct pml__section_stored *kept, double ticks_per_second) {
   struct pml_section_row row;
-  pml__section_row(&kept->entry.sums, kept->entry.section->told.exclusive, ticks_per_second, &row);
+  pml__section_row(&kept->entry.sums, kept->entry.section->exclusive, ticks_per_second, &row);
   lua_createtable(L, 0, 17);
   lutil_setint(L, "thread", kept->entry.thread);
   lutil_setint(L, "running", row.running);
@@ -239,41 +239,41 @@ static void push_thread(lua_State *L, const struct pml__section_kept *kept, doub
   set_misuse(L, &row);
 }
 
-static void set_quantiles(lua_State *L, const double *ns) {
-  if (ns == NULL) return;
+static void set_quantiles(lua_State *L, const struct pml__section_definition *section) {
+  if (!section->has_quantiles) return;
   lua_createtable(L, PML__QUANTILES, 0);
   for (unsigned i = 0; i < PML__QUANTILES; i++) {
-    lua_pushnumber(L, ns[i]);
+    lua_pushnumber(L, section->quantile[i]);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "quantiles");
 }
 
 static int read_log(struct reading *r, const char *path, const char *label) {
-  struct pml__section_brief brief = {0};
-  int err = pml__section_book_open(&r->book, path, label);
+  struct pml__section_totals totals = {0};
+  int err = pml__section_reader_open(&r->reader, path, label);
   r->h.open = 1;
   if (err == 0) err = pml_summary_open(&r->sum);
-  if (err == 0 && label != NULL) err = pml__section_book_summary(&r->book, r->sum, 0, &brief);
-  return err == 0 && label != NULL && brief.recorded ? pml__section_book_durations(&r->book, false) : err;
+  if (err == 0 && label != NULL) err = pml__section_reader_summary(&r->reader, r->sum, 0, &totals);
+  return err == 0 && label != NULL && totals.recorded ? pml__section_reader_durations(&r->reader, false) : err;
 }
 
 static int read_cache(struct reading *r, const struct pml__section_cache *cache, const char *label) {
-  struct pml__section_brief brief;
-  pml__section_cache_view(cache, label, &r->book);
+  struct pml__section_totals totals;
+  pml__section_cache_view(cache, label, &r->reader);
   r->cached = true;
   r->h.open = 1;
   int err = pml_summary_open(&r->sum);
-  return err == 0 ? pml__section_book_summary(&r->book, r->sum, 0, &brief) : err;
+  return err == 0 ? pml__section_reader_summary(&r->reader, r->sum, 0, &totals) : err;
 }
 
 /* Rows from *@at on that are of one section, as @name of the table on top; *@at becomes that of the next section. */
 static void set_threads(lua_State *L, const struct reading *r, size_t *at, const char *name) {
   lua_newtable(L);
   for (size_t n = 0, first = *at; *at < r->rows.n; ++*at) {
-    const struct pml__section_kept *kept = r->rows.at[*at], *one = r->rows.at[first];
+    const struct pml__section_stored *kept = r->rows.at[*at], *one = r->rows.at[first];
     if (kept->entry.section != one->entry.section) break;
-    push_thread(L, kept, r->book.log.head.ticks_per_second);
+    push_thread(L, kept, r->reader.log.head.ticks_per_second);
     lua_rawseti(L, -2, (lua_Integer)++n);
   }
   lua_setfield(L, -2, name);
@@ -290,14 +290,14 @@ static int l_one(lua_State *L) {
   struct reading *r = lutil_new(L, &reading_class, 0, 0);
   size_t at = 0;
   int err = cache != NULL ? read_cache(r, cache, label) : read_log(r, path, label);
-  if (err == 0 && threads) err = pml__section_book_sorted(&r->book, &r->rows);
+  if (err == 0 && threads) err = pml__section_reader_sorted(&r->reader, &r->rows);
   if (err < 0) return pml_pusherr(L, err, "summary.one");
   const struct pml_summary_row *all = pml_summary_row(r->sum, 0);
   if (all == NULL) return 0;
   lua_createtable(L, 0, 3);
   push_row(L, all);
   lua_setfield(L, -2, "all");
-  set_quantiles(L, ((const struct pml__section_definition *)r->book.sections.at[0])->told.quantile);
+  set_quantiles(L, r->reader.sections.at[0]);
   set_threads(L, r, &at, "threads");
   lutil_close(&r->h);
   return 1;
@@ -308,16 +308,16 @@ static int l_all(lua_State *L) {
   const char *path = lutil_string(L, 1);
   struct reading *r = lutil_new(L, &reading_class, 0, 0);
   int err = read_log(r, path, NULL);
-  if (err == 0) err = pml__section_book_sorted(&r->book, &r->rows);
+  if (err == 0) err = pml__section_reader_sorted(&r->reader, &r->rows);
   if (err < 0) return pml_pusherr(L, err, "summary.all");
   lua_newtable(L);
   for (size_t n = 0, at = 0; at < r->rows.n;) {
-    const struct pml__section_kept *first = r->rows.at[at];
-    const struct pml__section_told *told = &first->entry.section->told;
+    const struct pml__section_stored *first = r->rows.at[at];
+    const struct pml__section_definition *section = first->entry.section;
     lua_createtable(L, 0, 4);
-    lutil_setstr(L, "label", told->label);
-    lutil_setbool(L, "communication", told->type == PML_SECTION_COMMUNICATION);
-    lutil_setbool(L, "inclusive", !told->exclusive);
+    lutil_setstr(L, "label", section->label);
+    lutil_setbool(L, "communication", section->type == PML_SECTION_COMMUNICATION);
+    lutil_setbool(L, "inclusive", !section->exclusive);
     set_threads(L, r, &at, "threads");
     lua_rawseti(L, -2, (lua_Integer)++n);
   }
@@ -325,27 +325,27 @@ static int l_all(lua_State *L) {
   return 1;
 }
 
-/* s:log(path, number) - add a log's sections; its process without sections and timeline, and "brief": what the sections
- * are to a report. */
+/* s:log(path, number) - add a log's sections; its process without sections and timeline, and "totals": what the
+ * sections are to a report. */
 static int l_log(lua_State *L) {
   struct pml_summary *s = check(L, 1);
   const char *path = lutil_string(L, 2);
   int64_t number = lutil_int(L, 3, 0, INT64_MAX / 2);
-  struct pml__section_brief brief;
+  struct pml__section_totals totals;
   struct reading *r = lutil_new(L, &reading_class, 0, 0);
   int err = read_log(r, path, NULL);
-  if (err == 0) err = pml__sde_log_read(&r->left, &r->book.log, &r->book.cells);
-  if (err == 0) err = pml__section_book_summary(&r->book, s, number, &brief);
+  if (err == 0) err = pml__sde_log_read(&r->left, &r->reader.log, &r->reader.cells);
+  if (err == 0) err = pml__section_reader_summary(&r->reader, s, number, &totals);
   if (err < 0) return pml_pusherr(L, err, "summary.log");
-  lsection_process_push(L, &r->book, &r->left);
+  lsection_process_push(L, &r->reader, &r->left);
   lua_createtable(L, 0, 6);
-  lutil_setint(L, "threads", brief.threads);
-  lutil_setint(L, "rows", brief.rows);
-  lutil_setnum(L, "exclusive_ns", brief.exclusive_ns);
-  lutil_setnum(L, "self_ns", brief.own_ns);
-  lutil_setbool(L, "recorded", brief.recorded);
-  lutil_setbool(L, "sketch", brief.sketch);
-  lua_setfield(L, -2, "brief");
+  lutil_setint(L, "threads", totals.threads);
+  lutil_setint(L, "rows", totals.rows);
+  lutil_setnum(L, "exclusive_ns", totals.exclusive_ns);
+  lutil_setnum(L, "self_ns", totals.own_ns);
+  lutil_setbool(L, "recorded", totals.recorded);
+  lutil_setbool(L, "sketch", totals.sketch);
+  lua_setfield(L, -2, "totals");
   lutil_close(&r->h);
   return 1;
 }
@@ -353,9 +353,9 @@ static int l_log(lua_State *L) {
 static void set_sections(lua_State *L, const struct reading *r) {
   lua_newtable(L);
   for (size_t n = 0, at = 0; at < r->rows.n;) {
-    const struct pml__section_told *told = &((const struct pml__section_kept *)r->rows.at[at])->entry.section->told;
-    lsection_process_section(L, told);
-    set_quantiles(L, told->quantile);
+    const struct pml__section_definition *section = ((const struct pml__section_stored *)r->rows.at[at])->entry.section;
+    lsection_process_section(L, section);
+    set_quantiles(L, section);
     set_threads(L, r, &at, "rows");
     lua_rawseti(L, -2, (lua_Integer)++n);
   }
@@ -365,11 +365,11 @@ static void set_sections(lua_State *L, const struct reading *r) {
 static int set_timeline(lua_State *L, struct reading *r) {
   int err = 0;
   lua_newtable(L);
-  for (size_t i = 0, n = 0; i < r->book.log.n && err == 0; i++) {
+  for (size_t i = 0, n = 0; i < r->reader.log.n && err == 0; i++) {
     free(r->timeline);
-    r->timeline = pml__section_book_timeline(&r->book, i, &err);
+    r->timeline = pml__section_reader_timeline(&r->reader, i, &err);
     if (r->timeline == NULL) continue;
-    lsection_process_timeline(L, &r->book, i, r->timeline);
+    lsection_process_timeline(L, &r->reader, i, r->timeline);
     lua_rawseti(L, -2, (lua_Integer)++n);
   }
   lua_setfield(L, -2, "timeline");
@@ -381,11 +381,11 @@ static int l_whole(lua_State *L) {
   const char *path = lutil_string(L, 1);
   struct reading *r = lutil_new(L, &reading_class, 0, 0);
   int err = read_log(r, path, NULL);
-  if (err == 0) err = pml__section_book_durations(&r->book, false);
-  if (err == 0) err = pml__section_book_sorted(&r->book, &r->rows);
-  if (err == 0) err = pml__sde_log_read(&r->left, &r->book.log, &r->book.cells);
+  if (err == 0) err = pml__section_reader_durations(&r->reader, false);
+  if (err == 0) err = pml__section_reader_sorted(&r->reader, &r->rows);
+  if (err == 0) err = pml__sde_log_read(&r->left, &r->reader.log, &r->reader.cells);
   if (err < 0) return pml_pusherr(L, err, "summary.whole");
-  lsection_process_push(L, &r->book, &r->left);
+  lsection_process_push(L, &r->reader, &r->left);
   set_sections(L, r);
   err = set_timeline(L, r);
   if (err < 0) return pml_pusherr(L, err, "summary.whole");

@@ -33,7 +33,7 @@
 #include "adapter/mpi/pml_mpi.h"
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"
 #include "adapter/openmp/pml_openmp.h"
-#include "adapter/section/read/pml_section_brief.h"
+#include "adapter/section/read/pml_section_totals.h"
 #include "adapter/wrap/pml_wrap.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"

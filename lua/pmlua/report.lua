@@ -101,7 +101,7 @@ end
 --- The time that the shares of a section's rows in a process refer to; 0: it has none.
 local function whole_of(r, process, section)
   if r.total_of == "exclusive" and not section.exclusive then return 0.0 end
-  return process.brief[r.total_of == "exclusive" and "exclusive_ns" or "self_ns"]
+  return process.totals[r.total_of == "exclusive" and "exclusive_ns" or "self_ns"]
 end
 
 local CACHED_SECTIONS <const> = 64
@@ -120,7 +120,7 @@ end
 local function caches_for(processes, list)
   if #list < CACHED_SECTIONS then return nil end
   local rows = 0
-  for _, p in ipairs(processes) do rows = rows + p.brief.rows end
+  for _, p in ipairs(processes) do rows = rows + p.totals.rows end
   return rows <= CACHED_ROWS and {} or nil
 end
 
@@ -252,8 +252,8 @@ local function log_notes(processes, notes)
   for _, p in ipairs(processes) do
     if p.ended == "unknown" then
       unended[#unended + 1] = p
-      if p.brief.rows > 0 then used = ": figures up to the last stop" end
-      if p.brief.sketch then sketch = "; sections that keep a sketch have no quantiles" end
+      if p.totals.rows > 0 then used = ": figures up to the last stop" end
+      if p.totals.sketch then sketch = "; sections that keep a sketch have no quantiles" end
     end
     if p.refused then refused[#refused + 1] = p end
     if p.missing then short[#short + 1] = p end
@@ -368,7 +368,7 @@ end
 ---@return boolean
 function M.has_quantiles(r)
   for _, p in ipairs(r.processes) do
-    if p.brief.recorded then return true end
+    if p.totals.recorded then return true end
   end
   return false
 end

@@ -148,7 +148,7 @@ end
 function M.check_ranks(processes)
   local of, sized = {}, nil
   for i, p in ipairs(processes) do
-    local counts = p.rank and (#p.sections > 0 or p.brief and p.brief.rows > 0)
+    local counts = p.rank and (#p.sections > 0 or p.totals and p.totals.rows > 0)
     local other = counts and of[p.rank] and processes[of[p.rank]]
     sized = sized or counts and p.size and p or nil
     if counts and p.size and p.size ~= sized.size then

@@ -3,7 +3,7 @@
 #ifndef SPEC_LOG_TEXT_H
 #define SPEC_LOG_TEXT_H
 
-#include "adapter/section/read/pml_section_book.h"
+#include "adapter/section/read/pml_section_reader.h"
 #include "base/pml_error.h"
 #include "source/sde/log/pml_sde_log.h"
 
@@ -11,21 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static inline void log_text_section(FILE *to, const struct pml__section_told *s) {
+static inline void log_text_section(FILE *to, const struct pml__section_definition *s) {
   static const char *const record[] = {"none", "all", "sketch"};
   fprintf(to, "section\t%s\t%s\t%s\t%s\n", s->label,
           s->type == PML_SECTION_COMMUNICATION ? "communication" : "calculation",
           s->exclusive ? "exclusive" : "inclusive", record[s->record]);
   for (uint32_t i = 0; i < s->nevents; i++)
     fprintf(to, "event\t%s\t%s\n", s->event[i], (s->real >> i & 1) != 0 ? "real" : "integer");
-  if (s->quantile == NULL) return;
+  if (!s->has_quantiles) return;
   fprintf(to, "quantiles");
   for (unsigned i = 0; i < PML__QUANTILES; i++) fprintf(to, "\t%.17g", s->quantile[i]);
   fprintf(to, "\n");
 }
 
-static inline void log_text_row(FILE *to, const struct pml__section_kept *kept, double ticks_per_second) {
-  const struct pml__section_told *s = &kept->entry.section->told;
+static inline void log_text_row(FILE *to, const struct pml__section_stored *kept, double ticks_per_second) {
+  const struct pml__section_definition *s = kept->entry.section;
   struct pml_section_row r;
   pml__section_row(&kept->entry.sums, s->exclusive, ticks_per_second, &r);
   fprintf(to, "row\t%llu\t%u\t%llu\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%llu\n",
@@ -53,9 +53,9 @@ static inline void log_text_left(FILE *to, const struct pml__sde_left *e) {
   fprintf(to, "\n");
 }
 
-static inline int log_text_timeline(FILE *to, const struct pml__section_book *b, size_t i) {
+static inline int log_text_timeline(FILE *to, const struct pml__section_reader *b, size_t i) {
   int err;
-  struct pml__log_lane *lane = pml__section_book_timeline(b, i, &err);
+  struct pml__log_timeline *lane = pml__section_reader_timeline(b, i, &err);
   if (lane == NULL) return err;
   fprintf(to, "timeline\t%llu\t%u\t%llu\n", (unsigned long long)lane->thread, lane->n,
           (unsigned long long)lane->dropped);
@@ -66,7 +66,7 @@ static inline int log_text_timeline(FILE *to, const struct pml__section_book *b,
   return 0;
 }
 
-static inline void log_text_head(FILE *to, const struct pml__section_book *b) {
+static inline void log_text_head(FILE *to, const struct pml__section_reader *b) {
   const struct pml__log_head *h = &b->log.head;
   static const char *const ended[] = {"unknown", "exit", "unknown", "snapshot"};
   fprintf(to, "pid\t%d\n", h->pid);
@@ -75,12 +75,12 @@ static inline void log_text_head(FILE *to, const struct pml__section_book *b) {
   if (h->refused > 0) fprintf(to, "refused\t%s\n", pml_error_text(-h->refused));
 }
 
-static inline void log_text_write(FILE *to, struct pml__section_book *b, struct pml__section_items *rows,
+static inline void log_text_write(FILE *to, struct pml__section_reader *b, struct pml__section_items *rows,
                                   const struct pml__sde_log *left) {
   log_text_head(to, b);
   for (size_t i = 0; i < rows->n; i++) {
-    const struct pml__section_kept *kept = rows->at[i], *last = rows->at[i > 0 ? i - 1 : 0];
-    if (i == 0 || kept->entry.section != last->entry.section) log_text_section(to, &kept->entry.section->told);
+    const struct pml__section_stored *kept = rows->at[i], *last = rows->at[i > 0 ? i - 1 : 0];
+    if (i == 0 || kept->entry.section != last->entry.section) log_text_section(to, kept->entry.section);
     log_text_row(to, kept, b->log.head.ticks_per_second);
   }
   for (size_t i = 0; i < left->n; i++) log_text_left(to, &left->at[i]);
@@ -94,22 +94,22 @@ static inline void log_text_write(FILE *to, struct pml__section_book *b, struct 
 
 /* The text of the log @path, to be freed; NULL: it cannot be read, and a line says why. */
 static inline char *log_text(const char *path) {
-  struct pml__section_book book;
+  struct pml__section_reader reader;
   struct pml__section_items rows = {0};
   struct pml__sde_log left = {0};
   char *text = NULL;
   size_t n;
-  int err = pml__section_book_open(&book, path, NULL);
-  if (err == 0) err = pml__section_book_durations(&book, false);
-  if (err == 0) err = pml__section_book_sorted(&book, &rows);
-  if (err == 0) err = pml__sde_log_read(&left, &book.log, &book.cells);
+  int err = pml__section_reader_open(&reader, path, NULL);
+  if (err == 0) err = pml__section_reader_durations(&reader, false);
+  if (err == 0) err = pml__section_reader_sorted(&reader, &rows);
+  if (err == 0) err = pml__sde_log_read(&left, &reader.log, &reader.cells);
   FILE *to = err == 0 ? open_memstream(&text, &n) : NULL;
   if (err < 0) printf("# %s\n", pml_error_detail(err));
-  if (to != NULL) log_text_write(to, &book, &rows, &left);
+  if (to != NULL) log_text_write(to, &reader, &rows, &left);
   if (to != NULL) fclose(to);
   pml__sde_log_drop(&left);
   pml__section_drop(&rows);
-  pml__section_book_close(&book);
+  pml__section_reader_close(&reader);
   return text;
 }
 

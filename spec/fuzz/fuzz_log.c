@@ -15,7 +15,7 @@
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"
 #include "adapter/section/pml_section_file.h"
 #include "adapter/section/pml_section_private.h"
-#include "adapter/section/read/pml_section_brief.h"
+#include "adapter/section/read/pml_section_totals.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_pack.h"
@@ -246,7 +246,7 @@ static void whole_log(void) {
       {.calls = {.count = 2, .sum = 5, .min = 2, .max = 3, .square = {13, 0}}, .self = 5, .epoch = 1},
       {.calls = {.count = 1}, .depth = 1, .epoch = 1}};
   const struct {
-    struct pml__log_lane lane;
+    struct pml__log_timeline lane;
     struct pml__log_event event[2];
   } events = {{1, 100, 2, 0}, {{1, PML__LOG_WORD(PML__LOG_ENTER, 1)}, {2, PML__LOG_WORD(PML__LOG_LEAVE, 1)}}};
   const struct pml__log_cell cell[] = {
@@ -504,14 +504,14 @@ static int is_torn(const struct pml__section_entry *row, void *arg) {
 }
 
 static void check_sections(bool report) {
-  struct pml__section_book book;
+  struct pml__section_reader reader;
   bool torn = false;
-  int err = pml__section_book_open(&book, path, NULL);
-  if (err == 0) err = pml__section_book_durations(&book, false);
-  if (err == 0) err = pml__section_book_rows(&book, is_torn, &torn);
+  int err = pml__section_reader_open(&reader, path, NULL);
+  if (err == 0) err = pml__section_reader_durations(&reader, false);
+  if (err == 0) err = pml__section_reader_rows(&reader, is_torn, &torn);
   PROMISE(err == 0 || err == PML_EFORMAT || err == -ENOMEM, "a log is read, or is none");
   PROMISE(err == 0 || (*pml_error_detail(err) && !strchr(pml_error_detail(err), '\n')), "and the reason is one line");
-  pml__section_book_close(&book);
+  pml__section_reader_close(&reader);
   PLANTED(torn);
   if (err < 0 || !report) return;
   lua_State *L = fuzz_check("log");

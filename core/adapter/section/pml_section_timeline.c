@@ -18,7 +18,7 @@
  * has a log, this lies in it.
  */
 struct lane {
-  struct pml__log_lane head;
+  struct pml__log_timeline head;
   struct pml__log_event event[];
 };
 
@@ -188,7 +188,7 @@ static int copy_lane(struct pml__log *log, const struct lane *lane) {
   struct lane *to = pml__log_extent(log, PML__LOG_SECTION_EVENTS, 0, lane->head.thread,
                                     sizeof *to + n * sizeof to->event[0], 0, &entry);
   if (to == NULL) return -ENOMEM;
-  to->head = (struct pml__log_lane){lane->head.thread, n, n, __atomic_load_n(&lane->head.dropped, __ATOMIC_RELAXED)};
+  to->head = (struct pml__log_timeline){lane->head.thread, n, n, __atomic_load_n(&lane->head.dropped, __ATOMIC_RELAXED)};
   memcpy(to->event, lane->event, n * sizeof to->event[0]);
   return 0;
 }

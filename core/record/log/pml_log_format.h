@@ -21,7 +21,7 @@ enum pml__log_kind {
   PML__LOG_DEFINITIONS,    /* struct pml__log_definition, one behind the other */
   PML__LOG_SECTION_SUMS,   /* of @owner's calls of sections from @key on */
   PML__LOG_SECTION_VALUES, /* what the events of these counted */
-  PML__LOG_SECTION_EVENTS, /* @owner's timeline: struct pml__log_lane, struct pml__log_event */
+  PML__LOG_SECTION_EVENTS, /* @owner's timeline: struct pml__log_timeline, struct pml__log_event */
   PML__LOG_RECORDING,      /* struct pml__log_recording, of a process whose calls are recorded */
   PML__LOG_BLOCKS,         /* struct pml__log_block, one behind the other: what calls add up to */
   PML__LOG_EVENTS,         /* struct pml__log_track, then events, until an empty one; @key: the tid of @owner */
@@ -286,7 +286,7 @@ enum pml__log_rma {
 };
 
 /* What a timeline begins with. */
-struct pml__log_lane {
+struct pml__log_timeline {
   uint64_t thread;
   uint32_t capacity;
   uint32_t n;       /* atomic: events that are whole */

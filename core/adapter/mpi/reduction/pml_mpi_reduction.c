@@ -4,7 +4,7 @@
 
 #include "adapter/mpi/pml_mpi.h"
 #include "adapter/mpi/reduction/pml_mpi_files.h"
-#include "adapter/section/read/pml_section_brief.h"
+#include "adapter/section/read/pml_section_totals.h"
 #include "base/pml_file.h"
 #include "base/pml_setting.h"
 #include "record/log/pml_log_own.h"

@@ -8,27 +8,27 @@
 #ifndef PML_SECTION_CACHE_H
 #define PML_SECTION_CACHE_H
 
-#include "adapter/section/read/pml_section_book.h"
+#include "adapter/section/read/pml_section_reader.h"
 
 struct pml__section_cache {
-  struct pml__section_book book;
+  struct pml__section_reader reader;
   struct pml__section_items rows; /* by section and thread */
   void **label;                   /* the definitions by label */
 };
 
 /*
  * pml__section_cache_open - read the log @path: all sections, their rows, and the quantiles of their durations.
- * Returns 0, or what pml__section_book_open(), pml__section_book_sorted() or pml__section_book_durations() returns.
- * Close it either way; @path is used until then. From one thread at a time.
+ * Returns 0, or what pml__section_reader_open(), pml__section_reader_sorted() or pml__section_reader_durations()
+ * returns. Close it either way; @path is used until then. From one thread at a time.
  */
 PML__SHARED int pml__section_cache_open(struct pml__section_cache *c, const char *path);
 PML__SHARED void pml__section_cache_close(struct pml__section_cache *c);
 
 /*
- * pml__section_cache_view - the book of section @label alone: an empty one if the log has no such section. It reads
+ * pml__section_cache_view - the reader of section @label alone: an empty one if the log has no such section. It reads
  * nothing, lasts as long as @c, and is not closed.
  */
 PML__SHARED void pml__section_cache_view(const struct pml__section_cache *c, const char *label,
-                                         struct pml__section_book *view);
+                                         struct pml__section_reader *view);
 
 #endif

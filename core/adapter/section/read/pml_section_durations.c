@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/adapter/section/read/pml_section_durations.c - durations of sections in a log: all values, or a sketch. */
-#include "adapter/section/read/pml_section_book.h"
+#include "adapter/section/read/pml_section_reader.h"
 
 #include "base/pml_error.h"
 #include "base/pml_pack.h"
@@ -13,7 +13,7 @@
 _Static_assert(sizeof((struct pml__log_quantiles){0}.ns) == PML__QUANTILES * sizeof(double), "a log has them all");
 
 struct taking {
-  struct pml__section_book *book;
+  struct pml__section_reader *reader;
   double ns; /* of a tick */
   bool sketches;
 };
@@ -35,7 +35,7 @@ static int take_all(const struct taking *t, struct pml__section_definition *s, s
     s->quantile[i] *= t->ns;
   }
   if (err == -ENOENT) return 0;
-  if (err == 0) s->told.quantile = s->quantile;
+  if (err == 0) s->has_quantiles = true;
   if (err == 0 && t->sketches && s->sketch == NULL) err = pml_summary_sketch(&s->sketch);
   if (err == 0 && t->sketches) pml_quantile_each(all, add_duration, &(struct adding){s->sketch, t->ns});
   return err;
@@ -48,9 +48,9 @@ static int take_recorder(uint32_t what, const char *at, size_t bytes, void *arg)
   if (what != PML__LOG_RECORDER || bytes < sizeof d) return 0;
   memcpy(&d, at, sizeof d);
   struct pml__section_definition *s =
-      d.section > 0 && d.type == PML_TYPE_DOUBLE ? pml__section_book_at(t->book, d.section - 1) : NULL;
-  if (s == NULL || s->told.quantile != NULL) return 0;
-  int err = pml__recorder_left(&t->book->cells, &d, &left);
+      d.section > 0 && d.type == PML_TYPE_DOUBLE ? pml__section_reader_at(t->reader, d.section - 1) : NULL;
+  if (s == NULL || s->has_quantiles) return 0;
+  int err = pml__recorder_left(&t->reader->cells, &d, &left);
   if (err == 0 && left.quantile != NULL) err = take_all(t, s, left.quantile);
   pml_quantile_close(left.quantile);
   return err == -ENOMEM || err == PML_EFORMAT ? err : 0;
@@ -60,7 +60,7 @@ static int take_recorder(uint32_t what, const char *at, size_t bytes, void *arg)
 static int take_left(const struct taking *t, struct pml__section_definition *s, const struct pml_sketch *left) {
   if (pml_sketch_count(left) == 0) return 0;
   for (unsigned i = 0; i < PML__QUANTILES; i++) s->quantile[i] = t->ns * pml_sketch_value(left, pml__quantile_share(i));
-  s->told.quantile = s->quantile;
+  s->has_quantiles = true;
   if (!t->sketches) return 0;
   pml_sketch_close(s->sketch);
   int err = pml_summary_sketch(&s->sketch);
@@ -73,12 +73,13 @@ static int take_sketch(uint32_t what, const char *at, size_t bytes, void *arg) {
   struct pml__log_sketch d;
   if (what != PML__LOG_SKETCH || bytes < sizeof d) return 0;
   memcpy(&d, at, sizeof d);
-  struct pml__section_definition *s = pml__section_book_at(t->book, d.index);
+  struct pml__section_definition *s = pml__section_reader_at(t->reader, d.index);
   if (s == NULL) return 0;
   struct pml__unpack u = {(const unsigned char *)at + sizeof d, d.bytes, d.bytes > bytes - sizeof d};
   struct pml_sketch *left = u.failed ? NULL : pml__sketch_unpack(&u);
   if (left == NULL)
-    return u.failed ? pml_fail(PML_EFORMAT, "%.300s: damaged: the durations of a section", t->book->log.path) : -ENOMEM;
+    return u.failed ? pml_fail(PML_EFORMAT, "%.300s: damaged: the durations of a section", t->reader->log.path)
+                    : -ENOMEM;
   int err = take_left(t, s, left);
   pml_sketch_close(left);
   return err;
@@ -90,16 +91,16 @@ static int take_quantiles(uint32_t what, const char *at, size_t bytes, void *arg
   struct pml__log_quantiles d;
   if (what != PML__LOG_QUANTILES || bytes < sizeof d) return 0;
   memcpy(&d, at, sizeof d);
-  struct pml__section_definition *s = pml__section_book_at(t->book, d.index);
+  struct pml__section_definition *s = pml__section_reader_at(t->reader, d.index);
   for (unsigned i = 0; i < PML__QUANTILES; i++)
     if (!(d.ns[i] >= 0 && d.ns[i] <= DBL_MAX)) return 0;
   if (s == NULL) return 0;
   memcpy(s->quantile, d.ns, sizeof s->quantile);
-  s->told.quantile = s->quantile;
+  s->has_quantiles = true;
   return 0;
 }
 
-int pml__section_book_durations(struct pml__section_book *b, bool sketches) {
+int pml__section_reader_durations(struct pml__section_reader *b, bool sketches) {
   struct taking t = {b, 1e9 / b->log.head.ticks_per_second, sketches};
   int err = pml__log_read_definitions(&b->log, take_sketch, &t);
   if (err == 0) err = pml__log_read_definitions(&b->log, take_quantiles, &t);

@@ -2,7 +2,7 @@
 /* core/adapter/section/read/pml_section_rows.c - rows of a log's sections as text. */
 #include "adapter/section/read/pml_section_rows.h"
 
-#include "adapter/section/read/pml_section_brief.h"
+#include "adapter/section/read/pml_section_totals.h"
 #include "base/pml_error.h"
 #include "base/pml_value.h"
 
@@ -13,21 +13,21 @@
 
 /* A row of a thread or of a process. */
 struct line {
-  const struct pml__section_told *told;
+  const struct pml__section_definition *definition;
   struct pml__cell thread, count, running, work, iterations;
   double ns[PML__SECTION_FIELD_STDDEV - PML__SECTION_FIELD_TIME + 1];
   bool torn;
   uint64_t misuse[PML_SECTION_MISUSES];
-  struct pml__cell value[PML_SECTION_EVENTS_MAX]; /* of told's events */
+  struct pml__cell value[PML_SECTION_EVENTS_MAX]; /* of the events */
 };
 
 struct writing {
   const struct pml__section_table *table;
   const struct pml__section_question *question;
   struct pml__cells_writer *out;
-  const struct pml__section_told *told;        /* of the last row, as the next two */
-  const struct pml__section_labelled *section; /* NULL: its rows are left out */
-  size_t place[PML_SECTION_EVENTS_MAX];        /* of the table's events in @told */
+  const struct pml__section_definition *definition; /* of the last row, as the next two */
+  const struct pml__section_labelled *section;      /* NULL: its rows are left out */
+  size_t place[PML_SECTION_EVENTS_MAX];             /* of the table's events in @definition */
   size_t events;
   struct pml__cell *cell; /* [columns] */
   const char **name;
@@ -60,13 +60,13 @@ static void set_times(struct line *line, double total, double self, double mean,
   memcpy(line->ns, ns, sizeof ns);
 }
 
-static void line_of_thread(struct line *line, const struct pml__section_kept *kept, double ticks_per_second) {
-  const struct pml__section_told *told = &kept->entry.section->told;
+static void line_of_thread(struct line *line, const struct pml__section_stored *kept, double ticks_per_second) {
+  const struct pml__section_definition *definition = kept->entry.section;
   struct pml_section_value value[PML_SECTION_EVENTS_MAX];
   struct pml_section_row row;
-  pml__section_row(&kept->entry.sums, told->exclusive, ticks_per_second, &row);
-  pml__section_values(kept->values, told->nevents, told->real, value);
-  line->told = told;
+  pml__section_row(&kept->entry.sums, definition->exclusive, ticks_per_second, &row);
+  pml__section_values(kept->values, definition->nevents, definition->real, value);
+  line->definition = definition;
   line->thread = whole(kept->entry.thread);
   line->count = whole(row.count);
   line->running = whole(row.running);
@@ -75,7 +75,7 @@ static void line_of_thread(struct line *line, const struct pml__section_kept *ke
   line->torn = kept->entry.torn;
   set_times(line, row.total_ns, row.self_ns, row.mean_ns, row.min_ns, row.max_ns, row.stddev_ns);
   memcpy(line->misuse, row.misuse, sizeof line->misuse);
-  for (uint32_t i = 0; i < told->nevents; i++)
+  for (uint32_t i = 0; i < definition->nevents; i++)
     line->value[i] = value[i].real ? real(value[i].d) : whole((uint64_t)value[i].i);
 }
 
@@ -90,16 +90,16 @@ static void take_own(struct line *line, const char *name, const struct pml_summa
 
 /* The values of a section's events are the first ones, in their order. */
 static void line_of_process(struct line *line, const struct pml_summary_row *row,
-                            const struct pml__section_told *told) {
+                            const struct pml__section_definition *definition) {
   const struct pml_sums *calls = &row->calls.of;
-  *line = (struct line){.told = told, .running = whole(0), .work = whole(0), .iterations = whole(0)};
+  *line = (struct line){.definition = definition, .running = whole(0), .work = whole(0), .iterations = whole(0)};
   line->count = exact(calls->count);
   set_times(line, row->time.sum, row->self.sum, calls->mean, calls->min, calls->max, pml_sums_deviation(calls));
   for (size_t i = 0; i < row->nvalues; i++) {
     const struct pml_summary_value *v = &row->value[i];
     if (v->name[0] == ' ')
       take_own(line, v->name, v);
-    else if (i < told->nevents)
+    else if (i < definition->nevents)
       line->value[i] = v->real ? real(v->of.sum) : whole((uint64_t)v->whole);
   }
 }
@@ -107,8 +107,8 @@ static void line_of_process(struct line *line, const struct pml_summary_row *row
 /* ---- cells ---- */
 
 static const struct pml__cell *value_of(const struct line *line, const char *event) {
-  for (uint32_t i = 0; i < line->told->nevents; i++)
-    if (strcmp(line->told->event[i], event) == 0) return &line->value[i];
+  for (uint32_t i = 0; i < line->definition->nevents; i++)
+    if (strcmp(line->definition->event[i], event) == 0) return &line->value[i];
   return NULL;
 }
 
@@ -203,14 +203,15 @@ static int by_label(const void *key, const void *at) {
 }
 
 /* Look up once what all rows of a section share. */
-static void begin_section(struct writing *w, const struct pml__section_told *told) {
+static void begin_section(struct writing *w, const struct pml__section_definition *definition) {
   const struct pml__section_table *t = w->table;
-  w->told = told;
-  w->section = t->nsections > 0 ? bsearch(told->label, t->section, t->nsections, sizeof *t->section, by_label) : NULL;
+  w->definition = definition;
+  w->section =
+      t->nsections > 0 ? bsearch(definition->label, t->section, t->nsections, sizeof *t->section, by_label) : NULL;
   w->events = 0;
-  for (size_t i = 0; i < t->nevents && w->events < told->nevents; i++)
-    for (uint32_t k = 0; k < told->nevents; k++) {
-      if (strcmp(told->event[k], t->event[i].label) != 0) continue;
+  for (size_t i = 0; i < t->nevents && w->events < definition->nevents; i++)
+    for (uint32_t k = 0; k < definition->nevents; k++) {
+      if (strcmp(definition->event[k], t->event[i].label) != 0) continue;
       w->event_name[w->events] = t->event[i].text[0];
       w->place[w->events++] = k;
       break;
@@ -219,7 +220,7 @@ static void begin_section(struct writing *w, const struct pml__section_told *tol
 
 static void put_line(struct writing *w, struct line *line) {
   const struct pml__section_table *t = w->table;
-  if (w->told != line->told) begin_section(w, line->told);
+  if (w->definition != line->definition) begin_section(w, line->definition);
   if (w->section == NULL) return;
   const char *counted = w->question->counted_work;
   const struct pml__cell *work = counted != NULL ? value_of(line, counted) : NULL;
@@ -228,10 +229,10 @@ static void put_line(struct writing *w, struct line *line) {
   pml__cells_write(w->out, &(struct pml__cells){t->ncolumns, w->name, w->cell});
 }
 
-static int write_threads(struct writing *w, const struct pml__section_book *b) {
+static int write_threads(struct writing *w, const struct pml__section_reader *b) {
   struct pml__section_items rows = {0};
   struct line line;
-  int err = pml__section_book_sorted(b, &rows);
+  int err = pml__section_reader_sorted(b, &rows);
   for (size_t i = 0; i < rows.n && err == 0; i++) {
     line_of_thread(&line, rows.at[i], b->log.head.ticks_per_second);
     put_line(w, &line);
@@ -240,15 +241,15 @@ static int write_threads(struct writing *w, const struct pml__section_book *b) {
   return err;
 }
 
-static int write_process(struct writing *w, const struct pml__section_book *b) {
-  struct pml__section_brief brief;
+static int write_process(struct writing *w, const struct pml__section_reader *b) {
+  struct pml__section_totals totals;
   struct pml_summary *s = NULL;
   struct line line;
   int err = pml_summary_open(&s);
-  if (err == 0) err = pml__section_book_summary(b, s, 0, &brief);
+  if (err == 0) err = pml__section_reader_summary(b, s, 0, &totals);
   const struct pml_summary_row *row = err == 0 ? pml_summary_row(s, 0) : NULL;
   if (row != NULL) {
-    line_of_process(&line, row, &((const struct pml__section_definition *)b->sections.at[0])->told);
+    line_of_process(&line, row, b->sections.at[0]);
     put_line(w, &line);
   }
   pml_summary_close(s);
@@ -257,23 +258,23 @@ static int write_process(struct writing *w, const struct pml__section_book *b) {
 
 int pml__section_rows_write(const struct pml__section_table *t, const struct pml__section_question *q,
                             struct pml__cells_writer *out) {
-  struct pml__section_book book;
+  struct pml__section_reader reader;
   struct writing w = {.table = t, .question = q, .out = out};
   out->form = t->form;
   out->indent = t->indent;
   int err = 0;
   if (q->cache != NULL)
-    pml__section_cache_view(q->cache, q->label, &book);
+    pml__section_cache_view(q->cache, q->label, &reader);
   else
-    err = pml__section_book_open(&book, q->path, q->label);
+    err = pml__section_reader_open(&reader, q->path, q->label);
   w.cell = calloc(t->ncolumns + 1, sizeof *w.cell);
   w.name = calloc(t->ncolumns + 1, sizeof *w.name);
   if (err == 0 && (w.cell == NULL || w.name == NULL)) err = -ENOMEM;
   for (size_t i = 0; i < t->ncolumns && err == 0; i++) w.name[i] = t->column[i].name;
-  if (err == 0) err = q->threads ? write_threads(&w, &book) : write_process(&w, &book);
+  if (err == 0) err = q->threads ? write_threads(&w, &reader) : write_process(&w, &reader);
   if (err == 0 && out->text.failed) err = -ENOMEM;
   if (err == -ENOMEM) (void)pml_fail(err, "%.300s: no memory to read it", q->path);
-  if (q->cache == NULL) pml__section_book_close(&book);
+  if (q->cache == NULL) pml__section_reader_close(&reader);
   free(w.cell);
   free(w.name);
   return err;

@@ -77,7 +77,7 @@ struct pml__section_question {
 
 /*
  * pml__section_rows_write - append the rows of a log to @out, by section and thread.
- * Returns 0, what pml__section_book_open() and pml__section_book_rows() return, or -ENOMEM.
+ * Returns 0, what pml__section_reader_open() and pml__section_reader_rows() return, or -ENOMEM.
  */
 PML__SHARED int pml__section_rows_write(const struct pml__section_table *t, const struct pml__section_question *q,
                                         struct pml__cells_writer *out);

@@ -72,7 +72,7 @@ end
 function M.processes(source, sink)
   for _, p in ipairs(source.survey.processes) do
     sink.row { p.rank, sections.show(p.host), p.pid, p.size, sections.show(p.command), p.started_ns, p.written_ns, p.ended,
-      p.brief.threads, p.missing or 0 }
+      p.totals.threads, p.missing or 0 }
   end
   return true
 end

@@ -26,7 +26,7 @@ local function number_of(self, text)
 end
 
 local function pack(self, p)
-  local v, b = {}, p.brief
+  local v, b = {}, p.totals
   for i, name in ipairs(INTEGERS) do v[i] = p[name] or NONE end
   for i, name in ipairs(TEXTS) do v[#INTEGERS + i] = number_of(self, p[name]) end
   table.move({ p.ticks_per_second or 0.0, b.threads, b.rows, b.exclusive_ns, b.self_ns, (b.recorded and 1 or 0)
@@ -52,7 +52,7 @@ local REST_AT <const> = 8 * #INTEGERS + 4 * #TEXTS + 1
 
 function field.ticks_per_second(self, kept) return (string.unpack("<d", self.packed[kept], REST_AT)) end
 
-function field.brief(self, kept)
+function field.totals(self, kept)
   local _, threads, rows, exclusive, own, flags = string.unpack(REST, self.packed[kept], REST_AT)
   return { threads = threads, rows = rows, exclusive_ns = exclusive, self_ns = own, recorded = flags & 1 ~= 0,
     sketch = flags & 2 ~= 0 }

@@ -37,7 +37,7 @@ end
 
 local function head(r)
   local first, nthreads = r.processes[1], 0
-  for _, p in ipairs(r.processes) do nthreads = nthreads + p.brief.threads end
+  for _, p in ipairs(r.processes) do nthreads = nthreads + p.totals.threads end
   local ranks = first.rank and r.processes[#r.processes].rank and (" (ranks %d to %d)"):format(first.rank,
     r.processes[#r.processes].rank) or ""
   if #r.processes == 1 then ranks = first.rank and (" (rank %d)"):format(first.rank) or "" end

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/read/pml_section_book.c - section definitions and statistics in a log. */
-#include "adapter/section/read/pml_section_book.h"
+/* core/adapter/section/read/pml_section_reader.c - section definitions and statistics in a log. */
+#include "adapter/section/read/pml_section_reader.h"
 
 #include "base/pml_error.h"
 
@@ -46,7 +46,7 @@ static int by_index(const void *a, const void *b) {
 }
 
 /* Where the sections from @index on begin. */
-static size_t first_from(const struct pml__section_book *b, uint32_t index) {
+static size_t first_from(const struct pml__section_reader *b, uint32_t index) {
   size_t low = 0, high = b->sections.n;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
@@ -58,13 +58,13 @@ static size_t first_from(const struct pml__section_book *b, uint32_t index) {
   return low;
 }
 
-struct pml__section_definition *pml__section_book_at(const struct pml__section_book *b, uint32_t index) {
+struct pml__section_definition *pml__section_reader_at(const struct pml__section_reader *b, uint32_t index) {
   size_t i = first_from(b, index);
   struct pml__section_definition *s = i < b->sections.n ? b->sections.at[i] : NULL;
   return s != NULL && s->index == index ? s : NULL;
 }
 
-static int take_section(struct pml__section_book *b, const char *at, size_t bytes) {
+static int take_section(struct pml__section_reader *b, const char *at, size_t bytes) {
   struct pml__log_section d;
   if (bytes < sizeof d) return 0;
   memcpy(&d, at, sizeof d);
@@ -77,21 +77,20 @@ static int take_section(struct pml__section_book *b, const char *at, size_t byte
   memcpy(s->text, at + sizeof d, left);
   const char *text = s->text;
   s->index = d.index;
-  s->told = (struct pml__section_told){.type = (enum pml_section_type)d.type,
-                                       .exclusive = d.exclusive != 0,
-                                       .record = (enum pml_section_record)d.record,
-                                       .event = s->event,
-                                       .real = d.real,
-                                       .nevents = d.nevents};
-  s->told.label = pml__log_text(&text, &left);
-  bool whole = s->told.label != NULL && s->told.label[0] != '\0';
-  if (whole && b->only != NULL) whole = strcmp(s->told.label, b->only) == 0;
+  s->type = (enum pml_section_type)d.type;
+  s->exclusive = d.exclusive != 0;
+  s->record = (enum pml_section_record)d.record;
+  s->real = d.real;
+  s->nevents = d.nevents;
+  s->label = pml__log_text(&text, &left);
+  bool whole = s->label != NULL && s->label[0] != '\0';
+  if (whole && b->only != NULL) whole = strcmp(s->label, b->only) == 0;
   for (uint32_t i = 0; whole && i < d.nevents; i++) whole = (s->event[i] = pml__log_text(&text, &left)) != NULL;
   if (!whole) free(b->sections.at[--b->sections.n]);
   return 0;
 }
 
-static int take_note(struct pml__section_book *b, const char *at, size_t bytes) {
+static int take_note(struct pml__section_reader *b, const char *at, size_t bytes) {
   static const char *const key[PML__SECTION_NOTES] = {"counted", "uncounted", "permission"};
   const char *what = pml__log_text(&at, &bytes), *text = what != NULL ? pml__log_text(&at, &bytes) : NULL;
   if (text == NULL) return 0;
@@ -104,7 +103,7 @@ static int take_note(struct pml__section_book *b, const char *at, size_t bytes) 
   return *to != NULL ? 0 : -ENOMEM;
 }
 
-static int take_region(struct pml__section_book *b, const char *at, size_t bytes) {
+static int take_region(struct pml__section_reader *b, const char *at, size_t bytes) {
   struct pml__log_region d;
   if (bytes <= sizeof d) return 0;
   memcpy(&d, at, sizeof d);
@@ -120,13 +119,13 @@ static int take_region(struct pml__section_book *b, const char *at, size_t bytes
 }
 
 static int take_definition(uint32_t what, const char *at, size_t bytes, void *arg) {
-  struct pml__section_book *b = arg;
+  struct pml__section_reader *b = arg;
   if (what == PML__LOG_SECTION) return take_section(b, at, bytes);
   if (what == PML__LOG_NOTE) return take_note(b, at, bytes);
   return what == PML__LOG_REGION ? take_region(b, at, bytes) : 0;
 }
 
-static int take_definitions(struct pml__section_book *b) {
+static int take_definitions(struct pml__section_reader *b) {
   int err = pml__log_read_definitions(&b->log, take_definition, b);
   if (err < 0) return err;
   if (b->sections.n > 0) qsort(b->sections.at, b->sections.n, sizeof *b->sections.at, by_index);
@@ -136,15 +135,15 @@ static int take_definitions(struct pml__section_book *b) {
   return 0;
 }
 
-int pml__section_book_open(struct pml__section_book *b, const char *path, const char *only) {
-  *b = (struct pml__section_book){.log = {.fd = -1}, .only = only};
+int pml__section_reader_open(struct pml__section_reader *b, const char *path, const char *only) {
+  *b = (struct pml__section_reader){.log = {.fd = -1}, .only = only};
   int err = pml__log_read_open(&b->log, path);
   if (err == 0) err = take_definitions(b);
   if (err == 0) err = pml__log_cells_read(&b->cells, &b->log);
   return err == -ENOMEM ? pml_fail(err, "%.300s: no memory to read it", path) : err;
 }
 
-void pml__section_book_close(struct pml__section_book *b) {
+void pml__section_reader_close(struct pml__section_reader *b) {
   pml__log_cells_drop(&b->cells);
   pml__log_read_close(&b->log);
   for (size_t i = 0; i < b->sections.n; i++)
@@ -176,8 +175,8 @@ static void drop_block(struct block *k) {
   k->values = NULL;
 }
 
-/* Which records of the extent are of sections that the book has, and whether they count events. */
-static struct block block_of(const struct pml__section_book *b, const struct pml__log_entry *e) {
+/* Which records of the extent are of sections that the reader has, and whether they count events. */
+static struct block block_of(const struct pml__section_reader *b, const struct pml__log_entry *e) {
   struct block k = {0};
   uint64_t room = e->bytes / sizeof(struct pml__section_stat), end = 0;
   for (size_t i = first_from(b, e->key); i < b->sections.n; i++) {
@@ -185,13 +184,13 @@ static struct block block_of(const struct pml__section_book *b, const struct pml
     if (s->index - e->key >= room) break;
     if (end == 0) k.first = s->index - e->key;
     end = s->index - e->key + 1;
-    k.events |= s->told.nevents > 0;
+    k.events |= s->nevents > 0;
   }
   k.n = end > 0 ? (uint32_t)end - k.first : 0;
   return k;
 }
 
-static int read_values(const struct pml__section_book *b, const struct pml__log_entry *of, struct block *k) {
+static int read_values(const struct pml__section_reader *b, const struct pml__log_entry *of, struct block *k) {
   const uint64_t one = PML_SECTION_EVENTS_MAX * sizeof *k->values;
   int err = 0;
   for (size_t i = 0; i < b->log.n && k->values == NULL && err == 0; i++) {
@@ -209,7 +208,7 @@ static bool stands_still(const struct block *k) {
   return still;
 }
 
-static int read_block(const struct pml__section_book *b, size_t i, struct block *k) {
+static int read_block(const struct pml__section_reader *b, size_t i, struct block *k) {
   const uint64_t one = sizeof *k->sums;
   const bool ended = b->log.head.ended != PML__LOG_RUNNING;
   int err = 0;
@@ -231,7 +230,7 @@ static bool is_same(const void *then, const void *now, size_t bytes) {
   return memcmp(then, now, bytes) == 0;
 }
 
-static int visit_record(const struct pml__section_book *b, const struct pml__log_entry *e, const struct block *k,
+static int visit_record(const struct pml__section_reader *b, const struct pml__log_entry *e, const struct block *k,
                         const struct pml__section_definition *s,
                         int (*visit)(const struct pml__section_entry *row, void *arg), void *arg) {
   const uint32_t i = s->index - e->key - k->first;
@@ -245,7 +244,7 @@ static int visit_record(const struct pml__section_book *b, const struct pml__log
   return visit(&row, arg);
 }
 
-static int visit_extent(const struct pml__section_book *b, size_t i,
+static int visit_extent(const struct pml__section_reader *b, size_t i,
                         int (*visit)(const struct pml__section_entry *row, void *arg), void *arg) {
   const struct pml__log_entry *e = &b->log.entry[i];
   struct block k = block_of(b, e);
@@ -260,19 +259,19 @@ static int visit_extent(const struct pml__section_book *b, size_t i,
   return err;
 }
 
-int pml__section_book_rows(const struct pml__section_book *b,
-                           int (*visit)(const struct pml__section_entry *row, void *arg), void *arg) {
+int pml__section_reader_rows(const struct pml__section_reader *b,
+                             int (*visit)(const struct pml__section_entry *row, void *arg), void *arg) {
   int err = 0;
   for (size_t i = b->first; b->kept != NULL && i < b->end && err == 0; i++)
-    err = visit(&((const struct pml__section_kept *)b->kept->at[i])->entry, arg);
+    err = visit(&((const struct pml__section_stored *)b->kept->at[i])->entry, arg);
   for (size_t i = 0; b->kept == NULL && i < b->log.n && err == 0; i++)
     if (b->log.entry[i].kind == PML__LOG_SECTION_SUMS) err = visit_extent(b, i, visit, arg);
   return err;
 }
 
 static int keep_row(const struct pml__section_entry *entry, void *arg) {
-  const size_t bytes = entry->section->told.nevents * sizeof(uint64_t);
-  struct pml__section_kept *row = keep(arg, sizeof *row + bytes);
+  const size_t bytes = entry->section->nevents * sizeof(uint64_t);
+  struct pml__section_stored *row = keep(arg, sizeof *row + bytes);
   if (row == NULL) return -ENOMEM;
   row->entry = *entry;
   if (entry->values == NULL) return 0;
@@ -282,25 +281,25 @@ static int keep_row(const struct pml__section_entry *entry, void *arg) {
 }
 
 static int by_section(const void *a, const void *b) {
-  const struct pml__section_entry *x = &(*(const struct pml__section_kept *const *)a)->entry,
-                                  *y = &(*(const struct pml__section_kept *const *)b)->entry;
+  const struct pml__section_entry *x = &(*(const struct pml__section_stored *const *)a)->entry,
+                                  *y = &(*(const struct pml__section_stored *const *)b)->entry;
   if (x->section->index != y->section->index) return x->section->index < y->section->index ? -1 : 1;
   return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-int pml__section_book_sorted(const struct pml__section_book *b, struct pml__section_items *rows) {
-  int err = pml__section_book_rows(b, keep_row, rows);
+int pml__section_reader_sorted(const struct pml__section_reader *b, struct pml__section_items *rows) {
+  int err = pml__section_reader_rows(b, keep_row, rows);
   if (rows->n > 0) qsort(rows->at, rows->n, sizeof *rows->at, by_section);
   return err;
 }
 
 /* ---- the timeline ---- */
 
-struct pml__log_lane *pml__section_book_timeline(const struct pml__section_book *b, size_t i, int *err) {
+struct pml__log_timeline *pml__section_reader_timeline(const struct pml__section_reader *b, size_t i, int *err) {
   uint64_t bytes;
   *err = 0;
   if (b->log.entry[i].kind != PML__LOG_SECTION_EVENTS) return NULL;
-  struct pml__log_lane *lane = pml__log_read_extent(&b->log, i, &bytes, err);
+  struct pml__log_timeline *lane = pml__log_read_extent(&b->log, i, &bytes, err);
   if (lane == NULL || bytes < sizeof *lane) {
     free(lane);
     return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/read/pml_section_brief.c - a log's sections as rows of a summary. */
-#include "adapter/section/read/pml_section_brief.h"
+/* core/adapter/section/read/pml_section_totals.c - a log's sections as rows of a summary. */
+#include "adapter/section/read/pml_section_totals.h"
 
 #include "adapter/section/pml_section_private.h"
 #include "source/sde/log/pml_sde_log.h"
@@ -18,7 +18,7 @@ static const char *const misuse_name[PML_SECTION_MISUSES] = {
 #undef NAME
 };
 
-/* What the threads of the process add up to, for the definition in the same place of the book. */
+/* What the threads of the process add up to, for the definition in the same place of the reader. */
 struct sum {
   struct pml__section_stat stat;
   uint64_t threads, torn, overlap;
@@ -26,9 +26,9 @@ struct sum {
 };
 
 struct adding {
-  const struct pml__section_book *book;
+  const struct pml__section_reader *reader;
   struct sum *sum;
-  struct pml__section_brief *brief;
+  struct pml__section_totals *totals;
   uint64_t *thread; /* seen so far */
   size_t threads;
 };
@@ -39,8 +39,9 @@ static int place_of(const void *key, const void *at) {
 }
 
 static struct sum *sum_of(const struct adding *a, const struct pml__section_definition *s) {
-  void **found = bsearch(&s->index, a->book->sections.at, a->book->sections.n, sizeof *a->book->sections.at, place_of);
-  return &a->sum[found - a->book->sections.at];
+  void **found =
+      bsearch(&s->index, a->reader->sections.at, a->reader->sections.n, sizeof *a->reader->sections.at, place_of);
+  return &a->sum[found - a->reader->sections.at];
 }
 
 /* A sum that no integer has becomes a double. */
@@ -55,13 +56,13 @@ static void add_value(struct pml_section_value *to, struct pml_section_value v) 
 }
 
 static int add_values(struct sum *sum, const struct pml__section_entry *row) {
-  const struct pml__section_told *told = &row->section->told;
+  const struct pml__section_definition *section = row->section;
   struct pml_section_value value[PML_SECTION_EVENTS_MAX];
-  if (told->nevents > 0 && sum->value == NULL) sum->value = calloc(told->nevents, sizeof *sum->value);
-  if (told->nevents > 0 && sum->value == NULL) return -ENOMEM;
+  if (section->nevents > 0 && sum->value == NULL) sum->value = calloc(section->nevents, sizeof *sum->value);
+  if (section->nevents > 0 && sum->value == NULL) return -ENOMEM;
   if (row->values == NULL) return 0;
-  pml__section_values(row->values, told->nevents, told->real, value);
-  for (uint32_t i = 0; i < told->nevents; i++) add_value(&sum->value[i], value[i]);
+  pml__section_values(row->values, section->nevents, section->real, value);
+  for (uint32_t i = 0; i < section->nevents; i++) add_value(&sum->value[i], value[i]);
   return 0;
 }
 
@@ -82,10 +83,10 @@ static int add_row(const struct pml__section_entry *row, void *arg) {
   struct sum *sum = sum_of(a, row->section);
   if (sum->threads++ == 0) sum->stat.calls.min = UINT64_MAX;
   sum->torn += row->torn;
-  sum->overlap += row->section->told.exclusive && row->sums.calls.count > 0 &&
-                  row->sums.self < row->sums.calls.sum - row->sums.recurred;
+  sum->overlap +=
+      row->section->exclusive && row->sums.calls.count > 0 && row->sums.self < row->sums.calls.sum - row->sums.recurred;
   pml__section_add(&sum->stat, &row->sums);
-  a->brief->rows++;
+  a->totals->rows++;
   int err = add_values(sum, row);
   return err == 0 ? see_thread(a, row->thread) : err;
 }
@@ -108,9 +109,9 @@ static void put_count(struct values *v, const char *name, uint64_t n) {
   if (n > 0) put(v, name, (struct pml_section_value){.i = n > INT64_MAX ? INT64_MAX : (int64_t)n});
 }
 
-static void put_values(struct values *v, const struct sum *sum, const struct pml__section_told *told,
+static void put_values(struct values *v, const struct sum *sum, const struct pml__section_definition *section,
                        const struct pml_section_row *row) {
-  for (uint32_t i = 0; i < told->nevents; i++) put(v, told->event[i], sum->value[i]);
+  for (uint32_t i = 0; i < section->nevents; i++) put(v, section->event[i], sum->value[i]);
   put_count(v, own_name[RUNNING], sum->stat.depth);
   if (row->work != 0) put(v, own_name[WORK], (struct pml_section_value){.real = true, .d = row->work});
   put_count(v, own_name[ITERATIONS], row->iterations);
@@ -127,19 +128,18 @@ static struct pml_summary_spread calls_of(const struct pml_exact_sums *calls, do
 
 static int add_section(const struct adding *a, size_t i, struct pml_summary *s, int64_t number) {
   const struct sum *sum = &a->sum[i];
-  const struct pml__section_definition *section = a->book->sections.at[i];
-  const struct pml__section_told *told = &section->told;
-  const double rate = a->book->log.head.ticks_per_second;
+  const struct pml__section_definition *section = a->reader->sections.at[i];
+  const double rate = a->reader->log.head.ticks_per_second;
   struct values v = {.number = number};
   struct pml_section_row row;
   if (sum->threads == 0) return 0;
   pml__section_row(&sum->stat, false, rate, &row);
-  put_values(&v, sum, told, &row);
+  put_values(&v, sum, section, &row);
   const struct pml_summary_row to = {
       .kind = PML_SUMMARY_SECTION,
-      .flags = (told->type == PML_SECTION_COMMUNICATION ? PML_SUMMARY_COMMUNICATION : 0) |
-               (told->exclusive ? 0 : PML_SUMMARY_INCLUSIVE),
-      .name = told->label,
+      .flags = (section->type == PML_SECTION_COMMUNICATION ? PML_SUMMARY_COMMUNICATION : 0) |
+               (section->exclusive ? 0 : PML_SUMMARY_INCLUSIVE),
+      .name = section->label,
       .processes = 1,
       .threads = sum->threads,
       .first = number,
@@ -150,10 +150,10 @@ static int add_section(const struct adding *a, size_t i, struct pml_summary *s, 
       .value = v.at,
       .sketch = section->sketch,
   };
-  if (told->exclusive) a->brief->exclusive_ns += row.total_ns;
-  a->brief->own_ns += row.self_ns;
-  a->brief->recorded |= told->record != PML_SECTION_NO_RECORD;
-  a->brief->sketch |= told->record == PML_SECTION_RECORD_SKETCH;
+  if (section->exclusive) a->totals->exclusive_ns += row.total_ns;
+  a->totals->own_ns += row.self_ns;
+  a->totals->recorded |= section->record != PML_SECTION_NO_RECORD;
+  a->totals->sketch |= section->record == PML_SECTION_RECORD_SKETCH;
   return pml_summary_add(s, &to);
 }
 
@@ -169,14 +169,14 @@ static uint64_t different(uint64_t *thread, size_t n) {
   return found;
 }
 
-int pml__section_book_summary(const struct pml__section_book *b, struct pml_summary *s, int64_t number,
-                              struct pml__section_brief *brief) {
-  *brief = (struct pml__section_brief){0};
-  struct adding a = {b, pml__section_zeros((b->sections.n + 1) * sizeof *a.sum), brief, NULL, 0};
+int pml__section_reader_summary(const struct pml__section_reader *b, struct pml_summary *s, int64_t number,
+                                struct pml__section_totals *totals) {
+  *totals = (struct pml__section_totals){0};
+  struct adding a = {b, pml__section_zeros((b->sections.n + 1) * sizeof *a.sum), totals, NULL, 0};
   if (a.sum == NULL) return -ENOMEM;
-  int err = pml__section_book_rows(b, add_row, &a);
+  int err = pml__section_reader_rows(b, add_row, &a);
   for (size_t i = 0; i < b->sections.n && err == 0; i++) err = add_section(&a, i, s, number);
-  brief->threads = different(a.thread, a.threads);
+  totals->threads = different(a.thread, a.threads);
   if (err == 0) err = pml_summary_seen(s, number, number);
   for (size_t i = 0; i < b->sections.n; i++) free(a.sum[i].value);
   free(a.sum);
@@ -185,16 +185,16 @@ int pml__section_book_summary(const struct pml__section_book *b, struct pml_summ
 }
 
 int pml__section_log_summary(const char *path, struct pml_summary *s, int64_t number) {
-  struct pml__section_book b;
-  struct pml__section_brief brief;
-  int err = pml__section_book_open(&b, path, NULL);
+  struct pml__section_reader b;
+  struct pml__section_totals totals;
+  int err = pml__section_reader_open(&b, path, NULL);
   const struct pml_summary_row host = {
       .kind = PML_SUMMARY_HOST, .name = b.log.head.host, .processes = 1, .first = number};
   if (err == 0) err = pml_summary_add(s, &host);
-  if (err == 0) err = pml__section_book_durations(&b, true);
-  if (err == 0) err = pml__section_book_summary(&b, s, number, &brief);
+  if (err == 0) err = pml__section_reader_durations(&b, true);
+  if (err == 0) err = pml__section_reader_summary(&b, s, number, &totals);
   if (err == 0) err = pml__sde_log_summary(s, number, &b.log, &b.cells);
-  pml__section_book_close(&b);
+  pml__section_reader_close(&b);
   return err;
 }
 

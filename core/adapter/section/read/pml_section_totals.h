@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/read/pml_section_brief.h - a log's sections for a report over many processes. Internal. */
-#ifndef PML_SECTION_BRIEF_H
-#define PML_SECTION_BRIEF_H
+/* core/adapter/section/read/pml_section_totals.h - a log's sections for a report over many processes. Internal. */
+#ifndef PML_SECTION_TOTALS_H
+#define PML_SECTION_TOTALS_H
 
-#include "adapter/section/read/pml_section_book.h"
+#include "adapter/section/read/pml_section_reader.h"
 #include "record/summary/pml_summary.h"
 
-struct pml__section_brief {
+struct pml__section_totals {
   uint64_t threads;            /* that were in a section */
   uint64_t rows;               /* of threads and sections */
   double exclusive_ns, own_ns; /* time of exclusive sections, self time of all, over the threads */
@@ -14,15 +14,15 @@ struct pml__section_brief {
 };
 
 /*
- * pml__section_book_summary - the sections of @b into @s, as those of process @number. Values of a row are its events,
- * and what pml_section_brief.c names. Returns 0, what pml_summary_add() or pml__section_book_rows() returns.
+ * pml__section_reader_summary - the sections of @b into @s, as those of process @number. Values of a row are its
+ * events, and what pml_section_totals.c names. Returns 0, what pml_summary_add() or pml__section_reader_rows() returns.
  */
-PML__SHARED int pml__section_book_summary(const struct pml__section_book *b, struct pml_summary *s, int64_t number,
-                                          struct pml__section_brief *brief);
+PML__SHARED int pml__section_reader_summary(const struct pml__section_reader *b, struct pml_summary *s, int64_t number,
+                                            struct pml__section_totals *totals);
 
 /*
  * pml__section_log_summary - all that the log @path has but recorded calls into @s, as of process @number: its host,
- * sections, counters and recorders. Returns what pml__section_book_open(), pml__section_book_summary() or
+ * sections, counters and recorders. Returns what pml__section_reader_open(), pml__section_reader_summary() or
  * pml__sde_log_summary() returns; then part of it may be in @s.
  */
 PML__SHARED int pml__section_log_summary(const char *path, struct pml_summary *s, int64_t number);
