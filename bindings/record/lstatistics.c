@@ -97,36 +97,6 @@ static int l_histogram_quantile(lua_State *L) {
   return lutil_pushnum(L, v);
 }
 
-static double field(lua_State *L, const char *name) {
-  lua_pushstring(L, name);
-  lua_rawget(L, -2);
-  double v = lua_tonumber(L, -1);
-  lua_pop(L, 1);
-  return v;
-}
-
-/* merge(rows) - mean, deviation, least and most of all that rows with count, mean_ns, stddev_ns, min_ns, max_ns are of
- */
-static int l_merge(lua_State *L) {
-  struct pml_sums all = {0};
-  luaL_checktype(L, 1, LUA_TTABLE);
-  lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
-  for (lua_Integer i = 1; i <= n; i++) {
-    lua_rawgeti(L, 1, i);
-    luaL_checktype(L, -1, LUA_TTABLE);
-    double count = field(L, "count"), sd = field(L, "stddev_ns");
-    struct pml_sums row = {count, field(L, "mean_ns"), count > 1 ? (count - 1) * sd * sd : 0, field(L, "min_ns"),
-                           field(L, "max_ns")};
-    pml_sums_merge(&all, &row);
-    lua_pop(L, 1);
-  }
-  lua_pushnumber(L, all.mean);
-  lua_pushnumber(L, pml_sums_deviation(&all));
-  lua_pushnumber(L, all.min);
-  lua_pushnumber(L, all.max);
-  return 4;
-}
-
 /* moments(values, upto) - mean and deviation of what quantile() takes; no deviation of fewer than two. The sums are of
  * distances from the first value, so that large values and small spreads lose nothing. */
 static int l_moments(lua_State *L) {
@@ -201,7 +171,6 @@ int luaopen_pmlua_statistics(lua_State *L) {
                                        {"bucket", l_bucket},
                                        {"least", l_least},
                                        {"histogram_quantile", l_histogram_quantile},
-                                       {"merge", l_merge},
                                        {"moments", l_moments},
                                        {"plus", l_plus},
                                        {"add", l_add},

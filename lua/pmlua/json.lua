@@ -93,15 +93,6 @@ function M.encode(value)
   return encode(value, "") .. "\n"
 end
 
---- A value as JSON text without a line feed at its end, to be written behind this indent.
----@package
----@param value any
----@param indent string
----@return string
-function M.item(value, indent)
-  return encode(value, indent)
-end
-
 -- --- piece by piece ---
 
 local function has_stream(t)

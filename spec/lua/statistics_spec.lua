@@ -102,19 +102,6 @@ describe("the histogram", function()
 end)
 
 describe("the merge of sums", function()
-  it("gives the figures of all values, of whatever row", function()
-    -- 2 4 4 4 | 5 5 7 9: mean 5, squares 32
-    local function row(count, mean, squares, min, max)
-      return { count = count, mean_ns = mean, stddev_ns = (squares / (count - 1)) ^ 0.5, min_ns = min, max_ns = max, running = 0,
-        total_ns = count * mean, self_ns = 0.0, work = 0, iterations = 0, values = { e = count }, misuse = {} }
-    end
-    local rows = { row(4, 3.5, 3, 2, 4), row(4, 6.5, 11, 5, 9) }
-    local mean, deviation, min, max = statistics.merge(rows)
-    near(5, mean)
-    near((32 / 7) ^ 0.5, deviation)
-    assert.same({ 2.0, 9.0 }, { min, max })
-  end)
-
   it("is that of arrays and tallies, large values with a small spread too", function()
     local values = { 2, 4, 4, 4, 5, 5, 7, 9 }
     for _, base in ipairs { 0, 2.0 ^ 50 } do
