@@ -48,7 +48,7 @@ static void add_note(enum pml__section_note which, const char *key, const char *
 /* What there is to be noted is asked for with no lock held: the loader may have one of its own. */
 void pml__section_log_notes(void) {
   if (!pml__log_wanted()) return;
-  pml__log_tell();
+  pml__log_complain();
   for (unsigned i = 0; i < PML__SECTION_NOTES; i++) {
     char text[PML__SECTION_NOTE_BYTES];
     const char *key = pml__section_note((enum pml__section_note)i, text);

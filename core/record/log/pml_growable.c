@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/record/log/pml_grown.c - a growable memory-mapped file. */
-#include "record/log/pml_grown.h"
+/* core/record/log/pml_growable.c - a growable memory-mapped file. */
+#include "record/log/pml_growable.h"
 
 #include "base/pml_file.h"
 
@@ -22,13 +22,13 @@ static int out_of_the_way(int fd) {
   return high;
 }
 
-static bool is_ours(const struct pml__grown *g, int fd) {
+static bool is_ours(const struct pml__growable *g, int fd) {
   struct stat st;
   return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == g->dev && st.st_ino == g->ino;
 }
 
 /* A descriptor that is not ours any more is the program's. */
-static int descriptor(struct pml__grown *g) {
+static int descriptor(struct pml__growable *g) {
   int fd = __atomic_load_n(&g->fd, __ATOMIC_RELAXED);
   if (is_ours(g, fd)) return fd;
   fd = open(g->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -69,7 +69,7 @@ static int allocate(int fd, uint64_t at, uint64_t bytes) {
   return errno == EOPNOTSUPP || errno == ENOSYS ? fill(fd, at, bytes) : -errno;
 }
 
-int pml__grown_map(struct pml__grown *g, uint64_t at, uint64_t bytes, void *there, void **memory) {
+int pml__growable_map(struct pml__growable *g, uint64_t at, uint64_t bytes, void *there, void **memory) {
   int saved = errno, fd = descriptor(g);
   int err = fd < 0 ? fd : allocate(fd, at, bytes);
   if (err == 0) {
@@ -81,7 +81,7 @@ int pml__grown_map(struct pml__grown *g, uint64_t at, uint64_t bytes, void *ther
 }
 
 /* By no point of cancellation, either, and by no write that would end the process with a signal. */
-int pml__grown_write(struct pml__grown *g, uint64_t at, const void *memory, uint64_t bytes) {
+int pml__growable_write(struct pml__growable *g, uint64_t at, const void *memory, uint64_t bytes) {
   struct rlimit most;
   int saved = errno, fd = descriptor(g), err = fd < 0 ? fd : 0;
   if (getrlimit(RLIMIT_FSIZE, &most) == 0 && at + bytes > most.rlim_cur) err = -EFBIG;
@@ -98,7 +98,7 @@ int pml__grown_write(struct pml__grown *g, uint64_t at, const void *memory, uint
   return err;
 }
 
-static int take_descriptor(struct pml__grown *g, int fd) {
+static int take_descriptor(struct pml__growable *g, int fd) {
   struct stat st;
   if (fd < 0) return -errno;
   g->fd = out_of_the_way(fd);
@@ -108,24 +108,24 @@ static int take_descriptor(struct pml__grown *g, int fd) {
   return 0;
 }
 
-int pml__grown_memory(struct pml__grown *g) {
-  *g = (struct pml__grown){.fd = -1, .path = strdup("")}; /* by which nothing can be opened */
+int pml__growable_memory(struct pml__growable *g) {
+  *g = (struct pml__growable){.fd = -1, .path = strdup("")}; /* by which nothing can be opened */
   return g->path != NULL ? take_descriptor(g, memfd_create("pmlua", MFD_CLOEXEC)) : -ENOMEM;
 }
 
-int pml__grown_make(struct pml__grown *g, int folder, const char *name, const char *path) {
-  *g = (struct pml__grown){.fd = -1, .path = strdup(path)};
+int pml__growable_make(struct pml__growable *g, int folder, const char *name, const char *path) {
+  *g = (struct pml__growable){.fd = -1, .path = strdup(path)};
   if (g->path == NULL) return -ENOMEM;
   return take_descriptor(g, openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
 }
 
-void pml__grown_close(struct pml__grown *g) {
+void pml__growable_close(struct pml__growable *g) {
   if (is_ours(g, g->fd)) close(g->fd);
   g->fd = -1;
 }
 
-void pml__grown_end(struct pml__grown *g) {
-  pml__grown_close(g);
+void pml__growable_end(struct pml__growable *g) {
+  pml__growable_close(g);
   free(g->path);
   g->path = NULL;
 }

@@ -53,7 +53,7 @@ static int map_part(struct pml__log *log, struct pml__log_part *p) {
     /* Refused: children of fork() are noticed all the same. */
     (void)madvise(there + p->bytes, p->behind, MADV_WIPEONFORK);
   }
-  int err = pml__grown_map(&log->file, log->end, p->bytes, there, &memory);
+  int err = pml__growable_map(&log->file, log->end, p->bytes, there, &memory);
   if (err < 0) {
     if (p->behind > 0) (void)munmap(there, p->bytes + p->behind);
     return err;
@@ -168,7 +168,7 @@ void *pml__log_extent_now(struct pml__log *log, enum pml__log_kind kind, size_t 
   void *memory;
   if (pml__log_is_sealed(log) || !pml__lock_try(&log->lock)) return NULL;
   uint64_t at = log->end;
-  bool has = has_entry_here(log) && pml__grown_map(&log->file, at, bytes, NULL, &memory) == 0;
+  bool has = has_entry_here(log) && pml__growable_map(&log->file, at, bytes, NULL, &memory) == 0;
   if (has) {
     log->end += bytes;
     fill_entry(take_entry(log), kind, 0, 0, at, bytes, memory);
@@ -265,7 +265,7 @@ int pml__log_move_out(struct pml__log *log, const struct pml__log_entry *entry, 
   int saved = errno, err = 0;
   if (pml__log_is_sealed(log)) return -EPERM;
   struct reserved r = reserve(log, entry->bytes, &err);
-  if (r.entry != NULL) err = pml__grown_write(&log->file, r.at, memory, entry->bytes);
+  if (r.entry != NULL) err = pml__growable_write(&log->file, r.at, memory, entry->bytes);
   errno = saved;
   if (r.entry == NULL && err == 0) return -EDQUOT;
   if (err < 0) {
@@ -417,8 +417,8 @@ static int make_file(struct pml__log *log, const char *folder, const char *name)
         i == 1 ? snprintf(file, sizeof file, "%s.pmlog", name) : snprintf(file, sizeof file, "%s.%d.pmlog", name, i);
     if (n >= (int)sizeof file) return -ENAMETOOLONG;
     (void)snprintf(path, sizeof path, "%s/%s", folder, file);
-    pml__grown_end(&log->file);
-    err = pml__grown_make(&log->file, in, file, path);
+    pml__growable_end(&log->file);
+    err = pml__growable_make(&log->file, in, file, path);
   }
   if (in >= 0) close(in);
   return err;
@@ -434,11 +434,11 @@ int pml__log_open(struct pml__log **out, const char *folder, const struct pml__l
   log->file.fd = -1;
   if (process->name == NULL) name_file(name, sizeof name, process->rank);
   int err = folder != NULL ? make_file(log, folder, process->name != NULL ? process->name : name)
-                           : pml__grown_memory(&log->file);
-  if (err == 0) err = pml__grown_map(&log->file, 0, PML__LOG_DIRECTORY, NULL, &head);
+                           : pml__growable_memory(&log->file);
+  if (err == 0) err = pml__growable_map(&log->file, 0, PML__LOG_DIRECTORY, NULL, &head);
   if (err < 0 || head == NULL) {
     if (log->file.fd >= 0 && folder != NULL) (void)unlink(log->file.path);
-    pml__grown_end(&log->file);
+    pml__growable_end(&log->file);
     free(log);
   } else {
     log->head = head;
@@ -474,7 +474,7 @@ void pml__log_abandon(struct pml__log *log) {
   unmap_all(log->spare);
   pml__log_children_unmap(log);
   (void)munmap(log->head, PML__LOG_DIRECTORY);
-  pml__grown_close(&log->file);
+  pml__growable_close(&log->file);
 }
 
 static void free_parts(struct pml__log_part *p) {
@@ -509,7 +509,7 @@ static void drop_parts(struct pml__log_part *p, enum pml__log_kind kept) {
 /* Newer parts come first, so that the directory of each is still there. */
 void pml__log_remove(struct pml__log *log, enum pml__log_kind kept) {
   (void)unlink(log->file.path);
-  pml__grown_end(&log->file);
+  pml__growable_end(&log->file);
   drop_parts(log->spare, kept);
   drop_parts(log->parts, kept);
   (void)munmap(log->head, PML__LOG_DIRECTORY);

@@ -3,7 +3,7 @@
  * core/record/log/pml_log.h - a process's log: one file with its measurements, which survives however the process ends.
  * Internal.
  *
- * The file is mapped shared and grows in extents (pml_grown.h); a directory at its beginning says what each is. Its
+ * The file is mapped shared and grows in extents (pml_growable.h); a directory at its beginning says what each is. Its
  * format is defined in docs/log.md. A thread writes its own records in place; readers take them while they are written,
  * after the process ended, or cut short.
  *
@@ -14,7 +14,7 @@
 #define PML_LOG_H
 
 #include "base/pml_process.h"
-#include "record/log/pml_grown.h"
+#include "record/log/pml_growable.h"
 #include "record/log/pml_log_format.h"
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@ struct pml__log_last;
 
 struct pml__log {
   struct pml__log_head *head;
-  struct pml__grown file;
+  struct pml__growable file;
   struct pml__lock lock; /* guards what follows, and the writing of entries and definitions */
   uint64_t end;          /* of the file */
   struct pml__log_entry *directory, *definitions;

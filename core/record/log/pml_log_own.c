@@ -25,7 +25,7 @@ static char folder[PATH_MAX]; /* "": PMLUA_REPORT is not set */
 static int problem;
 static char why[512];
 static char no_log[512]; /* why the process has no log: said once for it and its children. Under the lock */
-static bool untold;      /* atomic: @no_log is to be said */
+static bool unsaid;      /* atomic: @no_log is to be said */
 
 static struct {
   struct pml__lock lock;
@@ -48,13 +48,13 @@ static void read_rank(void) {
   origin.size = l.size;
 }
 
-void pml__log_tell(void) {
-  if (__atomic_exchange_n(&untold, false, __ATOMIC_ACQUIRE)) pml__say("%s", no_log);
+void pml__log_complain(void) {
+  if (__atomic_exchange_n(&unsaid, false, __ATOMIC_ACQUIRE)) pml__say("%s", no_log);
 }
 
 static void end_log(void) {
   pml__process_look();
-  pml__log_tell();
+  pml__log_complain();
   if (own.log != NULL && own.log != pml__log_shared()) pml__log_end(own.log);
 }
 
@@ -132,7 +132,7 @@ static void open_log(void) {
   if (err == 0 || no_log[0] != '\0') return;
   (void)snprintf(no_log, sizeof no_log, "PMLUA_REPORT=%.300s: %s; this process has no log", folder,
                  pml_error_text(err));
-  __atomic_store_n(&untold, true, __ATOMIC_RELEASE);
+  __atomic_store_n(&unsaid, true, __ATOMIC_RELEASE);
 }
 
 static struct pml__log *log_here(void) {

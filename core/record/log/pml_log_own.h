@@ -2,8 +2,7 @@
 /*
  * core/record/log/pml_log_own.h - the log of this process, requested by PMLUA_REPORT=DIR. Internal.
  *
- * It is made when something is first measured. A child never writes into its parent's: it makes its own, when it
- * measures.
+ * The first measurement makes it. A child never writes to its parent's log: it makes its own when it measures.
  */
 #ifndef PML_LOG_OWN_H
 #define PML_LOG_OWN_H
@@ -33,8 +32,8 @@ PML__SHARED bool pml__log_asked(void);
 /* pml__log_own - this process's log, made at the first call; NULL: none is wanted or possible. A lock. Thread-safe. */
 struct pml__log *pml__log_own(void);
 
-/* pml__log_tell - say on stderr why the process has no log, if that was not said yet. Not with a lock. */
-void pml__log_tell(void);
+/* pml__log_complain - print on stderr why the process has no log, once. With no lock held. */
+void pml__log_complain(void);
 
 /*
  * pml__log_cells - @n cells of the process's log that lie together, zeroed, with their @what and @number; they are
