@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/section/pml_section_file.h - section files of a process, for `pmlua report`.
+ * core/adapter/section/pml_section_file.h - logs with the sections of a process, for `pmlua report`.
  *
- * With PMLUA_REPORT=DIR in the environment, the statistics of every process that uses sections are in its log
- * (docs/log.md), DIR/HOST.PID.pmlog, or DIR/rankN.HOST.PID.pmlog if a launcher gave the process
- * rank N (base/pml_launched.c), so that neither ranks nor processes share a file; one that stands there already, as an
- * earlier program's in the same process, is left alone (HOST.PID.2.pmlog). DIR is made if it is missing. A forked child
- * has a log of its own, without the rank, which is its parent's. The environment is read at the first
- * pml_section_define(), which fails if DIR cannot be written to; the log is made when the first section is started.
+ * With PMLUA_REPORT=DIR in the environment, every process that uses sections writes a log (docs/log.md):
+ * DIR/HOST.PID.pmlog, or DIR/rankN.HOST.PID.pmlog if a launcher gave the process rank N (base/pml_launched.c). Existing
+ * files are not overwritten: an exec'ed program writes HOST.PID.2.pmlog. DIR is made if it is missing. A forked child
+ * writes a log of its own, without its parent's rank. The first pml_section_define() reads the environment, and fails
+ * if DIR is not writable; the first start of a section makes the log.
  *
- * Whatever ends the process, SIGKILL, _exit, exec or a crash too: every stop is in the log, and what was not stopped
- * is there as under way; durations and the timeline are there, too. Quantiles of sketches are added by exit alone.
- * Where the disk has no room for more, the log says so, and what found none is not in it.
+ * The log contains every stop, however the process ends (SIGKILL, _exit, exec, a crash): sections that were not stopped
+ * are marked as under way; durations and the timeline are complete. Only exit adds sketches of durations. If the disk
+ * is full, the log records that, and lacks what came later.
  */
 #ifndef PML_SECTION_FILE_H
 #define PML_SECTION_FILE_H
@@ -21,10 +20,9 @@
 PML_BEGIN_DECLS
 
 /*
- * pml_section_write - a log of the sections as they are now, with the timeline, into the file @path, which is replaced
- * at once or not at all: a reader sees the old one or the new one. It is not synced to the disk. A device or a pipe is
- * written to. Returns 0, what pml_section_report() or the file system returns. Thread-safe, if threads write different
- * files.
+ * pml_section_write - write a log of the sections as they are now, with the timeline, to the file @path, which is
+ * replaced atomically and not synced to the disk; a device or a pipe is written to. Returns 0, or what
+ * pml_section_report() or the file system returns. Thread-safe, if threads write different files.
  */
 PML_API int pml_section_write(const char *path);
 
@@ -33,9 +31,9 @@ PML_API int pml_section_write(const char *path);
 #define PML_SECTION_TIMELINE_THREADS_MAX 256u
 
 /*
- * pml_section_timeline - keep the first @events enters and leaves of each thread from now on, for the file; what was
- * kept before is forgotten. 0: keep no more of them, what there is stays. PMLUA_REPORT_TIMELINE=on, or a number of
- * events, begins it with the first definition. In a log, room for all of a thread's is taken at its first one.
+ * pml_section_timeline - from now on record the first @events enters and leaves of each thread in the log; earlier ones
+ * are dropped. 0: record no more, and retain those that there are. PMLUA_REPORT_TIMELINE=on, or a number of events,
+ * begins it with the first definition. A thread's first event takes room for all of them.
  *
  * Regions of others that raise in pml_stream are in it too. What finds no room is counted: events beyond the first,
  * threads beyond PML_SECTION_TIMELINE_THREADS_MAX. Memory: 16 bytes an event, touched as they come. Cost of an event:

@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 /*
- * pml__section_snapshot - the bytes of a log (docs/log.md) with a row for each section and thread, and, if @timeline,
- * what the timeline has. Threads may go on: each row is as of one moment.
+ * pml__section_snapshot - the bytes of a log (docs/log.md) with a row for each section and thread and, if
+ * @timeline, the timeline. Threads may continue: each row is as of one moment.
  * Returns 0, -ENOMEM, -EAGAIN (a thread was held within an update for a second), -errno (the system has no file in
  * memory), or what the first definition returned, with a sentence. *@bytes is freed with free(); NULL on failure.
  * Thread-safe.

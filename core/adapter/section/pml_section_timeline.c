@@ -14,27 +14,27 @@
 #include <string.h>
 
 /*
- * Of one thread, which alone writes; readers see the events below n, which do not change any more. Where the process
- * has a log, this lies in it.
+ * The events of one thread, which alone writes; readers see the events below n, which do not change any more. It is in
+ * the process's log, if there is one.
  */
-struct lane {
+struct event_buffer {
   struct pml__log_timeline head;
   struct pml__log_event event[];
 };
 
-/* What is the process's alone. */
-struct kept {
-  struct kept *next;
-  struct lane *lane;
-  struct pml__log *log; /* NULL: the lane is memory of its own */
+/* Where the events of a thread are: a list, which only this process sees. */
+struct thread_entry {
+  struct thread_entry *next;
+  struct event_buffer *buffer;
+  struct pml__log *log; /* NULL: the buffer is private memory */
   struct pml__log_entry *entry;
 };
 
 /* Whoever changes or reads the timeline holds `control`, also while the stream changes; consumers take `lock` alone. */
 static struct pml__lock control, lock;
-static struct kept *lanes;
-static uint32_t nlanes, capacity, unseen; /* unseen: threads without a lane */
-static uint32_t named;                    /* regions up to this one are in the log. Under `lock` */
+static struct thread_entry *buffers;
+static uint32_t nbuffers, capacity, unseen; /* unseen: threads without a buffer */
+static uint32_t named;                      /* regions up to this one are in the log. Under `lock` */
 static bool on;
 static uint64_t id;
 
@@ -57,26 +57,26 @@ static void note_unseen(struct pml__log *log) {
   if (log != NULL) (void)pml__log_define(log, PML__LOG_NOTE, NULL, 0, note, 2);
 }
 
-static bool make_lane(struct kept *k, uint64_t thread) {
-  size_t bytes = sizeof *k->lane + capacity * sizeof k->lane->event[0];
+static bool make_buffer(struct thread_entry *k, uint64_t thread) {
+  size_t bytes = sizeof *k->buffer + capacity * sizeof k->buffer->event[0];
   k->log = pml__log_own();
-  if (k->log != NULL) k->lane = pml__log_extent(k->log, PML__LOG_SECTION_EVENTS, 0, thread, bytes, 0, &k->entry);
-  if (k->lane == NULL) {
+  if (k->log != NULL) k->buffer = pml__log_extent(k->log, PML__LOG_SECTION_EVENTS, 0, thread, bytes, 0, &k->entry);
+  if (k->buffer == NULL) {
     k->log = NULL;
-    k->lane = calloc(1, bytes);
+    k->buffer = calloc(1, bytes);
   }
-  if (k->lane == NULL) return false;
-  k->lane->head.thread = thread;
-  k->lane->head.capacity = capacity;
+  if (k->buffer == NULL) return false;
+  k->buffer->head.thread = thread;
+  k->buffer->head.capacity = capacity;
   if (k->log != NULL) name_regions(k->log, &named);
   return true;
 }
 
-static void free_lane(struct kept *k) {
+static void free_buffer(struct thread_entry *k) {
   if (k->log != NULL)
     pml__log_free(k->log, k->entry);
   else
-    free(k->lane);
+    free(k->buffer);
   free(k);
 }
 
@@ -85,26 +85,26 @@ static void free_lane(struct kept *k) {
 static void *thread_begin(void *arg, uint64_t thread) {
   (void)arg;
   pml__lock_take(&lock);
-  struct kept *k = nlanes < PML_SECTION_TIMELINE_THREADS_MAX ? calloc(1, sizeof *k) : NULL;
-  bool made = k != NULL && make_lane(k, thread);
+  struct thread_entry *k = nbuffers < PML_SECTION_TIMELINE_THREADS_MAX ? calloc(1, sizeof *k) : NULL;
+  bool made = k != NULL && make_buffer(k, thread);
   if (made) {
-    k->next = lanes;
-    lanes = k;
-    nlanes++;
+    k->next = buffers;
+    buffers = k;
+    nbuffers++;
   } else if (unseen < UINT32_MAX) {
     unseen++;
     note_unseen(pml__log_own());
   }
-  struct lane *lane = made ? k->lane : NULL;
+  struct event_buffer *buffer = made ? k->buffer : NULL;
   if (!made) free(k);
   pml__lock_leave(&lock);
-  return lane;
+  return buffer;
 }
 
 void pml__section_timeline_name(pml_region_t region) {
   if (region <= __atomic_load_n(&named, __ATOMIC_RELAXED)) return;
   pml__lock_take(&lock);
-  struct pml__log *log = lanes != NULL ? pml__log_own() : NULL;
+  struct pml__log *log = buffers != NULL ? pml__log_own() : NULL;
   if (log != NULL) name_regions(log, &named);
   pml__lock_leave(&lock);
 }
@@ -114,30 +114,30 @@ static void prepare(void *data, pml_region_t region) {
   pml__section_timeline_name(region);
 }
 
-static void keep(struct lane *lane, const struct pml_stream_event *e, enum pml__log_event_kind kind) {
-  uint32_t n = lane->head.n;
-  if (n == lane->head.capacity) {
-    __atomic_store_n(&lane->head.dropped, lane->head.dropped + 1, __ATOMIC_RELAXED);
+static void append(struct event_buffer *buffer, const struct pml_stream_event *e, enum pml__log_event_kind kind) {
+  uint32_t n = buffer->head.n;
+  if (n == buffer->head.capacity) {
+    __atomic_store_n(&buffer->head.dropped, buffer->head.dropped + 1, __ATOMIC_RELAXED);
     return;
   }
-  lane->event[n] = (struct pml__log_event){e->ticks, PML__LOG_WORD(kind, e->region)};
-  __atomic_store_n(&lane->head.n, n + 1, __ATOMIC_RELEASE);
+  buffer->event[n] = (struct pml__log_event){e->ticks, PML__LOG_WORD(kind, e->region)};
+  __atomic_store_n(&buffer->head.n, n + 1, __ATOMIC_RELEASE);
 }
 
 static void enter(void *data, const struct pml_stream_event *e) {
-  keep(data, e, PML__LOG_ENTER);
+  append(data, e, PML__LOG_ENTER);
 }
 
 static void leave(void *data, const struct pml_stream_event *e) {
-  keep(data, e, PML__LOG_LEAVE);
+  append(data, e, PML__LOG_LEAVE);
 }
 
 /* ---- beginning and ending ---- */
 
-/* The child has no consumers, and what its parent keeps is the parent's: the memory is left alone. */
+/* The child has no consumers, and the buffers are its parent's: the memory is left alone. */
 static void in_child(void) {
-  lanes = NULL;
-  nlanes = unseen = named = 0;
+  buffers = NULL;
+  nbuffers = unseen = named = 0;
   on = false;
 }
 
@@ -154,12 +154,12 @@ static int end(void) {
 static int begin(uint32_t events) {
   static const struct pml_stream_consumer consumer = {
       .thread_begin = thread_begin, .prepare = prepare, .event = {enter, leave, NULL}};
-  while (lanes != NULL) {
-    struct kept *next = lanes->next;
-    free_lane(lanes);
-    lanes = next;
+  while (buffers != NULL) {
+    struct thread_entry *next = buffers->next;
+    free_buffer(buffers);
+    buffers = next;
   }
-  nlanes = unseen = 0;
+  nbuffers = unseen = 0;
   capacity = events;
   int err = pml_stream_add(&consumer, &id);
   on = err == 0;
@@ -182,14 +182,15 @@ int pml_section_timeline(uint32_t events) {
 
 /* ---- copying ---- */
 
-static int copy_lane(struct pml__log *log, const struct lane *lane) {
-  uint32_t n = __atomic_load_n(&lane->head.n, __ATOMIC_ACQUIRE);
+static int copy_buffer(struct pml__log *log, const struct event_buffer *buffer) {
+  uint32_t n = __atomic_load_n(&buffer->head.n, __ATOMIC_ACQUIRE);
   struct pml__log_entry *entry;
-  struct lane *to = pml__log_extent(log, PML__LOG_SECTION_EVENTS, 0, lane->head.thread,
-                                    sizeof *to + n * sizeof to->event[0], 0, &entry);
+  struct event_buffer *to = pml__log_extent(log, PML__LOG_SECTION_EVENTS, 0, buffer->head.thread,
+                                            sizeof *to + n * sizeof to->event[0], 0, &entry);
   if (to == NULL) return -ENOMEM;
-  to->head = (struct pml__log_timeline){lane->head.thread, n, n, __atomic_load_n(&lane->head.dropped, __ATOMIC_RELAXED)};
-  memcpy(to->event, lane->event, n * sizeof to->event[0]);
+  to->head =
+      (struct pml__log_timeline){buffer->head.thread, n, n, __atomic_load_n(&buffer->head.dropped, __ATOMIC_RELAXED)};
+  memcpy(to->event, buffer->event, n * sizeof to->event[0]);
   return 0;
 }
 
@@ -199,11 +200,11 @@ int pml__section_timeline_copy(struct pml__log *log) {
   pml__process_look();
   pml__lock_take(&control);
   pml__lock_take(&lock);
-  const struct kept *k = lanes;
+  const struct thread_entry *k = buffers;
   if (k != NULL) name_regions(log, &from);
   if (unseen > 0) note_unseen(log);
   pml__lock_leave(&lock);
-  for (; k != NULL && err == 0; k = k->next) err = copy_lane(log, k->lane);
+  for (; k != NULL && err == 0; k = k->next) err = copy_buffer(log, k->buffer);
   pml__lock_leave(&control);
   return err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/read/pml_section_totals.h - a log's sections for a report over many processes. Internal. */
+/* core/adapter/section/read/pml_section_totals.h - sections of a log, added up over its threads. Internal. */
 #ifndef PML_SECTION_TOTALS_H
 #define PML_SECTION_TOTALS_H
 
