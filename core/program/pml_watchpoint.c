@@ -7,7 +7,7 @@
 #include "base/pml_error.h"
 #include "program/pml_watchpoint_store.h"
 #include "source/kernel/event/pml_breakpoint.h"
-#include "source/kernel/pml_perf_descriptor.h"
+#include "source/kernel/event/pml_perf_descriptor.h"
 
 #include <dirent.h>
 #include <errno.h>

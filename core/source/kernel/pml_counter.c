@@ -6,10 +6,10 @@
 #include "base/pml_thread.h"
 #include "source/kernel/event/pml_breakpoint.h"
 #include "source/kernel/event/pml_event_parsers.h"
+#include "source/kernel/event/pml_perf_descriptor.h"
 #include "source/kernel/event/pml_uprobe_inherit.h"
 #include "source/kernel/pml_counter_error.h"
 #include "source/kernel/pml_counter_private.h"
-#include "source/kernel/pml_perf_descriptor.h"
 #include "source/kernel/pml_rdpmc.h"
 
 #include <errno.h>

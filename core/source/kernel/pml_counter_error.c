@@ -4,7 +4,7 @@
 
 #include "base/pml_error.h"
 #include "source/kernel/event/pml_event_parsers.h"
-#include "source/kernel/pml_perf_descriptor.h"
+#include "source/kernel/event/pml_perf_descriptor.h"
 
 #include <errno.h>
 #include <stdio.h>

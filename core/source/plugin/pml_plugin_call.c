@@ -5,6 +5,7 @@
 #include "base/pml_error.h"
 #include "source/plugin/pml_plugin_guard.h"
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,12 +83,20 @@ int32_t pml__plugin_add(struct pml_plugin *p, uint32_t metric) {
   return j.id;
 }
 
+/* MPI is up in this process. */
+static bool mpi_is_up(void) {
+  int (*initialized)(int *), flag = 0;
+  void *at = dlsym(RTLD_DEFAULT, "MPI_Initialized");
+  if (at == NULL) return false;
+  memcpy(&initialized, &at, sizeof at);
+  return initialized(&flag) == 0 && flag != 0;
+}
+
 void pml__plugin_synchronize(struct pml_plugin *p, bool responsible, bool begin) {
   if (p->object != NULL) {
     struct job j = {.flag = responsible, .mode = SCOREP_METRIC_SYNCHRONIZATION_MODE_END};
     if (begin)
-      j.mode =
-          pml__plugin_mpi() ? SCOREP_METRIC_SYNCHRONIZATION_MODE_BEGIN_MPP : SCOREP_METRIC_SYNCHRONIZATION_MODE_BEGIN;
+      j.mode = mpi_is_up() ? SCOREP_METRIC_SYNCHRONIZATION_MODE_BEGIN_MPP : SCOREP_METRIC_SYNCHRONIZATION_MODE_BEGIN;
     if (p->call.synchronize != NULL) (void)call(p, begin ? "synchronize" : "synchronize at the end", synchronize, &j);
     return;
   }

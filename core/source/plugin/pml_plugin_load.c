@@ -8,7 +8,6 @@
 #include "base/pml_process.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,14 +20,6 @@ bool pml__plugin_is_here(enum pml_plugin_scope scope) {
   pml__launched(&l);
   if (scope == PML_PLUGIN_HOST) return l.local_rank <= 0; /* the first, or no sign of others */
   return scope != PML_PLUGIN_ONCE || l.rank <= 0;
-}
-
-bool pml__plugin_mpi(void) {
-  int (*initialized)(int *), flag = 0;
-  void *at = dlsym(RTLD_DEFAULT, "MPI_Initialized");
-  if (at == NULL) return false;
-  memcpy(&initialized, &at, sizeof at);
-  return initialized(&flag) == 0 && flag != 0;
 }
 
 static int check_name(const char *name) {

@@ -163,6 +163,5 @@ size_t pml__plugin_log_bytes(size_t pairs);
 bool pml__plugin_is_here(enum pml_plugin_scope scope);
 /* The tokens of $SCOREP_METRIC_<NAME>: [*n] and what they stand in, both to be freed. -ENOMEM. */
 int pml__plugin_tokens(const char *name, char ***token, size_t *n);
-bool pml__plugin_mpi(void); /* MPI is up in this process */
 
 #endif

@@ -2,7 +2,7 @@
 /* core/source/kernel/event/pml_event_available.c - availability of an event and of a PMU. */
 #include "source/kernel/event/pml_breakpoint.h"
 #include "source/kernel/event/pml_event_parsers.h"
-#include "source/kernel/pml_perf_descriptor.h"
+#include "source/kernel/event/pml_perf_descriptor.h"
 
 #include <errno.h>
 #include <stdatomic.h>

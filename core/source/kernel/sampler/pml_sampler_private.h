@@ -3,8 +3,8 @@
 #ifndef PML_SAMPLER_PRIVATE_H
 #define PML_SAMPLER_PRIVATE_H
 
+#include "source/kernel/event/pml_perf_descriptor.h"
 #include "source/kernel/pml_counter.h"
-#include "source/kernel/pml_perf_descriptor.h"
 #include "source/kernel/sampler/pml_sampler.h"
 #include "source/pml_event.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/pml_perf_descriptor.c - perf events, on descriptors that survive close() calls of the program. */
-#include "source/kernel/pml_perf_descriptor.h"
+/* core/source/kernel/event/pml_perf_descriptor.c - perf events, on descriptors that survive close() calls of the program. */
+#include "source/kernel/event/pml_perf_descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>
