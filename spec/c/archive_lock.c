@@ -13,6 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static struct pml_archive_log logs[RANKS];
+
+/* A job without faults. */
+static void write_logs(void) {
+  static char path[RANKS][300];
+  for (size_t i = write_job(&jobs[0], path); i-- > 0;) logs[i].path = path[i];
+}
+
 /* ---- two at a time ---- */
 
 /* A second writer, which must leave the first one's files alone. */
@@ -22,7 +30,7 @@ static int write_again(uint64_t done, uint64_t all, void *arg) {
   (void)done, (void)all;
   if (log == NULL) return 0;
   *(const struct pml_archive_log **)arg = NULL;
-  CHECK(pml_archive_write(dir, log, RANKS, NULL, NULL, &s) == -EBUSY, "a second writer is refused");
+  CHECK(pml_archive_write(dir, logs, RANKS, NULL, NULL, &s) == -EBUSY, "a second writer is refused");
   CHECK(system("cd $DIR && test -d traces -a -s .making-traces") == 0, "and leaves the first one's files alone");
   return 0;
 }
@@ -45,13 +53,11 @@ static void writer_ends(void) {
 }
 
 static void two(void) {
-  char path[RANKS][300];
-  struct pml_archive_log log[RANKS] = {{0}};
-  const struct pml_archive_log *again = log;
+  const struct pml_archive_log *again = logs;
   struct pml_archive_story s;
-  for (size_t i = write_job(&jobs[0], path); i-- > 0;) log[i].path = path[i];
+  write_logs();
   before_flock = writer_ends;
-  CHECK(write_it(log, RANKS, write_again, &again, &s) == 0 && before_flock == NULL && again == NULL,
+  CHECK(write_it(logs, RANKS, write_again, &again, &s) == 0 && before_flock == NULL && again == NULL,
         "one that had opened the lock before it was removed locks the new one, and is the only writer");
   CHECK(s.messages == RANKS * ROUNDS && s.events == 7 * RANKS * ROUNDS, "the archive has %llu events",
         (unsigned long long)s.events);
@@ -72,25 +78,23 @@ int __wrap_pml_otf2_close(struct pml_otf2 *o) {
 
 /* One is killed before the archive is whole: the next removes what it left, and nothing that another made. */
 static void killed(void) {
-  char path[RANKS][300];
-  struct pml_archive_log log[RANKS] = {{0}};
   struct pml_archive_story s;
   int status = 0;
-  for (size_t i = write_job(&jobs[0], path); i-- > 0;) log[i].path = path[i];
+  write_logs();
   pid_t pid = fork();
   if (pid == 0) {
     killed_at_close = true;
-    _exit(pml_archive_write(dir, log, RANKS, NULL, NULL, &s) == 0);
+    _exit(pml_archive_write(dir, logs, RANKS, NULL, NULL, &s) == 0);
   }
   CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status), "a writer is killed before the end");
   CHECK(system("cd $DIR && test -e traces -a ! -s traces.otf2 -a -s .making-traces") == 0,
         "and leaves an archive without its anchor");
-  CHECK(write_it(log, RANKS, NULL, NULL, &s) == 0 && s.messages > 0, "the next makes a whole one");
+  CHECK(write_it(logs, RANKS, NULL, NULL, &s) == 0 && s.messages > 0, "the next makes a whole one");
   CHECK(system("echo >$DIR/.making-traces") == 0, "a killed one had finished it");
-  CHECK(pml_archive_write(dir, log, RANKS, NULL, NULL, &s) == -EEXIST, "then it stays");
+  CHECK(pml_archive_write(dir, logs, RANKS, NULL, NULL, &s) == -EEXIST, "then it stays");
   CHECK(system("cd $DIR && test -s traces.otf2 -a -s traces.def -a ! -e .making-traces") == 0, "with all its files");
   CHECK(system("rm $DIR/traces.otf2 $DIR/traces.def") == 0, "what has no anchor");
-  CHECK(pml_archive_write(dir, log, RANKS, NULL, NULL, &s) == -EEXIST && system("test -d $DIR/traces") == 0,
+  CHECK(pml_archive_write(dir, logs, RANKS, NULL, NULL, &s) == -EEXIST && system("test -d $DIR/traces") == 0,
         "stays if no writer left a sign that it is its own");
   CHECK(system("rm -r $DIR/traces") == 0, "for its owner to remove");
   remove_all();
@@ -103,11 +107,9 @@ static int stop_late(uint64_t done, uint64_t all, void *arg) {
 }
 
 static void failed(void) {
-  char path[RANKS][300];
-  struct pml_archive_log log[RANKS] = {{0}};
   struct pml_archive_story s;
-  for (size_t i = write_job(&jobs[0], path); i-- > 0;) log[i].path = path[i];
-  CHECK(write_it(log, RANKS, stop_late, NULL, &s) == -ECANCELED, "the work is ended in the middle");
+  write_logs();
+  CHECK(write_it(logs, RANKS, stop_late, NULL, &s) == -ECANCELED, "the work is ended in the middle");
   CHECK(system("cd $DIR && test ! -e traces -a ! -e traces.otf2 -a ! -e traces.def -a ! -e .making-traces") == 0,
         "and leaves no trace");
   remove_all();

@@ -208,19 +208,6 @@ int pml_summary_add(struct pml_summary *s, const struct pml_summary_row *row) {
 
 /* ---- processes ---- */
 
-/* The first range that ends at @number - 1 or later: it contains it, is beside it, or lies behind. */
-static size_t range_near(const struct pml_summary *s, int64_t number) {
-  size_t low = 0, high = s->nranges;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (s->range[middle].last < number - 1)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 static int insert_range(struct pml_summary *s, size_t at, struct range r) {
   if (!PML__ARRAY_ROOM(s->range, s->ranges, s->nranges + 1)) return -ENOMEM;
   memmove(&s->range[at + 1], &s->range[at], (s->nranges - at) * sizeof r);
@@ -231,8 +218,9 @@ static int insert_range(struct pml_summary *s, size_t at, struct range r) {
 
 /* Ranges that @r meets, or is beside, become one with it. */
 static int add_range(struct pml_summary *s, struct range r) {
-  size_t at = range_near(s, r.first), end = at;
-  for (; end < s->nranges && s->range[end].first - 1 <= r.last; end++) {
+  size_t at, end;
+  PML__ARRAY_SEARCH(at, s->nranges, s->range[at].last < r.first - 1);
+  for (end = at; end < s->nranges && s->range[end].first - 1 <= r.last; end++) {
     if (s->range[end].first < r.first) r.first = s->range[end].first;
     if (s->range[end].last > r.last) r.last = s->range[end].last;
   }

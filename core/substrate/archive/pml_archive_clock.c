@@ -22,22 +22,10 @@ static int64_t within(double ns) {
   return (int64_t)llround(ns > most ? most : ns >= -most ? ns : -most);
 }
 
-/* How many measurements were at @ticks or before. */
-static size_t measured_by(const struct pml__archive_clock *c, uint64_t ticks) {
-  size_t from = 0, to = c->noffsets;
-  while (from < to) {
-    size_t middle = from + (to - from) / 2;
-    if (c->offset[middle].ticks <= ticks)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return from;
-}
-
 /* Between the measurements before and after. */
 static double offset_at(const struct pml__archive_clock *c, uint64_t ticks) {
-  size_t i = measured_by(c, ticks);
+  size_t i;
+  PML__ARRAY_SEARCH(i, c->noffsets, c->offset[i].ticks <= ticks);
   if (c->noffsets == 0) return 0;
   if (i == 0 || i == c->noffsets) return (double)c->offset[i == 0 ? 0 : i - 1].ns;
   const struct pml__archive_offset *before = &c->offset[i - 1], *after = &c->offset[i];
@@ -47,17 +35,11 @@ static double offset_at(const struct pml__archive_clock *c, uint64_t ticks) {
 
 /* Between the shifts before and after. */
 static int64_t shift_at(const struct pml__archive_shift *s, size_t n, uint64_t ns) {
-  size_t from = 0, to = n;
-  while (from < to) {
-    size_t middle = from + (to - from) / 2;
-    if (s[middle].ns <= ns)
-      from = middle + 1;
-    else
-      to = middle;
-  }
+  size_t i;
+  PML__ARRAY_SEARCH(i, n, s[i].ns <= ns);
   if (n == 0) return 0;
-  if (from == 0 || from == n) return within((double)s[from == 0 ? 0 : n - 1].by);
-  const struct pml__archive_shift *before = &s[from - 1], *after = &s[from];
+  if (i == 0 || i == n) return within((double)s[i == 0 ? 0 : n - 1].by);
+  const struct pml__archive_shift *before = &s[i - 1], *after = &s[i];
   double part = (double)(ns - before->ns) / (double)(after->ns - before->ns);
   return within((double)before->by + part * ((double)after->by - (double)before->by));
 }

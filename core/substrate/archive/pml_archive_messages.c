@@ -43,15 +43,9 @@ struct pairing {
 
 uint64_t pml__archive_ns(const struct pml__archive_process *p, uint64_t ticks) {
   uint64_t ns = pml__archive_clock_ns(p->clock, ticks);
-  size_t from = 0, to = p->ndelays;
-  while (from < to) {
-    size_t middle = from + (to - from) / 2;
-    if (p->delay[middle].ticks <= ticks)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return from > 0 && p->delay[from - 1].ns > ns ? p->delay[from - 1].ns : ns;
+  size_t i;
+  PML__ARRAY_SEARCH(i, p->ndelays, p->delay[i].ticks <= ticks);
+  return i > 0 && p->delay[i - 1].ns > ns ? p->delay[i - 1].ns : ns;
 }
 
 static int by_ticks(const void *a, const void *b) {
