@@ -157,7 +157,7 @@ static int first_error(const struct pml_otf2 *a) {
 }
 
 /* Only regions that were recorded are defined; references count from 0 without gaps. */
-int pml__otf2_region(struct pml_otf2 *a, pml_region_t region, uint32_t *ref) {
+static int reference_of(struct pml_otf2 *a, pml_region_t region, uint32_t *ref) {
   if (!PML__ARRAY_ZEROS(a->region_ref, a->region_capacity, region + 1))
     return pml_fail(-ENOMEM, "no memory for the table of %u regions of the trace", region);
   if (a->region_ref[region] == 0) a->region_ref[region] = ++a->nregions;
@@ -176,7 +176,7 @@ int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t 
                     pml_region_t region, const uint64_t *values) {
   uint32_t ref = 0;
   int err = a->error;
-  if (err == 0 && kind != PML__LOG_METRIC) err = remember(a, pml__otf2_region(a, region, &ref));
+  if (err == 0 && kind != PML__LOG_METRIC) err = remember(a, reference_of(a, region, &ref));
   return err == 0 ? remember(a, pml__otf2_event(a, loc, kind, ticks, ref, values)) : err;
 }
 
@@ -196,7 +196,7 @@ static int write_record(struct pml_otf2 *a, struct pml_otf2_location *loc, uint6
     return pml__otf2_value(a, loc, ticks, &s->metric, s->class, bits);
   }
   uint32_t ref;
-  int err = pml__otf2_region(a, (pml_region_t)word, &ref);
+  int err = reference_of(a, (pml_region_t)word, &ref);
   return err < 0 ? err : pml__otf2_event(a, loc, kind, ticks, ref, NULL);
 }
 
@@ -478,7 +478,7 @@ static void leave_open(struct pml_otf2 *a, struct pml_otf2_location *loc) {
     if ((top & PML__OTF2_DROPPED) != 0) continue;
     loc->closed++;
     uint32_t ref;
-    if (a->error != 0 || remember(a, pml__otf2_region(a, (pml_region_t)top, &ref)) < 0) continue;
+    if (a->error != 0 || remember(a, reference_of(a, (pml_region_t)top, &ref)) < 0) continue;
     remember(a, pml__otf2_event(a, loc, PML__LOG_LEAVE, loc->last_ticks, ref, NULL));
   }
 }

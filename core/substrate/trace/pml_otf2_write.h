@@ -102,9 +102,7 @@ int pml__otf2_location_of(struct pml_otf2 *a, const char *name, struct pml__otf2
 int pml__otf2_location_done(struct pml_otf2 *a, struct pml_otf2_location *loc);
 /* pml__otf2_location_new - a location of zeros, without a ring; NULL: no memory. */
 struct pml_otf2_location *pml__otf2_location_new(void);
-/* pml__otf2_region - the reference of a region; a new region gets the next one. pml__otf2_regions - the regions by
- * their references, [nregions + 1], to be freed; NULL: no memory. */
-int pml__otf2_region(struct pml_otf2 *a, pml_region_t region, uint32_t *ref);
+/* pml__otf2_regions - the regions by their references, [nregions + 1], to be freed; NULL: no memory. */
 pml_region_t *pml__otf2_regions(const struct pml_otf2 *a);
 /* 0, or PML_EMODE in a forked child, where a thread that is not there may hold the lock, and the files are its
  * parent's. */
