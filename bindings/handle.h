@@ -11,7 +11,7 @@ struct pml_profile_memory;
 
 /*
  * A handle is a full userdata that starts with its class. It is born closed, gets its resource, and is then marked
- * open: whatever raises in between cannot leak. The class pointer is the type check: cheaper than a metatable look-up,
+ * open, so an error in between leaks nothing. The class pointer is the type check: cheaper than a metatable look-up,
  * and a userdata whose metatable was exchanged cannot pass for another.
  *
  * Any allocation in Lua may run a finalizer, and a finalizer may close any handle: copy what a handle points to before

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/refusal.c - refusals: what the world refused, as a function returns it to Lua. */
+/* bindings/refusal.c - refusals of the system, as functions return them to Lua. */
 #include "refusal.h"
 
 #include "failure.h"
@@ -34,7 +34,7 @@ static void pushplace(lua_State *L) {
   lua_pushnil(L);
 }
 
-/* What went on with the nil that a refusal gave fails with one of these. */
+/* A script that uses the nil of a refusal fails with one of these messages. */
 static int isaboutnil(const char *msg) {
   return strstr(msg, "a nil value") != NULL || strstr(msg, "with nil") != NULL || strstr(msg, "nil with") != NULL ||
          strstr(msg, "got nil") != NULL;

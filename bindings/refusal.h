@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bindings/refusal.h - refusals: what the world refused, as a function returns it to Lua. */
+/* bindings/refusal.h - refusals of the system, as functions return them to Lua. */
 #ifndef REFUSAL_H
 #define REFUSAL_H
 

@@ -11,7 +11,7 @@ struct pml_plugin;
 struct pml_profile;
 struct pml_samples;
 
-/* What the handle at @idx holds; they raise as lutil_check() does. */
+/* Each returns the contents of the handle at @idx, and raises as lutil_check() does. */
 struct pml_eventset *lutil_eventset(lua_State *L, int idx);
 struct pml_samples *lutil_samples(lua_State *L, int idx);
 struct pml_plugin *lutil_plugin(lua_State *L, int idx);

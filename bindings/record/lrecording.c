@@ -123,7 +123,7 @@ static int add_sums(const struct pml_recording_function_sums *f, void *arg) {
   return 0;
 }
 
-/* What reads one kind of rows into the table on top. */
+/* Readers of one kind of rows into the table on top. */
 struct reading {
   int (*read)(struct pml_recording_reader *r, lua_State *L);
   struct pml_recording_reader *reader;

@@ -267,7 +267,7 @@ static int read_cache(struct reading *r, const struct pml__section_cache *cache,
   return err == 0 ? pml__section_reader_summary(&r->reader, r->sum, 0, &totals) : err;
 }
 
-/* Rows from *@at on that are of one section, as @name of the table on top; *@at becomes that of the next section. */
+/* Set @name of the table on top to the rows of one section, from *@at on, and *@at to the next section. */
 static void set_threads(lua_State *L, const struct reading *r, size_t *at, const char *name) {
   lua_newtable(L);
   for (size_t n = 0, first = *at; *at < r->rows.n; ++*at) {

@@ -35,7 +35,7 @@ static int write_again(uint64_t done, uint64_t all, void *arg) {
   return 0;
 }
 
-/* What happens just before the next flock(). */
+/* A step that runs just before the next flock(). */
 static void (*before_flock)(void);
 
 int __real_flock(int fd, int operation);

@@ -48,7 +48,7 @@ static inline uint32_t code_of(const char *name) {
   return code;
 }
 
-/* What is read of a counting set. */
+/* A copy of a counting set. */
 static inline void free_list(cset_list_object_t *list) {
   while (list) {
     cset_list_object_t *next = list->next;

@@ -55,7 +55,7 @@ static unsigned depth;
 static struct when last; /* start or stop */
 static int64_t counted;
 
-/* What a consumer of events has seen: enters and leaves that nest, in the order of time. */
+/* A consumer's record of events: enters and leaves that nest, in the order of time. */
 static struct {
   bool on, wrong;
   unsigned depth, open[DEEP];

@@ -157,7 +157,7 @@ static char *text_now(void) {
   return log_text(path);
 }
 
-/* What the report reads back is in spec/lua/report_spec.lua. */
+/* spec/lua/report_spec.lua checks the report of such a file. */
 static void texts(void) {
   struct pml_section *plain = defined("plain", NULL), *strange = defined("a\tb\nc\\d\x01\x7f\xff", NULL);
   if (plain == NULL || strange == NULL) return;
