@@ -416,11 +416,13 @@ static int l_unpack(lua_State *L) {
 
 int luaopen_pmlua_summary(lua_State *L) {
   static const luaL_Reg none[] = {{NULL, NULL}};
-  static const luaL_Reg methods[] = {{"log", l_log},         {"sections", l_sections}, {"process", l_process}, {"rows", l_rows},
-                                     {"numbers", l_numbers}, {"section", l_section},   {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"open", l_open},     {"one", l_one},         {"all", l_all},
-                                       {"unpack", l_unpack}, {"misuses", l_misuses}, {"cache", lsection_cache_open},
-                                       {"whole", l_whole},   {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"log", l_log},   {"sections", l_sections}, {"process", l_process},
+                                     {"rows", l_rows}, {"numbers", l_numbers},   {"section", l_section},
+                                     {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"open", l_open},       {"one", l_one},
+                                       {"all", l_all},         {"unpack", l_unpack},
+                                       {"misuses", l_misuses}, {"cache", lsection_cache_open},
+                                       {"whole", l_whole},     {NULL, NULL}};
   lsection_cache_class(L);
   lutil_class(L, &summary_class, methods, NULL);
   lutil_class(L, &reading_class, none, NULL);
