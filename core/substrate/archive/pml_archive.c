@@ -48,7 +48,7 @@ static void set_origin(struct pml__archive *a) {
 
 /* ---- locations ---- */
 
-/* A location that stands for all ranks without a log, @foreign: those of other jobs. */
+/* A location that stands for all ranks without a log; @foreign: for ranks of other jobs. */
 static int add_silent(struct pml__archive *a, bool foreign, const char *group, const char *name) {
   struct pml__otf2_process *p;
   struct pml_otf2_location *none;

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME_NS 1e9 /* what clocks that were set may differ by, and ticks of one machine are the same */
+#define SAME_NS 1e9 /* two clocks of a machine differ by less, although they may be set */
 
 static double ns_between(const struct pml__archive_clock *c, uint64_t from, uint64_t to) {
   return to >= from ? (double)(to - from) * c->ns_per_tick : -(double)(from - to) * c->ns_per_tick;
 }
 
-/* What stays within 100 years of the start; hostile ticks do not overflow, nor do clocks that make no number. */
+/* @ns, limited to 100 years, so that neither damaged ticks nor a rate that is not a number overflow. */
 static int64_t within(double ns) {
   const double most = 3.2e18;
   return (int64_t)llround(ns > most ? most : ns >= -most ? ns : -most);

@@ -7,7 +7,7 @@
 
 /* ---- ranks ---- */
 
-/* Ranks are those of the other group, where there are two. */
+/* The ranks of an inter-communicator count in the other group. */
 static uint32_t side_of_peers(const struct pml__archive_process *p, const struct pml__archive_comm *known,
                               const struct pml__otf2_comm *c) {
   uint32_t rank = (uint32_t)known->is.rank;
@@ -23,7 +23,7 @@ static uint32_t peer_of(const struct pml__archive *a, const struct pml__archive_
   return rank < c->n[side] ? c->member[side][rank] : NO_RANK;
 }
 
-/* Of a collective operation there may be none, or it is in the own group. */
+/* A collective operation may have no root, or a root in the own group. */
 static bool is_root(const struct pml__archive *a, uint32_t comm, uint32_t rank) {
   const struct pml__otf2_comm *c = &a->mpi.comm[comm];
   return rank >= PML__LOG_ROOT_HERE || (c->self ? rank == 0 : rank < c->n[0] || rank < c->n[1]);
@@ -63,7 +63,7 @@ static bool take_request(const struct pml__archive_process *p, const struct pml_
   return c->request != 0;
 }
 
-/* OTF2 has no operations between neighbours: they are those of all members, with the bytes that move. */
+/* OTF2 has no operations between neighbours: they become operations of all members, with the bytes that move. */
 static bool take_end(const struct pml__archive *a, const struct pml__archive_process *p,
                      const struct pml__recording_communicated *e, struct pml__otf2_communication *c) {
   if (e->nvalues < 4 || take_place(p, e->values[0], c) == NULL || !is_root(a, c->comm, c->rank)) return false;

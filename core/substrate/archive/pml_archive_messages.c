@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHIFTS 2  /* rounds of shifts; those of the second are small */
+#define SHIFTS 2  /* rounds of shifts; the second round makes small shifts */
 #define ROUNDS 16 /* of delays, each of which may make others necessary */
 
 /* One end of a message, of the process that is read now. */
@@ -35,7 +35,7 @@ struct pairing {
   bool delays;       /* receives that are early are noted */
   struct late *late; /* [nlate] */
   size_t nlate, late_capacity;
-  uint64_t first_ns, last_ns; /* of what was sent and received */
+  uint64_t first_ns, last_ns; /* of the messages */
   uint64_t messages, early, elsewhere;
 };
 
@@ -60,7 +60,7 @@ static int note_late(struct pairing *g, uint32_t process, uint64_t ticks, uint64
   return 0;
 }
 
-/* What is delayed delays all that follows. */
+/* A delay applies to all later times. */
 static void spread(struct pml__archive_process *p) {
   qsort(p->delay, p->ndelays, sizeof *p->delay, by_ticks);
   for (size_t k = 1; k < p->ndelays; k++)
@@ -124,14 +124,14 @@ static int by_time(const void *a, const void *b) {
   return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
 }
 
-/* Those of one thread are in the order of time already. */
+/* The messages of one thread are in the order of time already. */
 static bool is_sorted(const struct message *m, size_t n) {
   size_t i = 1;
   while (i < n && m[i - 1].ticks <= m[i].ticks) i++;
   return i >= n;
 }
 
-/* Those of a process in the order of time, whichever threads they are of. */
+/* The messages of all threads of a process, in the order of time. */
 static int pair_messages(struct pairing *g) {
   int err = 0;
   if (!is_sorted(g->message, g->n)) qsort(g->message, g->n, sizeof *g->message, by_time);

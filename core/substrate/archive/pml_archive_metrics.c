@@ -24,7 +24,7 @@ static const char *line_of(const char *note, const char *name) {
   return note;
 }
 
-/* What the note "remarks" says of an event. @text: where it is kept. */
+/* The text about an event in the note "remarks", copied to @text. */
 static const char *remark_of(const char *remarks, const char *name, char text[DESCRIPTION_MAX_BYTES]) {
   const char *line = line_of(remarks, name);
   if (line == NULL) return NULL;

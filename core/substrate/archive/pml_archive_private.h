@@ -23,7 +23,7 @@ struct pml__archive_offset {
   int64_t ns;
 };
 
-/* What is added at a time without shifts. */
+/* A number of ns that is added at a time without shifts. */
 struct pml__archive_shift {
   uint64_t ns;
   int64_t by;
@@ -51,12 +51,12 @@ int pml__archive_clock_measured(struct pml__archive_clock *c, uint64_t ticks, in
 int pml__archive_clock_shift(struct pml__archive_clock *c, const struct pml__archive_shift *by, size_t n);
 void pml__archive_clock_free(struct pml__archive_clock *c);
 
-/* pml__archive_clock_same - whether both count the same ticks: those of one machine since it was booted. */
+/* pml__archive_clock_same - whether both count the ticks of one machine since it was booted. */
 bool pml__archive_clock_same(const struct pml__archive_clock *a, const struct pml__archive_clock *b);
 
 /* ---- structs ---- */
 
-/* A communicator as a process knows it. */
+/* A communicator in the log of a process. */
 struct pml__archive_comm {
   struct pml__log_communicator is;
   uint32_t ref;            /* of the archive's */
@@ -64,7 +64,7 @@ struct pml__archive_comm {
   char *name, *members[2]; /* world ranks as text; empty: not known */
 };
 
-/* A window as a process knows it. */
+/* A window in the log of a process. */
 struct pml__archive_window {
   struct pml__log_window is;
   uint32_t ref; /* of the archive's */
@@ -83,7 +83,7 @@ struct pml__archive_delay {
   uint64_t ticks, ns;
 };
 
-/* A process: what its log says of it. */
+/* A process, by its log. */
 struct pml__archive_process {
   const struct pml_archive_log *log;
   char *name, *host;

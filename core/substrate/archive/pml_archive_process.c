@@ -107,7 +107,7 @@ const struct pml__archive_window *pml__archive_window_of(const struct pml__archi
   return NULL;
 }
 
-/* In the order of their numbers, each as it was defined last. */
+/* Sort by number; the last definition of a number counts. */
 static void sort_comms(struct pml__archive_process *p) {
   size_t n = 0;
   if (p->ncomms > 0) qsort(p->comm, p->ncomms, sizeof *p->comm, by_number_and_place);

@@ -13,7 +13,8 @@ static int compare(uint64_t a, uint64_t b) {
   return a < b ? -1 : a > b;
 }
 
-/* Those of a job are neighbours, its ranks in their order; what is no rank follows. Each in the order of their starts.
+/* The ranks of a job are neighbours, in their order; processes that are no ranks follow. Each in the order of their
+ * starts.
  */
 static int by_rank(const void *a, const void *b) {
   const struct pml__archive_process *x = a, *y = b;
@@ -51,7 +52,7 @@ static bool is_same_job(const struct pml__archive_process *x, const struct pml__
   return x->job == y->job && x->world == y->world && x->size == y->size;
 }
 
-/* Those of one job follow those of the job before. */
+/* The ranks of one job follow the ranks of the job before. */
 static void number_ranks(struct pml__archive *a) {
   const struct pml__archive_process *before = NULL;
   for (size_t i = 0; i < a->nprocesses && a->process[i].rank >= 0; i++) {
@@ -103,11 +104,11 @@ int pml__archive_order(struct pml__archive *a) {
 
 /* ---- communicators ---- */
 
-/* One as one process knows it; those of one communicator are beside each other. */
+/* A communicator in the log of one process. After sorting, entries of one communicator are neighbours. */
 struct known {
   const struct pml__archive_process *p;
   struct pml__archive_comm *c;
-  uint32_t first; /* the least number that any process gave it: that of a parent is less */
+  uint32_t first; /* the least number that any process gave it; its parent has a lower one */
 };
 
 /* Each process's own is one for all. */
@@ -201,7 +202,7 @@ static void guess_members(const struct pml__archive *a, const struct known *k, u
   }
 }
 
-/* Each member knows its own rank; who made it knows all. */
+/* The log of each member has its own rank; the log of the rank that made it has all. */
 static bool unite_group(const struct pml__archive *a, const struct known *k, size_t n, struct pml__otf2_comm *c) {
   c->n[0] = (uint32_t)k->c->is.size;
   c->member[0] = no_members(c->n[0]);
@@ -240,7 +241,7 @@ static const char *name_of(const struct known *k, size_t n) {
   return special(k) == PML__LOG_COMM_WORLD ? "MPI_COMM_WORLD" : special(k) == PML__LOG_COMM_SELF ? "MPI_COMM_SELF" : "";
 }
 
-/* Both groups of an inter-communicator are in the world; what one was made from may have one of them. */
+/* Both groups of an inter-communicator are in the world; its parent may contain only one of them. */
 static const struct pml__archive_comm *parent_of(const struct known *k) {
   bool inter = (k->c->is.flags & PML__LOG_COMM_INTER) != 0;
   return pml__archive_comm_of(k->p, inter ? PML__LOG_COMM_WORLD : k->c->is.parent);
@@ -261,7 +262,7 @@ static int unite(struct pml__archive *a, const struct known *k, size_t n) {
 
 /* ---- windows ---- */
 
-/* A window as one process knows it. Sorted, those of one window are neighbours, the latest definition last. */
+/* A window in the log of one process. After sorting, entries of one window are neighbours, the latest one last. */
 struct known_window {
   const struct pml__archive_process *p;
   struct pml__archive_window *w;
@@ -300,7 +301,7 @@ static struct known_window *list_windows(const struct pml__archive *a, size_t *n
   return list;
 }
 
-/* Its name is the last one that a member gave it, or that of its communicator. */
+/* Its name is the last one that a member gave it, or else the name of its communicator. */
 static int unite_window(struct pml__archive *a, const struct known_window *k, size_t n) {
   const char *name = "";
   for (size_t i = 0; i < n; i++) {

@@ -27,7 +27,7 @@ void pml__archive_skews_begin(struct pml__archive_skews *l, uint64_t first_ns, u
   l->step_ns = (last_ns > first_ns ? last_ns - first_ns : 0) / steps + 1;
 }
 
-/* That of a pair; NULL: no memory. */
+/* The skews of a pair of clocks; NULL: no memory. */
 static struct pml__archive_skew *skew_of(struct pml__archive_skews *l, uint32_t from, uint32_t to) {
   uint64_t hash = pml__hash(PML__HASH, (uint64_t)from << 32 | to);
   uint32_t at = 0, i = pml__map_next(&l->pairs, hash, &at);
@@ -50,7 +50,7 @@ static uint32_t step_of(const struct pml__archive_skews *l, uint64_t ns) {
   return step < l->breakpoints - 2 ? (uint32_t)step : l->breakpoints - 2;
 }
 
-/* One that was on its way for more than a step is late enough, whatever the shifts. */
+/* A message that takes longer than a step is late enough with any shifts. */
 int pml__archive_skew_add(struct pml__archive_skews *l, uint32_t from, uint32_t to, uint64_t sent_ns,
                           uint64_t received_ns) {
   uint32_t sent = step_of(l, sent_ns), received = step_of(l, received_ns);

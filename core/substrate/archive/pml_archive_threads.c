@@ -21,13 +21,13 @@ struct operation {
   uint64_t request;
 };
 
-/* One thread; what is open, innermost last. */
+/* One thread, with its open calls, the innermost last. */
 struct track {
   struct pml_otf2_location *location;
   uint64_t last_ns;
   struct open_call *open;
   size_t depth, capacity;
-  bool collective; /* one that blocks has begun */
+  bool collective; /* a blocking operation has begun */
   struct operation *operation;
   size_t noperations, operations;
   struct pml__otf2_openmp openmp;

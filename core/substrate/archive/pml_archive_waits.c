@@ -57,7 +57,7 @@ static int by_time(const void *a, const void *b) {
   return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-/* Those of one thread are in the order of time already. */
+/* The calls of one thread are in the order of time already. */
 static bool is_sorted(const struct pml__archive_calls *l) {
   size_t i = 1;
   while (i < l->n && l->call[i - 1].ns <= l->call[i].ns) i++;

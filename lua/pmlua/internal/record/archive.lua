@@ -15,7 +15,7 @@ local sentence = core.failure.sentence
 
 -- ---- what there is ----
 
---- The folder, and those of ranks in it, by rank.
+--- The folder, and the folders of ranks in it, by rank.
 local function folders(dir)
   local list = { dir }
   for i, rank in ipairs(logs.ranks(dir)) do list[i + 1] = ("%s/rank-%d"):format(dir, rank) end
@@ -26,7 +26,7 @@ local function add_series(log, path)
   if core.sys.realpath(path) then table.insert(log.series, path) end
 end
 
---- What was measured beside the command is in a log of its own, PID.metrics.pmlog.
+--- Metrics that pmlua measured beside the command are in a separate log, PID.metrics.pmlog.
 local function logs_of(dir, list)
   local first
   for _, file in ipairs(logs.files(dir)) do
@@ -66,7 +66,7 @@ local function traced(dir, tell)
   return list, #all
 end
 
---- Whether a process recorded events, in the folder or in those of ranks.
+--- Whether a process recorded events, in the folder or in the folders of ranks.
 ---@param dir string
 ---@return boolean
 function M.is_wanted(dir)
