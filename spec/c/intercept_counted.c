@@ -449,15 +449,6 @@ static int listened(void *arg, void *track, const struct pml__recording_event *e
   if (e->kind == PML_STREAM_METRIC) take(e->values[0]);
   return 0;
 }
-static int begin_track(void *arg, int64_t tid, void **track) {
-  (void)tid;
-  *track = arg;
-  return 0;
-}
-static int end_track(void *arg, void *track) {
-  (void)arg, (void)track;
-  return 0;
-}
 
 /* What `pmlua record --trace --event` has: a profile, sums and a trace. */
 static bool recorded(void) {
@@ -474,8 +465,7 @@ static bool recorded(void) {
   pml_recording_close(s);
   snprintf(path, sizeof path, "%s/1.pmlog", dir);
   if (pml_recording_read_open(&r, path) < 0) return false;
-  const struct pml__recording_listener to = {
-      .begin = begin_track, .event = listened, .end = end_track, .nmetrics = 1, .arg = &work};
+  const struct pml__recording_listener to = {.event = listened, .nmetrics = 1, .arg = &work};
   (void)pml_recording_read_sums(r, add_sum, NULL);
   (void)pml__recording_listen(r, &to);
   pml_recording_read_close(r);

@@ -191,11 +191,6 @@ static bool record(const char *const *name, size_t n) {
 }
 
 static int64_t open_calls, traced, last_ticks;
-static int begin_track(void *arg, int64_t tid, void **track) {
-  (void)tid;
-  *track = arg;
-  return 0;
-}
 static int event_of(void *arg, void *track, const struct pml__recording_event *e) {
   (void)arg, (void)track;
   if (e->kind > PML_STREAM_LEAVE) return 0;
@@ -203,10 +198,6 @@ static int event_of(void *arg, void *track, const struct pml__recording_event *e
   wrong += open_calls < 0 || open_calls > nested || (int64_t)e->ticks < last_ticks;
   last_ticks = (int64_t)e->ticks;
   traced++;
-  return 0;
-}
-static int end_track(void *arg, void *track) {
-  (void)arg, (void)track;
   return 0;
 }
 
@@ -223,8 +214,7 @@ static int add_sum(const struct pml_recording_function_sums *f, void *arg) {
 }
 
 static bool all_are_recorded(size_t nmetrics) {
-  const struct pml__recording_listener to = {
-      .begin = begin_track, .event = event_of, .end = end_track, .nmetrics = (uint32_t)nmetrics, .arg = &work};
+  const struct pml__recording_listener to = {.event = event_of, .nmetrics = (uint32_t)nmetrics, .arg = &work};
   struct pml_recording_reader *r;
   char path[64];
   wrong = 0;

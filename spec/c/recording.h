@@ -75,20 +75,9 @@ static inline struct told read_back(void) {
   return t;
 }
 
-static inline int recording__begin(void *arg, int64_t tid, void **track) {
-  (void)tid;
-  *track = arg;
-  return 0;
-}
-static inline int recording__end(void *arg, void *track) {
-  (void)arg, (void)track;
-  return 0;
-}
-/* @to hears what is in the recording @log; without its own functions, each thread is its argument. */
+/* @to gets the events in the recording @log. */
 static inline int recording_listen(const char *log, struct pml__recording_listener to) {
   struct pml_recording_reader *r = NULL;
-  if (to.begin == NULL) to.begin = recording__begin;
-  to.end = recording__end;
   int err = pml_recording_read_open_any(&r, log);
   if (err == 0) err = pml__recording_listen(r, &to);
   if (err < 0) printf("# %s\n", pml_error_detail(err));

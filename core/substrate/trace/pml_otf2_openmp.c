@@ -50,11 +50,6 @@ static int begin_thread(void *arg, int64_t tid, void **track) {
   return 0;
 }
 
-static int end_thread(void *arg, void *track) {
-  (void)arg, (void)track;
-  return 0;
-}
-
 static int take_event(void *arg, void *track, const struct pml__recording_event *e) {
   struct pml__otf2_teams *t = arg;
   if (e->kind != PML_STREAM_OPENMP || e->what != PML__LOG_OPENMP_TEAM_BEGIN || e->nvalues < 2) return 0;
@@ -150,7 +145,7 @@ int pml__otf2_teams_open(struct pml_otf2 *a, struct pml__otf2_teams **out, const
   struct pml__otf2_teams *t = calloc(1, sizeof *t);
   if (t == NULL) return no_memory();
   const struct pml__recording_listener l = {
-      .begin = begin_thread, .event = take_event, .end = end_thread, .free = free, .nmetrics = nmetrics, .arg = t};
+      .begin = begin_thread, .event = take_event, .free = free, .nmetrics = nmetrics, .arg = t};
   int err = pml__recording_listen(r, &l);
   if (t->nmembers > 0) qsort(t->member, t->nmembers, sizeof *t->member, by_team);
   if (err == 0 && t->nmembers > 0) err = find_sets(t);
