@@ -6,13 +6,14 @@
 #include "base/stream/pml_stream_private.h"
 
 #include "check.h"
+#include "intercept/sparing.h"
 
 #define THREADS 4
 #define ROUNDS 400
 
 struct seen {
-  unsigned begun, ended, events[PML_STREAM_KINDS];
-  uint64_t thread, last_ticks, last_value;
+  unsigned begun, refuses; /* by fast: every so many events */
+  uint64_t events[PML_STREAM_KINDS], thread, last_ticks, last_value;
   pml_region_t last_region;
   bool refuse, raise_more;
   int tried_to_add, tried_to_remove;
@@ -25,18 +26,13 @@ static void *begin(void *arg, uint64_t thread) {
   return s->refuse ? NULL : s;
 }
 
-static void finish(void *arg, void *data) {
-  (void)data;
-  ((struct seen *)arg)->ended++;
-}
-
 static struct pml_stream_consumer all_of(struct seen *s);
 
 static void see(struct seen *s, enum pml_stream_kind kind, const struct pml_stream_event *e) {
   s->events[kind]++;
   s->last_ticks = e->ticks;
   s->last_region = e->region;
-  if (e->metrics != NULL) s->last_value = e->values[e->metrics->n - 1];
+  s->last_value = e->metrics != NULL ? e->values[e->metrics->n - 1] : 0;
   if (!s->raise_more) return;
   uint64_t id;
   struct pml_stream_consumer c = all_of(s);
@@ -55,9 +51,25 @@ static void on_metric(void *data, const struct pml_stream_event *e) {
   see(data, PML_STREAM_METRIC, e);
 }
 
+/* With general registers only. */
+static uint64_t take(struct seen *s, enum pml_stream_kind kind, pml_region_t region, uint64_t ticks) {
+  if (s->refuses != 0 && ticks % s->refuses == 0) return ticks;
+  see(s, kind, &(struct pml_stream_event){.ticks = ticks, .region = region});
+  return 0;
+}
+static uint64_t fast_enter(void *data, pml_region_t region, uint64_t ticks) {
+  return take(data, PML_STREAM_ENTER, region, ticks);
+}
+static uint64_t fast_leave(void *data, pml_region_t region, uint64_t ticks) {
+  return take(data, PML_STREAM_LEAVE, region, ticks);
+}
+
+SPARING_FAST(enter_sparingly, fast_enter);
+SPARING_FAST(leave_sparingly, fast_leave);
+
 static struct pml_stream_consumer all_of(struct seen *s) {
   return (struct pml_stream_consumer){
-      .thread_begin = begin, .thread_end = finish, .event = {on_enter, on_leave, on_metric}, .arg = s, .name = "seen"};
+      .thread_begin = begin, .event = {on_enter, on_leave, on_metric}, .arg = s, .name = "seen"};
 }
 
 static void raise_one(enum pml_stream_kind kind, uint64_t ticks, pml_region_t region) {
@@ -65,53 +77,143 @@ static void raise_one(enum pml_stream_kind kind, uint64_t ticks, pml_region_t re
   pml_stream_emit(kind, &e);
 }
 
-static void handing_out(void) {
-  struct seen a = {0}, b = {0};
-  struct pml_stream_consumer ca = all_of(&a), cb = {.thread_begin = begin, .event = {NULL, on_leave, NULL}, .arg = &b};
-  uint64_t ia, ib;
-  CHECK(!pml_stream_wanted(PML_STREAM_ENTER) && !pml_stream_wanted(PML_STREAM_LEAVE),
-        "at first no consumer wants events");
+/* As an adapter does that has not saved all registers; whether they did without. */
+static bool raise_fast(enum pml_stream_kind kind, uint64_t ticks, pml_region_t region) {
+  struct pml__stream_thread *t = pml__stream_self;
+  struct pml_stream_event e = {.ticks = ticks, .region = region};
+  uint64_t was = pml__stream_guard(t, PML__STREAM_EMITTING);
+  const struct pml__stream_known *known = &t->known[kind];
+  if (pml__stream_knows(kind, was) && known->call(known->data, e.region, e.ticks) == 0) {
+    pml__stream_unguard(t);
+    return true;
+  }
+  pml__stream_complete(kind, &e);
+  return false;
+}
+
+/* ---- consumers of all shapes come and go, beside a model ---- */
+
+enum { MOST = PML_STREAM_CONSUMERS_MAX, STEPS = 200000, KINDS = PML_STREAM_METRIC + 1 };
+
+static struct {
+  struct seen seen;
+  uint64_t id, want[KINDS];
+  bool here;
+  struct pml_stream_consumer is;
+} one[MOST + 1];
+static unsigned order[MOST + 1], here; /* @here consumers, in the order of adding */
+
+static bool comes(unsigned i, uint32_t shape) {
+  struct pml_stream_consumer *c = &one[i].is;
+  memset(&one[i], 0, sizeof one[i]);
+  *c = all_of(&one[i].seen);
+  for (unsigned k = 0; k < KINDS; k++)
+    if ((shape >> k & 1) == 0 && shape % 8 != 0) c->event[k] = NULL;
+  if ((shape >> 3) % 4 != 0) c->fast[PML_STREAM_ENTER] = enter_sparingly, c->fast[PML_STREAM_LEAVE] = leave_sparingly;
+  one[i].seen.refuses = (shape >> 5) % 3 == 0 ? 0 : 2 + (shape >> 7) % 4;
+  one[i].seen.refuse = (shape >> 10) % 8 == 0;
+  if (here == MOST) return pml_stream_add(c, &one[i].id) == PML_EFULL && one[i].id == 0;
+  one[i].here = true;
+  order[here++] = i;
+  return pml_stream_add(c, &one[i].id) == 0;
+}
+static bool goes(unsigned i) {
+  unsigned at = 0;
+  if (!one[i].here) return pml_stream_remove(one[i].id) == -ENOENT;
+  one[i].here = false;
+  while (order[at] != i) at++;
+  memmove(&order[at], &order[at + 1], (--here - at) * sizeof *order);
+  return pml_stream_remove(one[i].id) == 0;
+}
+
+static bool listed_right(void) {
+  struct pml_stream_listed l[MOST];
+  bool right = pml_stream_list(l) == here, wanted[KINDS] = {false};
+  for (unsigned i = 0; right && i < here; i++) {
+    const struct pml_stream_consumer *c = &one[order[i]].is;
+    right &= l[i].id == one[order[i]].id && strcmp(l[i].name, "seen") == 0 && l[i].fast == (c->fast[0] != NULL);
+    for (unsigned k = 0; k < KINDS; k++) {
+      right &= l[i].wants[k] == (c->event[k] != NULL);
+      wanted[k] |= c->event[k] != NULL;
+    }
+  }
+  for (unsigned k = 0; k < KINDS; k++) right &= pml_stream_wanted((enum pml_stream_kind)k) == wanted[k];
+  return right;
+}
+
+/* @known: no consumer came or went since the last enter or leave. */
+static bool happens(enum pml_stream_kind kind, uint64_t ticks, bool fast, bool known, uint64_t *refused) {
+  static const char *const names[] = {"x", "y"};
+  struct pml_stream_event e = {.ticks = ticks, .region = 1 + (pml_region_t)ticks % 5};
+  struct pml_stream_metrics *m = NULL;
+  const uint64_t values[] = {5, ~ticks};
+  unsigned takers[] = {[PML_STREAM_ENTER] = 0, [PML_STREAM_LEAVE] = 0};
+  bool all_fast = true, declined = false, right = true;
+  if (kind == PML_STREAM_METRIC) right = pml_stream_metrics(names, 2, &m) == 0;
+  if (kind == PML_STREAM_METRIC) e.metrics = m, e.values = values;
+  fast &= kind != PML_STREAM_METRIC && pml_stream_wanted(kind);
+  bool without = fast && raise_fast(kind, e.ticks, e.region);
+  if (!fast) pml_stream_emit(kind, &e);
+  for (unsigned i = 0; i <= MOST; i++) {
+    struct seen *s = &one[i].seen;
+    const struct pml_stream_consumer *c = &one[i].is;
+    bool wants = one[i].here && c->event[kind] != NULL;
+    for (unsigned k = PML_STREAM_ENTER; one[i].here && k <= PML_STREAM_LEAVE; k++) {
+      if (c->event[k] == NULL) continue;
+      takers[k]++;
+      all_fast &= c->fast[k] != NULL && !s->refuse;
+    }
+    if (wants && !s->refuse) one[i].want[kind]++;
+    right &= memcmp(s->events, one[i].want, sizeof one[i].want) == 0 && s->begun <= 1;
+    if (!wants) continue;
+    *refused += s->refuse;
+    declined |= s->refuses != 0 && ticks % s->refuses == 0;
+    right &= s->begun == 1 && s->thread == pml_thread_id();
+    if (!s->refuse) right &= s->last_ticks == ticks && s->last_region == e.region && s->last_value == (m ? ~ticks : 0);
+  }
+  for (unsigned k = 0; k < 2; k++) all_fast &= takers[k] > 0 && takers[k] <= PML__STREAM_SEVERAL;
+  if (atomic_load(&pml__stream_expedited) && fast && known) right &= without == (all_fast && !declined);
+  return right && (all_fast || !without);
+}
+
+static void any_consumers(void) {
+  uint32_t any = 1;
+  unsigned right = 0;
+  uint64_t refused = 0;
+  struct pml_stream_lost before, after;
+  bool known = false;
+  CHECK(listed_right(), "at first no consumer wants events");
+  pml_stream_lost(&before);
   raise_one(PML_STREAM_ENTER, 1, 1);
-  CHECK(pml_stream_add(&cb, &ib) == 0 && !pml_stream_wanted(PML_STREAM_ENTER) && pml_stream_wanted(PML_STREAM_LEAVE),
-        "only kinds with a consumer are wanted");
-  CHECK(pml_stream_add(&ca, &ia) == 0 && ia != ib && pml_stream_wanted(PML_STREAM_METRIC),
-        "a second consumer is added");
-  struct pml_stream_listed listed[PML_STREAM_CONSUMERS_MAX];
-  CHECK(pml_stream_list(listed) == 2 && listed[0].id == ib && listed[1].id == ia &&
-            strcmp(listed[1].name, "seen") == 0 && listed[0].name[0] == '\0' && !listed[0].wants[PML_STREAM_ENTER] &&
-            listed[0].wants[PML_STREAM_LEAVE] && !listed[1].fast,
-        "and they can be listed");
-  raise_one(PML_STREAM_ENTER, 10, 3);
-  raise_one(PML_STREAM_LEAVE, 20, 4);
-  CHECK(a.events[PML_STREAM_ENTER] == 1 && a.events[PML_STREAM_LEAVE] == 1 && b.events[PML_STREAM_LEAVE] == 1 &&
-            b.events[PML_STREAM_ENTER] == 0,
-        "each gets the kinds it asked for");
-  CHECK(a.last_ticks == 20 && a.last_region == 4, "with ticks and region");
-  CHECK(a.begun == 1 && b.begun == 1 && a.thread == pml_thread_id() && a.thread != 0,
-        "and is told once of the thread, by its id");
-  const char *names[] = {"x", "y"};
-  uint64_t values[] = {5, 6};
-  struct pml_stream_metrics *m = NULL, *again = NULL;
-  CHECK(pml_stream_metrics(names, 2, &m) == 0 && pml_stream_metrics(names, 2, &again) == 0 && m == again &&
-            strcmp(m->name[1], "y") == 0,
-        "the same names are the same metrics");
-  CHECK(pml_stream_metrics(names, 1, &again) == 0 && again != m, "fewer names are others");
-  CHECK(pml_stream_metrics(names, 0, &again) == -EINVAL, "no names are refused");
-  struct pml_stream_event e = {.ticks = 30, .metrics = m, .values = values};
-  pml_stream_emit(PML_STREAM_METRIC, &e);
-  CHECK(a.events[PML_STREAM_METRIC] == 1 && a.last_value == 6, "a metric brings its values");
-  CHECK(pml_stream_remove(ia) == 0 && pml_stream_remove(ia) == -ENOENT, "a consumer is removed once");
-  raise_one(PML_STREAM_LEAVE, 40, 5);
-  CHECK(a.events[PML_STREAM_LEAVE] == 1 && b.events[PML_STREAM_LEAVE] == 2, "and gets nothing more, the other does");
-  CHECK(pml_stream_remove(ib) == 0 && !pml_stream_wanted(PML_STREAM_LEAVE), "the last one leaves no consumer");
+  for (unsigned step = 1; step <= STEPS; step++) {
+    any = any * 1103515245 + 12345;
+    unsigned i = (any >> 8) % (step / 5000 % 2 == 0 ? 3 : MOST + 1), what = (any >> 16) % 32;
+    if (what < 2) {
+      right += (one[i].here || what == 0 ? goes(i) : comes(i, any >> 13)) && listed_right();
+      known = false;
+    } else {
+      enum pml_stream_kind kind = (enum pml_stream_kind)(what % KINDS);
+      right += happens(kind, step, what % 4 != 0, known, &refused);
+      known |= kind != PML_STREAM_METRIC && pml_stream_wanted(kind);
+    }
+  }
+  for (unsigned i = 0; i <= MOST; i++)
+    if (one[i].here) (void)goes(i);
+  pml_stream_lost(&after);
+  CHECK(right == STEPS, "%u of %d comings, goings and events are as a model has them", right, STEPS);
+  CHECK(after.refused == before.refused + refused && refused > 1000,
+        "a thread that a consumer does not want is asked about once, and its events are counted");
+  CHECK(listed_right(), "the last one leaves no consumer");
 }
 
 static void refusing(void) {
-  struct seen s = {.raise_more = true}, none = {.refuse = true};
-  struct pml_stream_consumer c = all_of(&s), r = all_of(&none), bad = {.thread_begin = begin};
+  struct seen s = {.raise_more = true};
+  struct pml_stream_consumer c = all_of(&s), bad = {.thread_begin = begin};
   struct pml_stream_lost before, after;
-  uint64_t id, many[PML_STREAM_CONSUMERS_MAX + 1];
+  struct pml_stream_metrics *none;
+  uint64_t id;
   pml_stream_lost(&before);
+  CHECK(pml_stream_metrics(NULL, 0, &none) == -EINVAL, "no names are refused");
   CHECK(pml_stream_add(&bad, &id) == -EINVAL && id == 0, "a consumer of nothing is refused");
   pml_stream_add(&c, &id);
   raise_one(PML_STREAM_ENTER, 1, 1);
@@ -120,21 +222,6 @@ static void refusing(void) {
         "what a consumer raises reaches no consumer, and is counted");
   CHECK(s.tried_to_add == -EDEADLK && s.tried_to_remove == -EDEADLK, "a consumer can neither add nor remove");
   pml_stream_remove(id);
-  pml_stream_add(&r, &id);
-  raise_one(PML_STREAM_ENTER, 1, 1);
-  raise_one(PML_STREAM_ENTER, 1, 1);
-  pml_stream_lost(&after);
-  CHECK(none.begun == 1 && none.events[PML_STREAM_ENTER] == 0 && after.refused == before.refused + 2,
-        "a thread that a consumer does not want is asked about once, and its events are counted");
-  pml_stream_remove(id);
-  struct seen lots = {0};
-  struct pml_stream_consumer l = all_of(&lots);
-  unsigned added = 0;
-  for (unsigned i = 0; i <= PML_STREAM_CONSUMERS_MAX; i++) added += pml_stream_add(&l, &many[i]) == 0;
-  CHECK(added == PML_STREAM_CONSUMERS_MAX && many[added] == 0, "there is a limit, and it is reported");
-  raise_one(PML_STREAM_ENTER, 1, 1);
-  CHECK(lots.events[PML_STREAM_ENTER] == added, "up to it, all get the event");
-  for (unsigned i = 0; i < added; i++) pml_stream_remove(many[i]);
 }
 
 /* ---- threads raise while consumers come and go ---- */
@@ -292,130 +379,12 @@ static void forking(void) {
   pml_stream_remove(id);
 }
 
-/* ---- what a thread knows of the consumers that it had before ---- */
-
-/* A count for each thread, behind the number of threads. */
-static void *count_begin(void *arg, uint64_t thread) {
-  uint64_t *counts = arg;
-  (void)thread;
-  return &counts[++counts[0]];
-}
-static void count_event(void *data, const struct pml_stream_event *e) {
-  (void)e;
-  ++*(uint64_t *)data;
-}
-static void *ten(void *arg) {
-  for (uint64_t i = 1; i <= 10; i++) raise_one(i % 2 == 1 ? PML_STREAM_ENTER : PML_STREAM_LEAVE, i, 1);
-  return arg;
-}
-static void ten_on_a_thread(void) {
-  pthread_t t;
-  if (pthread_create(&t, NULL, ten, NULL) == 0) pthread_join(t, NULL);
-}
-
-static void knowing(void) {
-  uint64_t first[8] = {0}, second[8] = {0}, id[2];
-  struct pml_stream_consumer a = {.thread_begin = count_begin, .event = {count_event, count_event, NULL}, .arg = first},
-                             b = a;
-  b.arg = second;
-  pml_stream_add(&a, &id[0]);
-  ten_on_a_thread();
-  ten_on_a_thread();
-  CHECK(first[0] == 2 && first[1] == 10 && first[2] == 10, "a thread that takes an ended one's place is another");
-  ten(NULL);
-  pml_stream_add(&b, &id[1]);
-  ten(NULL);
-  CHECK(first[3] == 20 && second[1] == 10, "who comes has each event, beside the only one that there was");
-  pml_stream_remove(id[0]);
-  ten(NULL);
-  CHECK(first[3] == 20 && second[1] == 20, "and is the only one when that goes");
-  pml_stream_remove(id[1]);
-}
-
-/* ---- with general registers only ---- */
-
-struct plain {
-  uint64_t plain, full, last;
-  unsigned refuses; /* every so many events */
-};
-
-static void *plain_begin(void *arg, uint64_t thread) {
-  (void)thread;
-  return arg;
-}
-static void plain_event(void *data, const struct pml_stream_event *e) {
-  struct plain *p = data;
-  p->full++;
-  p->last = e->ticks;
-}
-static uint64_t plainly(void *data, pml_region_t region, uint64_t ticks) {
-  struct plain *p = data;
-  if (region != 1 || (p->refuses != 0 && ticks % p->refuses == 0)) return ticks;
-  p->plain++;
-  p->last = ticks;
-  return 0;
-}
-
-/* As an adapter does that has not saved all registers; whether they did without. */
-static bool raise_plainly(uint64_t ticks) {
-  struct pml__stream_thread *t = pml__stream_self;
-  struct pml_stream_event e = {.ticks = ticks, .region = 1};
-  uint64_t was = pml__stream_guard(t, PML__STREAM_EMITTING);
-  const struct pml__stream_known *known = &t->known[PML_STREAM_ENTER];
-  if (pml__stream_knows(PML_STREAM_ENTER, was) && known->call(known->data, e.region, e.ticks) == 0) {
-    pml__stream_unguard(t);
-    return true;
-  }
-  pml__stream_complete(PML_STREAM_ENTER, &e);
-  return false;
-}
-
-static void add_plain(struct plain *p, uint64_t *id, bool is_plain) {
-  struct pml_stream_consumer c = {.thread_begin = plain_begin,
-                                  .event = {plain_event, plain_event, NULL},
-                                  .fast = {is_plain ? plainly : NULL, is_plain ? plainly : NULL},
-                                  .arg = p};
-  pml_stream_add(&c, id);
-}
-
-static void general_registers(void) {
-  struct plain p[3] = {{.refuses = 0}, {.refuses = 3}, {.refuses = 5}}, other = {.refuses = 0};
-  uint64_t id[3], id_of_other, without = 0;
-  bool expedited = atomic_load(&pml__stream_expedited);
-  for (int i = 0; i < 3; i++) add_plain(&p[i], &id[i], true);
-  raise_one(PML_STREAM_ENTER, 1, 1); /* the thread is known now */
-  for (uint64_t i = 1; i <= 1500; i++) without += raise_plainly(i);
-  bool each = true;
-  for (int i = 0; i < 3; i++) each &= p[i].plain + p[i].full == 1501 && p[i].last == 1500;
-  CHECK(each, "three consumers have each event once, in whatever order they want more registers");
-  if (expedited)
-    CHECK(without >= 799 && p[0].plain >= 1499 && p[1].plain >= 999 && p[2].plain >= 799,
-          "and none has more than it wants: %llu events went plainly, %llu, %llu and %llu of each",
-          (unsigned long long)without, (unsigned long long)p[0].plain, (unsigned long long)p[1].plain,
-          (unsigned long long)p[2].plain);
-  add_plain(&other, &id_of_other, false);
-  bool never = true;
-  for (uint64_t i = 1; i <= 100; i++) never &= !raise_plainly(i * 7 + 1);
-  CHECK(never && other.full == 100 && p[0].plain + p[0].full == 1601,
-        "beside one without a fast function all are full");
-  pml_stream_remove(id_of_other);
-  pml_stream_remove(id[1]);
-  for (uint64_t i = 1; i <= 100; i++) (void)raise_plainly(i);
-  CHECK(p[0].plain + p[0].full == 1701 && p[2].plain + p[2].full == 1701 && p[1].plain + p[1].full == 1601 &&
-            other.full == 100,
-        "who is removed has no more, the others all");
-  pml_stream_remove(id[0]);
-  pml_stream_remove(id[2]);
-}
-
 int main(void) {
-  handing_out();
+  any_consumers();
   refusing();
   threads_end();
   waiting();
   coming_and_going();
   forking();
-  knowing();
-  general_registers();
   return check_done();
 }
