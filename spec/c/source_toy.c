@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * spec/c/source_toy.c - a source that is added in one file: its names parse, are listed, and are found when misspelt;
- * event sets, sections, traces and Lua read it.
+ * event sets, sections and Lua read it.
  */
 #include "source/pml_sources.h"
 
 #include "adapter/section/pml_section.h"
 #include "check.h"
 #include "pmlua.h"
-#include "substrate/trace/pml_otf2_stream.h"
 
 #include <lauxlib.h>
 
@@ -159,9 +158,8 @@ static void beside_time(void) {
   pml_eventset_close(s);
 }
 
-static struct pml_section *play;
-
 static void in_sections(void) {
+  struct pml_section *play;
   static const char *const events[] = {"toy::ball", "clock::ns"};
   const struct pml_section_options options = {.events = events, .nevents = 2};
   struct pml_section_value value[2];
@@ -176,47 +174,6 @@ static void in_sections(void) {
   }
   CHECK(pml_section_read(play, &row, value) == 0 && row.count == 3 && value[0].i == 6,
         "and sums what they counted in it");
-}
-
-/* Is there a line in what @command prints that has all three? */
-static bool prints(const char *command, const char *a, const char *b, const char *c) {
-  char line[1024];
-  bool found = false;
-  FILE *f = popen(command, "r");
-  while (f != NULL && fgets(line, sizeof line, f) != NULL)
-    found |= strstr(line, a) != NULL && strstr(line, b) != NULL && strstr(line, c) != NULL;
-  if (f != NULL) pclose(f);
-  return found;
-}
-
-/* Values count from the set's start, which was at the section's first. */
-static bool trace_play(const char *dir) {
-  static const struct pml_otf2_metric metric[] = {{.name = "toy::ball", .unit = "toys", .mode = PML_OTF2_ACCUMULATED},
-                                                  {.name = "clock::ns", .unit = "ns", .mode = PML_OTF2_ACCUMULATED}};
-  struct pml_otf2 *a;
-  struct pml_otf2_stream *stream;
-  if (pml_otf2_open(&a, dir, metric, 2, 0) < 0 || pml_otf2_stream_open(&stream, a) < 0) return false;
-  pml_section_start(play);
-  toys[0] += 11;
-  pml_section_stop(play);
-  bool right = pml_otf2_stream_unrecorded(stream) == 0;
-  pml_otf2_stream_close(stream);
-  right &= pml_otf2_flush(a) == 0;
-  return pml_otf2_close(a) == 0 && right;
-}
-
-static void in_traces(void) {
-  char dir[] = "/tmp/pmlua-toys-XXXXXX", command[64];
-  if (play == NULL || mkdtemp(dir) == NULL) return;
-  CHECK(trace_play(dir), "a trace has its values");
-  snprintf(command, sizeof command, "otf2-print %s/traces.otf2", dir);
-  if (system("command -v otf2-print >/dev/null") != 0)
-    SKIP("otf2-print is not installed");
-  else
-    CHECK(prints(command, "METRIC", "\"toy::ball\"", "; 306)") && prints(command, "METRIC", "\"toy::ball\"", "; 317)"),
-          "those before and after what the section did");
-  snprintf(command, sizeof command, "rm -r %s", dir);
-  if (system(command) != 0) printf("# %s stays\n", dir);
 }
 
 static int throw_balls(lua_State *L) {
@@ -265,7 +222,6 @@ int main(void) {
   beside_others();
   beside_time();
   in_sections();
-  in_traces();
   in_lua();
   return check_done();
 }
