@@ -62,14 +62,14 @@ PML__SHARED int pml_file_new(const char *path);
  * number, which is less than @n only at the end of the file, or -errno. pml__file_write - write all @n bytes; 0 or
  * -errno. Both continue after signals. Async-signal-safe.
  */
-PML__SHARED ssize_t pml__file_read(int fd, void *to, size_t n, off_t offset);
-PML__SHARED int pml__file_write(int fd, const void *bytes, size_t n);
+ssize_t pml__file_read(int fd, void *to, size_t n, off_t offset);
+int pml__file_write(int fd, const void *bytes, size_t n);
 
 /*
  * pml__file_peek - the first @size - 1 bytes at most of the file @path, such as one of /proc or /sys, with a zero after
  * them. Returns their number or -errno; @text is "" then. Does not wait for a FIFO. Async-signal-safe.
  */
-PML__SHARED ssize_t pml__file_peek(const char *path, char *text, size_t size);
+ssize_t pml__file_peek(const char *path, char *text, size_t size);
 
 /*
  * pml__file_high - a close-on-exec copy of @fd whose number is out of the way: programs expect low numbers for what

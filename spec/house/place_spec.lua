@@ -36,11 +36,13 @@ describe("make install", function()
   end)
 
   it("prints what a shell needs to use it, for users without root", function()
-    local export = said:match "\n  (export [^\n]+)\n"
+    local exports = {}
+    for line in said:gmatch "\n  (export [^\n]+)" do exports[#exports + 1] = line end
+    assert.equal(3, #exports, said)
     write(dir .. "/own.c", '#include <pml.h>\nint main(void) { return pml_clock_ns() == 0; }\n')
     local out = shell.done(([[env -i PATH=/usr/bin:/bin sh -c '%s
       cd %s && pmlua -e "print(pml.paths.command)" && cc own.c $(pkg-config --cflags --libs pmlua) -o own && ./own']]):format(
-      export or said, dir))
+      table.concat(exports, "; "), dir))
     assert.equal(dir .. "/bin/pmlua\n", out)
     sh(("rm %s/own %s/own.c"):format(dir, dir))
   end)

@@ -71,7 +71,7 @@ struct pml_summary_row {
 };
 
 /* pml_summary_one - the spread of one process's value. pml_summary_join - @to is of the values of both. */
-PML__SHARED struct pml_summary_spread pml_summary_one(double value, int64_t process);
+struct pml_summary_spread pml_summary_one(double value, int64_t process);
 void pml_summary_join(struct pml_summary_spread *to, const struct pml_summary_spread *from);
 
 /* pml_summary_open - an empty one: 0 or -ENOMEM; *@s is NULL on failure. pml_summary_close takes NULL, too. */
@@ -86,7 +86,7 @@ int pml_summary_sketch(struct pml_sketch **sketch);
  * comparisons. Returns 0, -EINVAL (the flags are others, the sketch has another error, or there are 2^63 of what
  * rows count; nothing was added) or -ENOMEM.
  */
-PML__SHARED int pml_summary_add(struct pml_summary *s, const struct pml_summary_row *row);
+int pml_summary_add(struct pml_summary *s, const struct pml_summary_row *row);
 
 /*
  * pml_summary_merge - all rows and processes of @from into @s: as pml_summary_add; on -EINVAL nothing was added. A
@@ -107,7 +107,7 @@ const struct pml_summary_row *pml_summary_find(const struct pml_summary *s, enum
  * pml_summary_seen - processes @first to @last are among those that were added up: 0 or -ENOMEM; 16 bytes for each run.
  * pml_summary_range - run @i of them, in order; false behind the last.
  */
-PML__SHARED int pml_summary_seen(struct pml_summary *s, int64_t first, int64_t last);
+int pml_summary_seen(struct pml_summary *s, int64_t first, int64_t last);
 PML__SHARED bool pml_summary_range(const struct pml_summary *s, size_t i, int64_t *first, int64_t *last);
 
 /* ---- pml_summary_pack.c ---- */
@@ -119,7 +119,7 @@ PML__SHARED bool pml_summary_range(const struct pml_summary *s, size_t i, int64_
  * pml_summary_unpack - what such bytes are, of whatever machine; nothing in them is trusted. Returns 0, PML_EFORMAT
  * (another version, damaged, cut) or -ENOMEM; *@s is NULL on failure.
  */
-PML__SHARED int pml_summary_pack(const struct pml_summary *s, unsigned char **bytes, size_t *n);
+int pml_summary_pack(const struct pml_summary *s, unsigned char **bytes, size_t *n);
 PML__SHARED int pml_summary_unpack(struct pml_summary **s, const void *bytes, size_t n);
 
 PML_END_DECLS
