@@ -32,13 +32,11 @@ def question():  # "pmlua1 KIND BYTES\n" and the bytes, which may come apart
 end
 
 local function connect(path)
-  for _ = 1, 3000 do
+  return support.eventually(function()
     local link, _, code = core.link.connect(path)
-    if link then return link end
-    assert.is_true(code == "ENOENT" or code == "ECONNREFUSED", code)
-    core.sys.sleep(0.02)
-  end
-  error("no server")
+    assert.is_truthy(link or code == "ENOENT" or code == "ECONNREFUSED", code)
+    return link
+  end) or error("no server")
 end
 
 local function code_of(...) return (select(3, ...)) end

@@ -44,15 +44,6 @@ describe("A program with libpmlua-live.so preloaded", function()
   before_each(function() dir = support.folder() end)
   after_each(support.cleanup)
 
-  --- What @f gives, once that is true; at most a minute.
-  local function eventually(f)
-    for _ = 1, 1200 do
-      local value = f()
-      if value then return value end
-      core.sys.sleep(0.05)
-    end
-  end
-
   --- The program, which runs, and what it said; nil: it cannot be compiled.
   local function run(source, flags)
     support.spit(dir .. "/app.c", PROLOGUE .. source)
@@ -60,19 +51,19 @@ describe("A program with libpmlua-live.so preloaded", function()
     if support.shell_in(dir, "${CC:-cc} -rdynamic app.c -o app " .. (flags or "")) ~= 0 then return end
     local program = io.popen(("cd %s && XDG_RUNTIME_DIR=%s LD_PRELOAD=%s/preload/libpmlua-live.so exec ./app >said 2>&1"):format(
       dir, dir, support.build), "w")
-    return program, eventually(function() return support.slurp(dir .. "/said"):match "(.*)\n" end)
+    return program, support.eventually(function() return support.slurp(dir .. "/said"):match "(.*)\n" end)
   end
 
   --- The sockets of @n programs, each of which has the counter.
   local function sockets(n)
-    local list = eventually(function()
+    local list = support.eventually(function()
       local found, all = {}, io.popen(("ls -d %s/pmlua/* 2>/dev/null"):format(dir))
       for path in all:lines() do found[#found + 1] = path end
       all:close()
       return #found >= n and found
     end)
     for _, path in ipairs(list or {}) do
-      local link <close> = eventually(function() return (core.link.connect(path)) end)
+      local link <close> = support.eventually(function() return (core.link.connect(path)) end)
       assert.equal("42", (link:ask("eval", "pml.sde.find('APP::X'):read()", 60)))
     end
     return list

@@ -6,29 +6,14 @@ local core = support.core
 local pml = core and require "pmlua"
 local folder = support.build .. "/spec/plugins"
 
-local function built()
-  local f = io.open(folder .. "/libsteps.so")
-  if f then f:close() end
-  return f ~= nil
-end
-
 --- it(), or pending where the specs' plugins are not built.
 local function it(name, f)
-  if not built() then return pending(name .. ": make specs builds the plugins") end -- luacheck: ignore 113
-  return support.it(name, f)
+  if support.exists(folder .. "/libsteps.so") then return support.it(name, f) end
+  return pending(name .. ": make specs builds the plugins") -- luacheck: ignore 113
 end
 
 local function load(name, ...)
   return assert(pml.plugin.load { name = name, path = folder, metrics = { ... } })
-end
-
---- Wait for something, at most a minute.
-local function eventually(f)
-  for _ = 1, 6000 do
-    local value = f()
-    if value then return value end
-    core.sys.sleep(0.01)
-  end
 end
 
 describe("A metric plugin", function()
@@ -207,7 +192,7 @@ describe("A plugin in Lua", function()
         collect = function() n = n + 1 return { n = n, odd = n % 2 == 1 and n + 0.5 or nil } end }]])
     local p = assert(pml.plugin.define { name = "lua_collect", file = file })
     local set <close> = assert(pml.eventset { "plugin::lua_collect::n" })
-    assert.is_truthy(eventually(function() return set:read() > 5 end))
+    assert.is_truthy(support.eventually(function() return set:read() > 5 end))
     assert.is_true(p:stop())
     local n, odd = table.unpack(p:series())
     assert.same({ 1, 2, 3 }, { table.unpack(n.value, 1, 3) })

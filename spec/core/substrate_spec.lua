@@ -15,11 +15,7 @@ local function raise(label, times)
   end
 end
 
-local function has_writer()
-  local f = path and io.open(path .. "/libscorep_substrate_writer.so")
-  if f then f:close() end
-  return f ~= nil
-end
+local function has_writer() return path and support.exists(path .. "/libscorep_substrate_writer.so") end
 
 describe("A substrate in Lua", function()
   it("gets enters and leaves in batches, with region, time and thread", function()

@@ -132,6 +132,21 @@ function M.compile(folder, files, command)
   if status ~= 0 then error(command .. ":\n" .. out .. err, 2) end
 end
 
+function M.exists(path)
+  local f = io.open(path)
+  if f then f:close() end
+  return f ~= nil
+end
+
+--- What @f gives, once that is true; nil after a minute.
+function M.eventually(f)
+  for _ = 1, 1200 do
+    local value = f()
+    if value then return value end
+    if M.core then M.core.sys.sleep(0.05) else os.execute("sleep 0.05") end
+  end
+end
+
 --- The file of a shared library that the loader finds, or nil. ldconfig is in the PATH of root alone.
 function M.library(soname)
   local _, out = M.shell("PATH=$PATH:/usr/sbin:/sbin ldconfig -p")
@@ -193,14 +208,10 @@ end
 
 --- The first socket of an application that serves below a runtime folder, once there is one.
 function M.wait_for_socket(runtime)
-  for _ = 1, 1200 do
-    local pipe = assert(io.popen("ls -d " .. M.quote(runtime) .. "/pmlua/* 2>/dev/null"))
-    local path = pipe:read("l")
-    pipe:close()
-    if path then return path end
-    os.execute("sleep 0.05")
-  end
-  error("nothing serves below " .. runtime)
+  return M.eventually(function()
+    local pipe <close> = assert(io.popen("ls -d " .. M.quote(runtime) .. "/pmlua/* 2>/dev/null"))
+    return pipe:read("l")
+  end) or error("nothing serves below " .. runtime)
 end
 
 return M
