@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_perf_descriptor.c - perf events, on descriptors that survive close() calls of the program. */
+/* core/source/kernel/event/pml_perf_descriptor.c - perf events on descriptors that survive a close() of the program. */
 #include "source/kernel/event/pml_perf_descriptor.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/source/kernel/event/pml_perf_descriptor.h - perf descriptors that survive close() calls of the program. Internal. */
+/* core/source/kernel/event/pml_perf_descriptor.h - perf descriptors that survive a close() of the program. Internal. */
 #ifndef PML_PERF_DESCRIPTOR_H
 #define PML_PERF_DESCRIPTOR_H
 
