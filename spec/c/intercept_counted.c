@@ -17,6 +17,7 @@
 #include "substrate/recording/pml_recording_read_private.h"
 
 #include <math.h>
+#include <semaphore.h>
 #include <sys/syscall.h>
 
 #define ROUNDS 1000
@@ -342,6 +343,46 @@ static bool in_turn(void) {
   return right && calls_are_right(PLAINLY * (4 * ROUNDS - FIRST));
 }
 
+/* A thread that may open no counters gets the block of one that had some, whose stack is another thread's by then. */
+static sem_t has_stack, ends;
+static const void *stack_of_ended, *stack_of_next;
+
+static void *has_counts(void *arg) {
+  call();
+  stack_of_ended = &pml__stream_own;
+  return arg;
+}
+static void *only_waits(void *right) {
+  stack_of_next = &pml__stream_own;
+  sem_post(&has_stack);
+  while (sem_wait(&ends) != 0) continue;
+  *(bool *)right = pml__stream_own.call.event.region == 0 && pml__stream_own.call.event.ticks == 0;
+  return NULL;
+}
+static void *opens_nothing(void *arg) {
+  pml_intercept_confine(false);
+  raise_others();
+  begin_again();
+  for (int i = 0; i < ROUNDS; i++) call();
+  return arg;
+}
+static bool after_an_ended_one(void) {
+  pthread_t first, next, last;
+  bool untouched = false;
+  if (!begin_counting("sde:::COUNTED::WORK") || !add(true)) return false;
+  sem_init(&has_stack, 0, 0), sem_init(&ends, 0, 0);
+  pthread_create(&first, NULL, has_counts, NULL);
+  pthread_join(first, NULL);
+  pthread_create(&next, NULL, only_waits, &untouched);
+  while (sem_wait(&has_stack) != 0) continue;
+  pthread_create(&last, NULL, opens_nothing, NULL);
+  pthread_join(last, NULL);
+  sem_post(&ends);
+  pthread_join(next, NULL);
+  if (stack_of_next != stack_of_ended) printf("# the next thread has another stack\n");
+  return holds(untouched, "a thread without counters writes nothing where those of an ended one were");
+}
+
 /* Before its first call, so that its counters are opened in the midst of one that was begun plainly. */
 static bool known_before(void) {
   if (!begin_counting("sde:::COUNTED::WORK") || !add(true)) return false;
@@ -488,6 +529,7 @@ int main(void) {
   CHECK(in_child(shared), "a counter that other threads begin to add to");
   CHECK(in_child(gone), "an event goes while calls are made");
   CHECK(in_child(in_turn), "threads begin with 0, one after the other");
+  CHECK(in_child(after_an_ended_one), "and with nothing of the counters of one that ended");
   CHECK(in_child(known_before), "and one that has raised other events before");
   CHECK(in_child(forked), "so does the child of a fork, and its parent goes on");
   CHECK(in_child(cloned), "and one that no handler is told of");
