@@ -343,7 +343,7 @@ static bool in_turn(void) {
   return right && calls_are_right(PLAINLY * (4 * ROUNDS - FIRST));
 }
 
-/* A thread that may open no counters gets the block of one that had some, whose stack is another thread's by then. */
+/* A thread that cannot open counters reuses the block of an ended thread, whose stack a third thread has by then. */
 static sem_t has_stack, ends;
 static const void *stack_of_ended, *stack_of_next;
 
