@@ -28,7 +28,7 @@ local HANDLES = {
 local INNER_HANDLES = { flow = true, interception = true, link = true, log = true, recording = true, ["data file"] = true,
   rowsofbytes = true, summary = true, summarybytes = true, summaryreading = true, rows = true, rowswritten = true,
   sectioncache = true, numbers = true, tallykeys = true,
-  recordingcalls = true, pluginseries = true, sectionreport = true, sectiontext = true,
+  recordingcalls = true, pluginseries = true, sectionreport = true, sectionbytes = true,
   traceeach = true, tracerows = true, traceovertime = true }
 -- Tables with methods that no function hands out.
 local INNER_TABLES = { Parser = true, Reader = true, evaluator = true }

@@ -117,13 +117,15 @@ describe("A read", function()
 end)
 
 describe("The question for sections", function()
-  it("is answered with what a file of them would say", function()
+  it("is answered with a log, as a file of them is", function()
     local s = assert(core.section.define { label = "asked for" })
     s:start()
     s:stop()
-    local ok, text = session.handle("sections", "")
-    assert.is_true(ok, text)
-    local process, found = assert(require "pmlua.sections".parse(text, "answer")), nil
+    local ok, bytes = session.handle("sections", "")
+    assert.is_true(ok, bytes)
+    local path = support.folder() .. "/answer.pmlog"
+    support.spit(path, bytes)
+    local process, found = assert(require "pmlua.sections".read(path)), nil
     for _, section in ipairs(process.sections) do found = section.label == "asked for" and section or found end
     assert.equal(1, found.rows[1].count)
   end)
