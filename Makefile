@@ -113,7 +113,8 @@ run: deps ## set up, build, run the first experiment; ARGS="--quick" makes it sh
 	$(B)/pmlua scripts/read_overhead.lua $(ARGS)
 	@echo; echo "next: $(B)/pmlua doctor (what works on this machine), $(B)/pmlua stat -- COMMAND, make install"
 
-run_specs = @PMLUA_BUILD=$(B) $(LUA) spec/check.lua $(1) $(if $(ONLY),'ONLY=$(ONLY)')
+# Programs that specs run get no jobserver of this make.
+run_specs = @env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL PMLUA_BUILD=$(B) $(LUA) spec/check.lua $(1) $(if $(ONLY),'ONLY=$(ONLY)')
 check: deps-check ## set up, build, run the specs, some minutes; ONLY=PATTERN runs those whose name matches, such as ONLY=lua/choose
 	$(call build_specs,all specs $(B)/bench)
 	$(call run_specs,layers c costs busted)
