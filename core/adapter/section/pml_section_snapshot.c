@@ -84,18 +84,6 @@ static int fill(struct pml__log *log, bool timeline) {
   return err;
 }
 
-static int read_all(int fd, char **bytes, size_t n) {
-  *bytes = malloc(n);
-  if (*bytes == NULL) return -ENOMEM;
-  for (size_t done = 0; done < n;) {
-    ssize_t some = pread(fd, *bytes + done, n - done, (off_t)done);
-    if (some < 0 && errno == EINTR) continue;
-    if (some <= 0) return some < 0 ? -errno : -EIO;
-    done += (size_t)some;
-  }
-  return 0;
-}
-
 static int make(bool timeline, char **bytes, size_t *n) {
   const struct pml__log_origin *o = pml__log_origin();
   bool first = getpid() == o->pid;
@@ -108,7 +96,11 @@ static int make(bool timeline, char **bytes, size_t *n) {
   if (err < 0) return err;
   err = fill(log, timeline);
   *n = log->end;
-  if (err == 0) err = read_all(log->file.fd, bytes, *n);
+  if (err == 0 && (*bytes = malloc(*n)) == NULL) err = -ENOMEM;
+  if (err == 0) {
+    ssize_t got = pml__file_read(log->file.fd, *bytes, *n, 0);
+    err = got < 0 ? (int)got : (size_t)got < *n ? -EIO : 0;
+  }
   pml__log_close(log);
   return err;
 }
@@ -127,17 +119,6 @@ int pml__section_snapshot(bool timeline, char **bytes, size_t *n) {
 
 /* ---- a file ---- */
 
-static int write_all(int fd, const char *bytes, size_t n) {
-  while (n > 0) {
-    ssize_t done = write(fd, bytes, n);
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return -errno;
-    bytes += done;
-    n -= (size_t)done;
-  }
-  return 0;
-}
-
 int pml_section_write(const char *path) {
   char *bytes;
   size_t n;
@@ -147,7 +128,7 @@ int pml_section_write(const char *path) {
   if (err < 0) return err;
   err = pml_file_output(&f, path);
   if (err == 0) {
-    err = write_all(f.fd, bytes, n);
+    err = pml__file_write(f.fd, bytes, n);
     if (err == 0) err = pml_file_commit(&f);
     pml_file_discard(&f);
     if (err < 0) (void)pml_fail(err, "%.400s: %s", path, pml_error_text(err));
