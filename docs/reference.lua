@@ -117,7 +117,7 @@ write("index.md", table.concat({
 assert(file.write(folder:gsub("/reference$", "/nav.yml"), table.concat({
   "nav:", "  - index.md", "  - getting-started.md", "  - packages.md", chapter("How do I ...", "how"),
   chapter("Concepts", "concepts"), chapter("Experiments", "experiments"), "  - figures.md", "  - Reference:",
-  "    - reference/index.md", "    - formats.md", "    - log.md",
+  "    - reference/index.md", "    - stability.md", "    - formats.md", "    - log.md",
   "    - Lua API:", table.concat(menu.api, "\n"), "    - Verbs:", table.concat(menu.verbs, "\n"),
   "    - C functions:", table.concat(menu.c, "\n"),
   "    - reference/environment.md",

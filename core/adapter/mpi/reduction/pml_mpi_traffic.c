@@ -142,7 +142,7 @@ void pml__mpi_traffic_count(void) {
 struct row {
   struct pml_summary_row of;
   struct pml_summary_value value[PML__MPI_BLOCKS];
-  char name[PML__MPI_BLOCKS][8];
+  char name[PML__MPI_BLOCKS][12];
 };
 _Static_assert(PML__MPI_CLASSES <= PML__MPI_BLOCKS, "a row has room for a value of each class");
 
