@@ -54,7 +54,7 @@ function M.recorded()
   return lines, removed
 end
 
---- What is in one list of lines and not in the other, name by name.
+--- The names in one list of lines that the other lacks.
 function M.beyond(a, b)
   local has, out = {}, {}
   local function each(lines, f)

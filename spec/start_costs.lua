@@ -19,8 +19,8 @@ local function read(file)
   return math.tointeger(tonumber(text:match "\nsummary: (%d+)")), text:match "\ncmd: *(%S+)"
 end
 
---- Instructions by program, or nil and why not. The environment is the same for all users. Where children are counted, valgrind
---- itself is preloaded with what is for the program.
+--- Instructions by program, or nil and why not. The environment is the same for all users. With children, valgrind itself also
+--- loads the libraries that are preloaded into the program.
 local function count(words, children)
   local dir = os.tmpname()
   os.remove(dir)

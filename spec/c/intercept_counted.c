@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * spec/c/intercept_counted.c - the values of an event at the enter and the leave of intercepted calls, to the last one,
- * however they come to those who take them. What is counted is a variable that the calls themselves add to.
+ * however they come to those who take them. The event is a variable that the calls themselves add to.
  *
  * Calls are counted once in a process: each claim has its own.
  */
