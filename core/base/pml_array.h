@@ -59,7 +59,7 @@ static inline bool pml__array_resize(void *array, size_t room, size_t next, size
   if (more == NULL) return false;
   if (zeros) memset(more + room * bytes, 0, (next - room) * bytes);
   memcpy(array, &more, sizeof more);
-  return true;
+  return true; /* cppcheck-suppress memleak ; @array has it */
 }
 
 #endif

@@ -112,7 +112,8 @@ static struct pml_summary_row *new_row(struct pml_summary *s, const struct pml_s
     drop_row(row);
     return NULL;
   }
-  return s->row[i] = row;
+  s->row[i] = row;
+  return row;
 }
 
 /* ---- adding ---- */
