@@ -331,7 +331,7 @@ static int l_log(lua_State *L) {
   struct pml_summary *s = check(L, 1);
   const char *path = lutil_string(L, 2);
   int64_t number = lutil_int(L, 3, 0, INT64_MAX / 2);
-  struct pml__section_totals totals;
+  struct pml__section_totals totals = {0};
   struct reading *r = lutil_new(L, &reading_class, 0, 0);
   int err = read_log(r, path, NULL);
   if (err == 0) err = pml__sde_log_read(&r->left, &r->reader.log, &r->reader.cells);

@@ -43,7 +43,8 @@ void lutil_pushflow(lua_State *L, struct pml_flow *f) {
   struct handle *h = lutil_try_new(L, &flow_class);
   if (h == NULL) {
     pml_flow_close(f);
-    lua_error(L);
+    (void)lua_error(L);
+    return;
   }
   h->flow = f;
   h->h.open = 1;

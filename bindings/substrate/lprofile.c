@@ -40,7 +40,8 @@ void lutil_pushprofile(lua_State *L, struct pml_profile *p) {
   struct handle *h = lutil_try_new(L, &profile_class);
   if (h == NULL) {
     pml_profile_close(p);
-    lua_error(L);
+    (void)lua_error(L);
+    return;
   }
   h->profile = p;
   h->h.open = 1;

@@ -52,7 +52,7 @@ static uint64_t hash(const int64_t *key, uint32_t words) {
 /* NULL: there is none yet. */
 static struct adder *find(const struct pml_adders *a, const int64_t *key, uint32_t words) {
   uint32_t at = 0, i;
-  while ((i = pml__map_next(&a->map, hash(key, words), &at)) != PML__MAP_NONE)
+  while (a->at != NULL && (i = pml__map_next(&a->map, hash(key, words), &at)) != PML__MAP_NONE)
     if (a->at[i].words == words && memcmp(a->at[i].key, key, words * sizeof *key) == 0) return &a->at[i];
   return NULL;
 }

@@ -25,7 +25,8 @@ struct pml_functions {
 static struct known *known(const struct pml_functions *f, LLVMValueRef function) {
   uint64_t hash = pml__hash(PML__HASH, (uintptr_t)function);
   uint32_t at = 0, i = pml__map_next(&f->map, hash, &at);
-  while (f->at[i].function != function) i = pml__map_next(&f->map, hash, &at);
+  while (f->at[i].function != function) /* NOLINT(clang-analyzer-core.NullDereference): each function is in the map */
+    i = pml__map_next(&f->map, hash, &at);
   return &f->at[i];
 }
 

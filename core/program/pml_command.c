@@ -88,7 +88,7 @@ int pml_command_spawn(struct pml_command *c, char *const *argv) {
 
 int pml_command_spawn_with(struct pml_command *c, char *const *argv, const struct pml_command_setting *setting) {
   int line[2], child = -ECHILD;
-  pid_t starter;
+  pid_t starter = 0;
   memset(c, 0, sizeof *c);
   c->line = c->pidfd = -1;
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) != 0) return -errno;

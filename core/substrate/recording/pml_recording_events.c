@@ -50,8 +50,10 @@ static int go_to(struct listening *l, uint64_t thread, int64_t tid) {
   int err = make_room(l, (uint32_t)thread);
   if (err < 0) return err;
   void **track = &l->thread[thread].track;
-  if (*track == NULL && l->to->begin == NULL) *track = l->to->arg;
-  if (*track == NULL) err = l->to->begin(l->to->arg, tid, track);
+  if (*track == NULL && l->to->begin == NULL)
+    *track = l->to->arg;
+  else if (*track == NULL)
+    err = l->to->begin(l->to->arg, tid, track);
   if (err < 0) return err;
   l->in = &l->thread[thread];
   l->now = l->in->track;

@@ -51,8 +51,7 @@ The page of --html needs no other file and contains no script: text from the fol
   exclusive = { { "out", "trust" }, { "out", "refresh" }, { "out", "html" } },
   examples = {
     { "pmlua plot results/read_overhead/latest", needs = { "gnuplot" } },
-    { "pmlua plot -o reads.pdf --size 600,400 --where operation=read --where context=loop results/read_overhead/latest",
-      needs = { "gnuplot" } },
+    { "pmlua plot -o reads.pdf --size 600,400 --title Reads results/read_overhead/latest", needs = { "gnuplot" } },
   },
 }
 
