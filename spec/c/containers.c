@@ -25,9 +25,13 @@ static void check_arrays(void) {
         "room grows to the wanted number if doubling is not enough");
   for (size_t i = 0; i < zroom; i++) set += z[i] != 0;
   CHECK(set == 1, "new elements are zeros");
+#ifdef __SANITIZE_ADDRESS__
+  SKIP("AddressSanitizer ends a program that asks for too much");
+#else
   uint64_t *was = z;
   CHECK(!PML__ARRAY_ROOM(z, zroom, SIZE_MAX / 4) && z == was && zroom == 1000 && z[3] == 7,
         "without memory the array is as before");
+#endif
   free(a);
   free(z);
 }

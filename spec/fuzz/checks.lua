@@ -7,7 +7,7 @@
 -- files, which their own target in C writes.
 
 local M = { texts = { callgrind = 1000, catalogue = 1000, dat = 1000, data = 1000, expression = 1000, formula = 1000,
-                      likwid = 1000, sections = 500 } }
+                      likwid = 1000 } }
 
 --- A refusal is one line that begins like `pattern`.
 local function refused(err, pattern)

@@ -176,6 +176,7 @@ int pml_archive_write(const char *dir, const struct pml_archive_log *log, size_t
                       struct pml_archive_story *story) {
   *story = (struct pml_archive_story){0};
   if (n == 0) return pml_fail(-EINVAL, "a trace needs a log");
+  if (dir[0] == '\0') return pml_fail(-EINVAL, "a trace needs a folder");
   struct pml__archive a = {.story = story, .progress = progress, .progress_arg = arg, .lock.fd = -1};
   int err = pml_clock_init();
   if (err == 0) err = write_locked(&a, dir, log, n);
