@@ -10,29 +10,29 @@
 #include <time.h>
 
 /*
- * pml__cancel_hold - from here to pml__cancel_again() with what this returned, the thread is not cancelled and runs no
- * signal handler: one that ended, or left by siglongjmp(), while it holds a lock or is half-way through a list would
- * leave them so for ever. A program's thread may ask to be cancelled anywhere (PTHREAD_CANCEL_ASYNCHRONOUS), a handler
- * may leave anywhere, and neither is in pmlua's slow paths by its own choice. Signals of faults stay open: a blocked
- * one ends the process. glibc's signals also stay open: their handlers return, and a thread that sends them waits for
- * all others. Nested, the last held goes first. Two system calls for the outermost pair; not for hot paths. Keeps
- * errno.
+ * pml__cancel_hold - block cancellation and signal handlers of the calling thread until pml__cancel_again() is called
+ * with the returned value. A thread that ended, or left by siglongjmp(), while it held a lock or was half-way through a
+ * list would leave the lock held or the list broken for ever. A program's thread may allow cancellation anywhere
+ * (PTHREAD_CANCEL_ASYNCHRONOUS) and its handlers may leave anywhere; it does not choose to be in pmlua's slow paths.
+ * Signals of faults stay unblocked, because a blocked one ends the process. glibc's own signals also stay unblocked,
+ * because their handlers return, and a thread that sends them waits for all others. Calls nest: release the last hold
+ * first. Two system calls for the outermost pair; not for hot paths. Keeps errno.
  *
- * The type of cancellation is held, too: in glibc the signal of a cancellation that was sent before the state changed
- * asks for the type alone. The state is given back first, so that what was asked for meanwhile is acted on where the
- * type is.
+ * The cancellation type is also set to deferred, because glibc's handler for a cancellation that was sent before the
+ * state changed checks only the type. pml__cancel_again() restores the state before the type, so that restoring the
+ * type acts on a cancellation that was requested meanwhile.
  */
 enum { PML__CANCEL_NO = 0, PML__CANCEL_DEFERRED, PML__CANCEL_ASYNCHRONOUS, PML__CANCEL_TYPE = 3, PML__CANCEL_OPEN };
 int pml__cancel_hold(void);
 PML__SHARED void pml__cancel_again(int before);
 
 /*
- * pml__cancel_hold_open - the same, but signal handlers run: where other people's code is called, which may take long,
- * and in functions that a program calls itself, where a handler may not leave either. No system call.
+ * pml__cancel_hold_open - block cancellation only; signal handlers run. For calls of foreign code, which may take long,
+ * and for functions that a program calls itself, where a handler may not leave either. No system call.
  */
 PML__SHARED int pml__cancel_hold_open(void);
 
-/* pml__cancel_confine - from now on no system call is made for this: the process gives them up. */
+/* pml__cancel_confine - make no more system calls for this: the process is about to forbid them. */
 PML__SHARED void pml__cancel_confine(void);
 
 /* An object's own lock, made and destroyed with the object. Its holder is held as above. Leave the last taken first. */

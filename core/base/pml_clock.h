@@ -48,26 +48,26 @@ struct pml_clock_info {
  * pml_clock_init - choose and calibrate the clock; idempotent, called by every opener of the core.
  *
  * The counter is chosen when the CPU says it is invariant and the kernel itself trusts it; PMLUA_CLOCK=counter or
- * PMLUA_CLOCK=monotonic overrides. Its rate is that of a parent process, where the same clocks go on
- * (PMLUA_CLOCK_RATE, RATE@TICKS:NS; see pml__clock_tell()), or the kernel's own (mult and shift of a perf page), or
- * cntfrq_el0, or what PMLUA_CLOCK_RATE says without a moment, in ticks per second;
- * each checked against CLOCK_MONOTONIC_RAW; else it is measured against CLOCK_MONOTONIC_RAW, to about 1e-6. Both begin
- * when this is loaded. Cost, once: 10 us, and what is left then of 0.05 ms for a rate that is known, or of 1.5 ms for
- * one that is measured: a few times as long if the process was suspended or is a second old. Returns 0, -EINVAL for an
- * unknown PMLUA_CLOCK, or -ENOTSUP where PMLUA_CLOCK=counter and no counter can be read; the clock is clock_gettime
- * then. Every call returns the same. Thread-safe.
+ * PMLUA_CLOCK=monotonic overrides. Its rate comes from the first available source: a parent process, if the clocks are
+ * the same (PMLUA_CLOCK_RATE, RATE@TICKS:NS; see pml__clock_tell()); the kernel (mult and shift of a perf page);
+ * cntfrq_el0; the RATE of PMLUA_CLOCK_RATE alone, in ticks per second. It is checked against CLOCK_MONOTONIC_RAW. If it
+ * disagrees, or if no source is available, the rate is measured against CLOCK_MONOTONIC_RAW, to about 1e-6. Check and
+ * measurement begin when the library is loaded. Cost, once: 10 us, and the rest of 0.05 ms since loading if the rate is
+ * known, or of 1.5 ms if it is measured; a few times as long if the process was suspended or is a second old. Returns
+ * 0, -EINVAL for an unknown PMLUA_CLOCK, or -ENOTSUP where PMLUA_CLOCK=counter and no counter can be read; the clock is
+ * clock_gettime then. Every call returns the same. Thread-safe.
  */
 PML_API int pml_clock_init(void);
 
 /*
  * pml_clock_describe - what the clock is, with resolution and cost measured now (about 2 ms). Strings are static.
- * Returns what pml_clock_init() returns; @info is filled in any case. Thread-safe.
+ * Returns what pml_clock_init() returns; @info is filled even on failure. Thread-safe.
  */
 PML_API int pml_clock_describe(struct pml_clock_info *info);
 
 /*
- * pml__clock_tell - what PMLUA_CLOCK_RATE shall be for processes that this one starts: they need not ask the kernel,
- * which may take 10 ms, nor measure. Returns as snprintf(); 100 bytes are enough. After pml_clock_init().
+ * pml__clock_tell - write the value of PMLUA_CLOCK_RATE for child processes, which then neither query the kernel, which
+ * may take 10 ms, nor measure. Returns as snprintf(); 100 bytes are enough. After pml_clock_init().
  */
 PML__SHARED int pml__clock_tell(char *text, size_t size);
 
@@ -110,8 +110,8 @@ PML_API uint64_t pml__clock_monotonic(void);
 PML_API uint64_t pml__clock_slowly(void);
 
 /*
- * pml__clock_forbid - neither the counter nor the vDSO, which reads it, is used from now on: a thread is about to give
- * up the right to (PR_SET_TSC), and the threads and children that it makes never have it. Ticks continue without a
+ * pml__clock_forbid - stop using the counter, and the vDSO, which reads it, because a thread is about to give up the
+ * right to read it (PR_SET_TSC), and the threads and children that it creates inherit that. Ticks continue without a
  * jump.
  */
 PML__SHARED void pml__clock_forbid(void);
@@ -135,8 +135,9 @@ static inline void pml__clock_fence(void) {
 }
 
 /*
- * pml_clock_ticks_ordered - the same, after every earlier instruction has finished and before any later one starts:
- * what brackets a few instructions must be ordered, or they leak out. Cost: two fences more.
+ * pml_clock_ticks_ordered - read the ticks after every earlier instruction has finished and before any later one
+ * starts. Required to time a few instructions, because the CPU may otherwise move them out of the timed interval. Cost:
+ * that of pml_clock_ticks() and two fences.
  */
 static inline uint64_t pml_clock_ticks_ordered(void) {
   pml__clock_fence();

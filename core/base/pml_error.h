@@ -8,9 +8,8 @@
 PML_BEGIN_DECLS
 
 /*
- * Functions return 0 or a negative code: -errno, or one of these, all below -4095 where the
- * kernel's own numbers end. Each row: name (Lua sees it as "ENAME"), text, what to do about it (NULL: the
- * failure's own text says it).
+ * Functions return 0 or a negative code: -errno, or one of these, all below -4095, the kernel's last errno. Each row:
+ * name (Lua sees it as "ENAME"), text, what to do about it (NULL: the failure's own text says it).
  */
 #define PML_ERROR_LIST(X)                                                                                              \
   X(PML_ENOPMU, -4096, "this machine has no hardware PMU",                                                             \
@@ -51,8 +50,8 @@ PML_API const char *pml_error_text(int err);
 PML_API const char *pml_error_remedy(int err);
 
 /*
- * pml_error_detail - the sentence that explains @err when it is the calling thread's last failure
- * (which event, which file, what to do), else pml_error_text(@err). Valid until the thread's next failure.
+ * pml_error_detail - the sentence that explains @err (which event, which file, what to do) if @err is the calling
+ * thread's last failure, else pml_error_text(@err). Valid until the thread's next failure.
  */
 PML_API const char *pml_error_detail(int err);
 
@@ -68,8 +67,8 @@ struct pml_failure {
 };
 
 /*
- * pml_error_failure - @err in its parts, when it is the calling thread's last failure; else its place is "", its text
- * and remedy those of the code. A failure without a remedy uses its code's.
+ * pml_error_failure - fill in @f with the calling thread's last failure if its code is @err; else the place is "" and
+ * text and remedy come from the code. A failure without a remedy gets its code's remedy.
  */
 PML_API void pml_error_failure(int err, struct pml_failure *f);
 

@@ -23,7 +23,7 @@ PML_BEGIN_DECLS
  */
 PML__SHARED int pml_file_open(const char *path, uint64_t max_bytes, uint64_t *size);
 
-/* A file under construction. Caller-allocated; the fields are the library's. What is written goes to @fd. */
+/* A file under construction. Caller-allocated; the fields are private, except @fd, which the caller writes to. */
 struct pml_file {
   int fd;                            /* -1: closed */
   int folder;                        /* opened folder that both names are in; -1: @fd is what the user named */
@@ -40,8 +40,9 @@ struct pml_file {
 PML__SHARED int pml_file_create(struct pml_file *f, const char *path);
 
 /*
- * pml_file_output - the same for a path that the user named as output: an existing FIFO or device, and what is below
- * /dev or /proc, is opened as it is. A FIFO that no program has opened to read is waited for at most 5 s (-ENXIO).
+ * pml_file_output - the same for an output path that the user named: an existing FIFO or device, and any path below
+ * /dev or /proc, is opened directly, without a temporary file. A FIFO that no program has opened to read is waited for
+ * at most 5 s (-ENXIO).
  */
 PML__SHARED int pml_file_output(struct pml_file *f, const char *path);
 
@@ -72,9 +73,9 @@ int pml__file_write(int fd, const void *bytes, size_t n);
 ssize_t pml__file_peek(const char *path, char *text, size_t size);
 
 /*
- * pml__file_high - a close-on-exec copy of @fd whose number is out of the way: programs expect low numbers for what
- * they open, and one that closes every descriptor gets low ones again, whatever pmlua was about to do with its own.
- * Returns the copy, or -errno. Async-signal-safe; two system calls.
+ * pml__file_high - duplicate @fd, close-on-exec, to a high number: programs expect low numbers for files that they
+ * open, and a program that closes every descriptor may reuse a low number while pmlua still uses it. Returns the copy,
+ * or -errno. Async-signal-safe; two system calls.
  */
 PML__SHARED int pml__file_high(int fd);
 

@@ -16,9 +16,9 @@
 bool pml__library_foreign(const char *file, char *text, size_t size);
 
 /*
- * pml__library_check - whether the loader can be given the file at @path. It would wait for a FIFO, and a library that
- * was cut short ends the process by a signal when what is missing is touched.
- * Returns 0, also for what is no library, as the loader says that, or a negative code with the sentence "PATH: why".
+ * pml__library_check - check that the loader can safely open the file at @path: it would block on a FIFO, and a
+ * truncated library kills the process by a signal as soon as a missing page is touched. Returns 0, also for a file that
+ * is not a library, because the loader reports that itself, or a negative code with the sentence "PATH: why".
  */
 int pml__library_check(const char *path);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/base/pml_lz.h - LZ77 compression of byte strings. Internal. No library does it: what is recorded may be calls of
- * zlib, and a program that is measured gets no library that it does not have.
+ * core/base/pml_lz.h - LZ77 compression of byte strings. Internal. It uses no library, because the recorded calls may
+ * be zlib's, and because pmlua loads no further library into a measured program.
  */
 #ifndef PML_LZ_H
 #define PML_LZ_H
@@ -13,8 +13,8 @@
  * these bytes, how many more are a copy (0 to PML__LZ_COPY_MAX), and, unless that is 0, how far behind they lie from
  * where they go; a copy may run into itself. The decoder gets the total number of bytes.
  *
- * pml__lz_pack - append the steps for @n bytes to @p. Cost: some 100 ns for each byte at most; no memory but @p's,
- * and 4 bytes for each byte: without it all bytes stand as they are.
+ * pml__lz_pack - append the steps for @n bytes to @p. Cost: at most some 100 ns for each byte; besides @p's memory, 4
+ * bytes for each byte, without which all bytes are stored uncompressed.
  * pml__lz_unpack - the @n bytes that all of @u is; free them with free(). NULL where there is no memory, or with @u
  * failed where these steps do not make @n bytes. Nothing in them is trusted: @n is refused where @u is too short.
  */

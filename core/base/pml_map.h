@@ -2,8 +2,8 @@
 /*
  * core/base/pml_map.h - hash functions, and a hash table of the elements of an array. Internal.
  *
- * The table numbers what is added: 0, 1, 2, ... Keys and values are in the caller's array, at these numbers; the table
- * compares hashes and the caller compares keys. Nothing is removed. To find or add an element:
+ * The table numbers the added elements 0, 1, 2, ... The caller's array holds keys and values at these indices; the
+ * table compares hashes and the caller compares keys. Nothing is removed. To find or add an element:
  *
  *   uint64_t hash = pml__hash(PML__HASH, key);
  *   uint32_t at = 0, i = pml__map_next(&map, hash, &at);

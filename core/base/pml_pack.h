@@ -11,17 +11,17 @@
  * Whole numbers take one byte for each 7 bits, the lowest first; signed ones are folded (0, -1, 1, -2, ...) so that
  * small ones are short. Reals are the 8 bytes of an IEEE 754 double, the lowest first. Texts end with a zero.
  *
- * A short real is a whole number of up to five bytes for most figures of a measurement: twice the folded one for a
- * whole number below 2^53, without rounding; else, from the lowest bit on, 1, the sign, 27 bits behind the point of its
- * mantissa in [1, 2), and the folded exponent of 2; 1024 is that of infinity. So it is rounded to 2^-28 of its size,
- * and twice rounding is once.
+ * A short real is stored as a whole number, which takes up to five bytes for most measured values. A whole number below
+ * 2^53 is stored exactly, as twice its folded value. Any other value is stored, from the lowest bit on, as 1, the sign,
+ * the first 27 fraction bits of its mantissa in [1, 2), and the folded exponent of 2, which is 1024 for infinity. It is
+ * rounded to 2^-28 of its size; rounding it again changes nothing.
  *
- * pml__pack_rounded - what comes back of a short real: infinity for NaN.
+ * pml__pack_rounded - the value that a short real is read back as; NaN becomes infinity.
  */
 struct pml__pack {
   unsigned char *at; /* free it with free() */
   size_t n, capacity;
-  bool failed; /* no memory: what follows is dropped */
+  bool failed; /* no memory: later additions are dropped */
 };
 void pml__pack_whole(struct pml__pack *p, uint64_t v);
 void pml__pack_signed(struct pml__pack *p, int64_t v);
@@ -31,7 +31,7 @@ void pml__pack_short_real(struct pml__pack *p, double v);
 void pml__pack_text(struct pml__pack *p, const char *text);
 void pml__pack_bytes(struct pml__pack *p, const void *bytes, size_t n);
 
-/* Nothing in it is trusted: what is not there, or cannot be, sets @failed, and is 0 or "" then. Texts are in place. */
+/* No input is trusted: a value that is missing or invalid sets @failed and reads as 0 or "". Texts point into @at. */
 struct pml__unpack {
   const unsigned char *at;
   size_t left;

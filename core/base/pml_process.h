@@ -2,18 +2,18 @@
 /*
  * core/base/pml_process.h - per-process state that forked children do not inherit. Internal.
  *
- * A child has a copy of the memory, but not the threads: what they were at is half done, locks that they held are never
- * opened, and what is mapped shared is the parent's. Not every child is made by fork(), which tells handlers: _Fork(),
- * clone() and bare system calls run no handlers. So what must not outlive a fork is in memory that the kernel clears in
- * each child that has memory of its own (MADV_WIPEONFORK): locks are open there, a thread's block is empty and says
- * that its thread is not known, and the slow path that this leads to looks whether the process is new. Children that
- * share the memory (vfork(), CLONE_VM) also share this state.
+ * A child has a copy of the memory, but not the threads: their updates stay unfinished, the locks that they held are
+ * never released, and shared mappings belong to the parent. fork() runs fork handlers, but children may also be created
+ * by _Fork(), clone() and bare system calls, which run none. Therefore state that must not outlive a fork lies in
+ * memory that the kernel clears in each child with separate memory (MADV_WIPEONFORK): locks are open there, and a
+ * thread's block is empty, which marks the thread as unknown and leads to the slow path, which checks whether the
+ * process is new. Children that share the memory (vfork(), CLONE_VM) also share this state.
  *
  * Where the kernel does not clear it (before Linux 4.14, and under an emulator that ignores the advice), a fork handler
- * does, so that there only children of fork() are noticed.
+ * does, so only children of fork() are detected there.
  *
- * Most children call exec or _exit at once. A child of fork() waits like the others, with no more than a few stores in
- * the fork handler, if nothing in the process must be done at once: see pml__process_wait().
+ * Most children call exec or _exit at once. If no part of pmlua must act at once, the fork handler makes only a few
+ * stores and a child of fork() is set up at its first use, like the others: see pml__process_wait().
  *
  * No lock is held before a fork: another library's handler may wait there for a thread that wants it.
  */
@@ -31,8 +31,8 @@
 #include <time.h>
 
 /*
- * What a child of fork() runs before it calls exec or _exit. Such functions lie together (.text.hot), so that the child
- * takes one page fault for them.
+ * Marks the functions that a child of fork() runs before it calls exec or _exit. They lie together (.text.hot), so that
+ * the child takes one page fault for them.
  */
 #define PML__IN_CHILD __attribute__((hot))
 
@@ -59,11 +59,11 @@ int pml__process_watch_birth(void (*watch)(void));
 int pml__process_watch_last(void (*watch)(void));
 
 /*
- * pml__process_wait - children of fork() may wait until their first use, as long as no watcher is there that must be
- * called at once, nor one that is called before forks. @before is called before each fork by the thread that forks: it
- * takes no lock and allocates nothing, as the thread may be anywhere. It returns where the child stores its number, in
- * memory that they share; NULL: the child does not wait.
- * pml__process_birth - that place, in a child that waits and while its watchers are called; else NULL.
+ * pml__process_wait - allow children of fork() to wait until their first use, as long as no watcher must be called at
+ * once or before forks. The forking thread calls @before before each fork: it takes no lock and allocates nothing,
+ * because the thread may be anywhere. It returns where in shared memory the child stores its process number; NULL: the
+ * child does not wait.
+ * pml__process_birth - that address, in a child that waits and while its watchers are called; else NULL.
  */
 PML__SHARED void pml__process_wait(int32_t *(*before)(void));
 PML__SHARED int32_t *pml__process_birth(void);
@@ -76,12 +76,14 @@ PML__SHARED pid_t pml__process_pid(void);
 pid_t pml__process_parent(void);
 
 /*
- * pml__process_watch_before - @watch is called before each fork(), by the thread that forks: for what a child could not
- * find any more, as it is shared and goes on to change. It takes no lock. Returns 0 or -ENOMEM.
+ * pml__process_watch_before - call @watch before each fork(), on the thread that forks: for shared data that keeps
+ * changing, which the child could not find in its state at the fork. @watch takes no lock. Returns 0 or -ENOMEM.
  */
 int pml__process_watch_before(void (*watch)(void));
 
-/* pml__process_was_told - by a watcher: fork() made this child, and told its handlers; nothing else does. */
+/*
+ * pml__process_was_told - for watchers: fork() made this child and ran the fork handlers; no other call runs them.
+ */
 PML__SHARED bool pml__process_was_told(void);
 
 /*
@@ -106,14 +108,16 @@ static inline bool pml__process_is(uint64_t number) {
   return __atomic_load_n(pml__process_number, __ATOMIC_RELAXED) == number;
 }
 
-/* pml__process_command - the process's arguments, parted by blanks; what has no room is cut, what is not known "". */
+/*
+ * pml__process_command - the process's arguments, separated by blanks, truncated to @size; "" if unknown.
+ */
 void pml__process_command(char *command, size_t size);
 
 /*
- * A lock that is open in each child, even if a thread of the parent held it. What it guards is changed so that a child
- * can go on with it after any store, or the child gives it up where a thread of the parent was at it: pml__lock_torn().
- * Zeros are an open lock. Its holder is not cancelled and runs no handler (pml__cancel_hold()); leave the last taken
- * first. Not async-signal-safe.
+ * A lock that is open in each child, even if a thread of the parent held it. The guarded data must be usable in a child
+ * after any single store of an update, or the child must discard it if a thread of the parent was updating it:
+ * pml__lock_torn(). Zeros are an open lock. Its holder is not cancelled and runs no handler (pml__cancel_hold()); leave
+ * the last taken first. Not async-signal-safe.
  */
 struct pml__lock {
   pthread_mutex_t *mutex; /* atomic; NULL: not taken yet */

@@ -38,7 +38,7 @@ struct pml_stream_metrics {
 };
 
 struct pml_stream_event {
-  uint64_t ticks;      /* of pml_clock; of one thread they do not go back */
+  uint64_t ticks;      /* of pml_clock; never decreasing on a thread */
   pml_region_t region; /* 0 for a metric that belongs to none; what a communication is */
   bool unwound;        /* a leave of a call that a longjmp or an exception ended, some time before this is detected */
   const struct pml_stream_metrics *metrics; /* NULL: the event carries no values */
@@ -109,10 +109,10 @@ struct pml_stream_consumer {
 
 /*
  * pml_stream_add - from now on @c (copied) gets events; *@id names it.
- * pml_stream_remove - when it returns no call to the consumer is under way and none will be made.
+ * pml_stream_remove - remove consumer @id. On return no call to the consumer is under way, and none follows.
  *
  * Both wait for events that other threads are delivering, so they must not be called with a lock that a consumer
- * takes. After a fork the child has no consumers: what the parent writes is the parent's.
+ * takes. After a fork the child has no consumers, because their output belongs to the parent.
  *
  * Return 0, -EINVAL (no thread_begin, no event), PML_EFULL (PML_STREAM_CONSUMERS_MAX), -ENOENT (no such consumer) or
  * -EDEADLK (called by a consumer). Thread-safe, not async-signal-safe.
@@ -181,9 +181,9 @@ static inline void pml_stream_emit(enum pml_stream_kind kind, const struct pml_s
 }
 
 /*
- * pml_stream_prepare - the consumers of enters prepare for one of @region on this thread: called before its clock is
- * read, where it may be the first. Nothing happens for region 0, which is that of functions that are not chosen. Not
- * async-signal-safe, because consumers may allocate.
+ * pml_stream_prepare - let the consumers of enters prepare for an enter of @region on this thread. Called before the
+ * clock is read, where the enter may be the region's first. Does nothing for region 0, the region of functions that are
+ * not selected. Not async-signal-safe, because consumers may allocate.
  */
 static inline void pml_stream_prepare(pml_region_t region) {
   if (region != 0 && pml_stream_wanted(PML_STREAM_ENTER)) pml__stream_prepare(region);

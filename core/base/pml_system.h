@@ -4,9 +4,9 @@
 #define PML_SYSTEM_H
 
 /*
- * pml__system - the kernel's answer to @number, which is -errno where it fails: errno stays as it is, and nothing is a
- * cancellation point. Async-signal-safe. In system.S of each instruction set; each library that calls it has its own.
- * Other architectures use the C library.
+ * pml__system - make system call @number; returns its result, or -errno. It leaves errno alone and is not a
+ * cancellation point. Async-signal-safe. Implemented in system.S of each instruction set; each library that calls it
+ * has a copy. Other architectures use the C library.
  */
 #if defined(__x86_64__) || defined(__aarch64__)
 __attribute__((visibility("hidden"))) long pml__system(long number, const long argument[6]);

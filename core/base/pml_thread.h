@@ -14,8 +14,8 @@ PML_BEGIN_DECLS
 
 /*
  * @id: process-unique, never reused, never 0 once registered; fork() gives the child's thread a new one, because the
- * counters that the parent opened do not count the child. A child by a bare system call gets it when pmlua notices the
- * child (pml_process.h); one that shares the memory does not.
+ * counters that the parent opened do not count the child. The child of a bare system call gets a new id when pmlua
+ * detects the child (pml_process.h); a child that shares the memory gets none.
  *
  * Only the thread itself reads and writes its block, so nothing here is atomic or ordered. The ids come from one atomic
  * counter, relaxed: they are unique, but say nothing about which thread came first. A caller that compares an id that
@@ -26,7 +26,7 @@ struct pml_thread {
   pid_t tid;
 };
 
-/* initial-exec: the block is one segment-relative load away, in a shared library too. */
+/* initial-exec: one segment-relative load reaches the block, even from a shared library. */
 extern PML__SHARED PML_THREAD_LOCAL struct pml_thread pml__thread __attribute__((tls_model("initial-exec")));
 
 PML__SHARED struct pml_thread *pml__thread_register(void);

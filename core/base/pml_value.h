@@ -38,8 +38,8 @@ static inline bool pml_value_is_int64(double d) {
 }
 
 /*
- * What a metric's values are, and the time that each is of: since the beginning, that point, from the one before
- * (LAST), until the next (NEXT). The order is Score-P's and OTF2's.
+ * The kind of a metric's values, and the time that each value covers: since the beginning (START), one moment (POINT),
+ * since the previous value (LAST), or until the next one (NEXT). The order is Score-P's and OTF2's.
  */
 #define PML_MODE_LIST(X)                                                                                               \
   X(ACCUMULATED_START, "accumulated_start")                                                                            \
@@ -58,7 +58,7 @@ enum pml_mode { PML_MODE_LIST(PML_MODE_ENUM) PML_MODES };
 
 /*
  * pml_mode_is_level    - the value is a state, such as a temperature: values are not added up.
- * pml_mode_is_relative - the value is what was added since the one before.
+ * pml_mode_is_relative - the value is the increase since the previous value.
  */
 static inline bool pml_mode_is_level(enum pml_mode m) {
   return m >= PML_MODE_ABSOLUTE_POINT && m <= PML_MODE_ABSOLUTE_NEXT;
@@ -68,13 +68,13 @@ static inline bool pml_mode_is_relative(enum pml_mode m) {
 }
 
 /*
- * What stands for "no value yet" among the values of a metric that is absolute: all bits, which is no number of a
- * double, or the least integer of a signed one. Nothing of it is written to a trace, and Lua has nil.
+ * The value of an absolute metric that has no value yet: all bits set, which is a NaN as a double, or the least integer
+ * of a signed metric. Traces omit it, and Lua gets nil.
  */
 #define PML_VALUE_ABSENT UINT64_MAX
 #define PML_VALUE_ABSENT_SIGNED (UINT64_C(1) << 63)
 
-/* pml_value_absent - the bits that stand for no value yet. */
+/* pml_value_absent - the bits that mean "no value yet". */
 static inline uint64_t pml_value_absent(bool is_signed_integer) {
   return is_signed_integer ? PML_VALUE_ABSENT_SIGNED : PML_VALUE_ABSENT;
 }

@@ -13,9 +13,9 @@
 #define PML_ARCH_SLOTS 65536u /* return addresses of recorded calls; slots.S has the same number */
 #define PML_ARCH_SLOT_BYTES 16u
 
-/* Never changes once its code is in use: whatever returns through the slot continues at @back. */
+/* Never changes once its code is in use: a return through the slot continues at @back. */
 struct pml_arch_slot {
-  uintptr_t address; /* the caller of the call, for unwinding; of a tail call that of the call it ends */
+  uintptr_t address; /* the caller of the call, for unwinding; for a tail call, the caller of the call it ends */
   uintptr_t back;    /* where the call returns to: the same, or for a tail call the slot of the call it ends */
 };
 
@@ -41,6 +41,6 @@ extern __attribute__((visibility("hidden"))) struct pml__call_table {
   struct pml__call_frame frame[PML__CALL_FRAMES];
 } pml__call_table;
 
-#define PML__CALL_NONE (&pml__call_table.frame[0]) /* of no thread: the list of one that has no frames */
+#define PML__CALL_NONE (&pml__call_table.frame[0]) /* belongs to no thread: the list of a thread without frames */
 
 #endif

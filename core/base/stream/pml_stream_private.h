@@ -40,9 +40,9 @@ struct pml__stream_known {
 
 #define PML__STREAM_SEVERAL 4u /* consumers that are called by fast functions */
 
-/* The consumers of one list, all of them with fast functions, as a thread knows them. */
+/* A thread's copy of the consumers of one list, all of which have fast functions. */
 struct pml__stream_several {
-  uint32_t done; /* of them, when the next one declined the event: these have it */
+  uint32_t done; /* consumers that have had the event, when the next one declined it */
   struct pml__stream_target {
     struct pml__stream_known fast;
     pml_stream_fast_values *values; /* NULL after the last; pml__stream_without_values() of a consumer without it */
@@ -52,13 +52,13 @@ struct pml__stream_several {
 };
 
 /*
- * The values of a thread's delivery guard. An event may be delivered by fast functions if the thread is in no consumer,
- * is not suspended, and knows the consumers of the current generation; this one word answers all three.
+ * The values of a thread's delivery guard. Fast functions may deliver an event if the thread is in no consumer, is not
+ * suspended, and has learnt the consumers of the current generation; this one word encodes all three.
  *
  * Without PML__STREAM_FREE a delivery is under way. 0 and odd numbers are marks of the stream; an even number is the
  * stack pointer of the call whose event it is (adapter/arch/pml_call.h).
  */
-#define PML__STREAM_FREE (UINT64_C(1) << 63) /* no delivery; and by itself: it knows no generation */
+#define PML__STREAM_FREE (UINT64_C(1) << 63) /* no delivery; alone: no generation learnt */
 #define PML__STREAM_EMITTING 1u
 #define PML__STREAM_EMITTING_OF(region) (uint32_t)(2 * (region) + 1)
 #define PML__STREAM_REGION_OF(guard) (pml_region_t)((guard) / 2)
@@ -71,8 +71,9 @@ struct pml__stream_thread {
   uint64_t guard; /* atomic, one writer */
   uint64_t free;  /* its value when no delivery is under way */
   /*
-   * Of enters and of leaves, of generation @learnt: the fast function of the only consumer, or of all; and its data, or
-   * the several. @called is the same of intercepted calls, whose counters it may read; then its data is this.
+   * For enters and for leaves, of generation @learnt: the fast function and data of the only consumer, or
+   * pml__stream_fast_several() and @several. @called is the same for intercepted calls, whose counters it may read;
+   * then its data is this block.
    */
   struct pml__stream_known called[2], known[2];
   uint64_t learnt; /* PML__STREAM_FREE: none. @free is the same unless the thread is suspended */
@@ -87,16 +88,16 @@ struct pml__stream_thread {
     struct pml_stream_event *event; /* the thread's, which has its metrics and values */
   } counts;                         /* of calls: pml__stream_count_by() */
   struct pml__stream_one {
-    uint64_t generation; /* of the list that has one consumer; 0: not known to be so */
+    uint64_t generation; /* of the list with a single consumer; 0: not known to have one */
     void (*call)(void *data, const struct pml_stream_event *e);
     void *data;
     void (*prepare)(void *data, pml_region_t region);
   } one[PML_STREAM_KINDS];
-  struct pml_stream_place *place; /* atomic: of the only consumer of communications; NULL: not known to be so */
+  struct pml_stream_place *place; /* atomic: from the only consumer of communications; NULL: none known */
   struct {
-    uint64_t id; /* of the consumer that @data is for */
+    uint64_t id; /* of the consumer that owns @data */
     void *data;
-  } at[PML_STREAM_CONSUMERS_MAX];        /* before what is large: arm64 loads pairs up to 504 bytes away */
+  } at[PML_STREAM_CONSUMERS_MAX];        /* before large members: arm64 loads pairs up to 504 bytes away */
   struct pml__stream_several several[2]; /* of enters and of leaves */
   struct pml__stream_thread *next;
 };
@@ -116,34 +117,38 @@ extern _Atomic uint64_t pml__stream_lost_threads; /* events of threads that ther
 extern struct pml__stream_thread pml__stream_nobody;
 extern atomic_bool pml__stream_expedited;
 
-/* Of the list in use; PML__STREAM_NO_CONSUMER. Published as the list is: a delivery may use the one or the other. */
+/*
+ * Each list's generation, or PML__STREAM_NO_CONSUMER. Published with the list: a delivery may use either.
+ */
 extern _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS];
-#define PML__STREAM_NO_CONSUMER UINT64_MAX /* stubs.S has it, too */
+#define PML__STREAM_NO_CONSUMER UINT64_MAX /* also defined in stubs.S */
 
-/* Of all kinds; published after their lists. And the same while intercepted calls may use what stubs.S does; else a
- * generation of no list. */
+/*
+ * The generation of all kinds' lists, published after them; and the same generation while stubs.S may deliver
+ * intercepted calls, else one that no list has.
+ */
 extern _Atomic uint64_t pml__stream_latest, pml__stream_sparing;
 
 #pragma GCC visibility pop
 
 /*
- * What a thread has, found by one load: its block, and its open calls (adapter/arch/pml_call.h), which a forked child
- * keeps.
+ * The state of a thread, found by one load: its block, and its open calls (adapter/arch/pml_call.h), which a forked
+ * child inherits.
  */
 struct pml__call_frame;
 struct pml__call_stack;
 struct pml__call_thread {
   uintptr_t busy;
-  struct pml__call_frame *open;      /* the innermost call's; PML__CALL_NONE: the stack has none yet */
+  struct pml__call_frame *open;      /* frame of the innermost call; PML__CALL_NONE: no frame on this stack yet */
   struct pml__stream_thread *stream; /* whose consumers get the events of calls on the stack in use */
   uintptr_t from;                    /* the stack in use is above */
   struct pml_stream_event event;     /* that is being delivered; region 0: without the call's counts */
-  uintptr_t lo, hi;                  /* its own stack; hi 0: not asked yet */
+  uintptr_t lo, hi;                  /* the thread's first stack; hi 0: not determined yet */
   struct pml__call_stack *stack;     /* in use; NULL: its own */
   struct pml__call_stack *others;    /* that it has had calls on */
   struct pml__call_frame *own;       /* `open` of its own stack while another is in use */
   struct pml__call_unwound {
-    uintptr_t code, sp, by; /* slot and place of the innermost call that was last taken for unwound; seen at @by */
+    uintptr_t code, sp, by; /* slot and sp of the innermost call last assumed to be unwound; detected at @by */
   } unwound;
 };
 struct pml__stream_own {
@@ -161,9 +166,9 @@ static inline bool pml__stream_is_guarded(const struct pml__stream_thread *t) {
 }
 
 /*
- * pml__stream_guard - begin a delivery, with @mark as the guard; returns its value before. If that is the generation in
- * use, which pml__stream_knows() must check after this, the functions of that generation that the thread knows may be
- * called. Without PML__STREAM_FREE another delivery was under way, and pml__stream_restore() lets it continue.
+ * pml__stream_guard - begin a delivery, with @mark as the guard; returns the guard's previous value. If that is the
+ * generation in use, which pml__stream_knows() must check after this, the functions that the thread learnt for it may
+ * be called. If it lacks PML__STREAM_FREE, another delivery was under way, and pml__stream_restore() lets it continue.
  * pml__stream_unguard - end it.
  */
 static inline uint64_t pml__stream_guard(struct pml__stream_thread *t, uint64_t mark) {
@@ -192,9 +197,9 @@ static inline void pml__stream_unguard(struct pml__stream_thread *t) {
 }
 
 /*
- * pml__stream_suspend - from now on nothing the thread emits is delivered by fast functions, until
- * pml__stream_resume(). For adapters that change lists of the thread without a delivery: what they call then looks at
- * those by itself. Neither does anything to a thread that knows no consumers.
+ * pml__stream_suspend - stop delivering the thread's events by fast functions until pml__stream_resume(). For adapters
+ * that change lists of the thread outside of a delivery: functions that they call meanwhile check these lists
+ * themselves. Neither function affects a thread that has learnt no consumers.
  */
 #define PML__STREAM_KNOWS_ANY(generation) ((generation) << 1 != 0)
 static inline void pml__stream_set_free(struct pml__stream_thread *t, uint64_t generation) {
@@ -277,12 +282,12 @@ pml_stream_fast_values pml__stream_without_values; /* to the fast function of a 
 pml__stream_read pml__stream_read_none;
 
 /*
- * pml__stream_count_calls - from now on the events of intercepted calls have values, where fast functions get them:
- * those of the set that their thread named. Returns 0 or -EDEADLK: called by a consumer. Takes the stream's lock.
- * pml__stream_count_by - the calling thread's is @set, which @read reads to @value; its names are @metrics.
- * pml__stream_count_no_more - its set is going.
+ * pml__stream_count_calls - add values to the events of intercepted calls that fast functions get, read from the set
+ * that the calling thread registered. Returns 0 or -EDEADLK (called by a consumer). Takes the stream's lock.
+ * pml__stream_count_by - register @set for the calling thread; @read reads it into @value, and @metrics are its names.
+ * pml__stream_count_no_more - unregister the calling thread's set, which is about to be closed.
  *
- * Until the one and after the other, and where @read cannot, its calls are delivered by `event`.
+ * While no set is registered, and whenever @read fails, `event` delivers the thread's calls.
  */
 int pml__stream_count_calls(void);
 void pml__stream_count_by(pml__stream_read *read, void *set, const struct pml_stream_metrics *metrics, uint64_t *value);

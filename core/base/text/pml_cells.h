@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 enum pml__cells_form {
-  PML__CELLS_CSV,   /* a line of cells; absent ones and infinities are empty; 15 digits */
-  PML__CELLS_JSON,  /* objects of an array, a line for each cell; absent ones are left out; 15 or 17 digits */
-  PML__CELLS_LINES, /* an object in a line of its own */
+  PML__CELLS_CSV,   /* a line of cells; absent cells and infinities are empty; 15 digits */
+  PML__CELLS_JSON,  /* objects of an array, a line for each cell; absent cells are left out; 15 or 17 digits */
+  PML__CELLS_LINES, /* an object per line */
   PML__CELLS_SQL,   /* (1, 'a'), (2, NULL); 17 digits */
   PML__CELLS_FORMS
 };
@@ -50,7 +50,7 @@ struct pml__cells_writer {
   size_t rows;
 };
 
-/* pml__cells_write - append a row, with what separates it from the one before. Without memory text.failed is set. */
+/* pml__cells_write - append a row, with a separator after the previous row. Without memory text.failed is set. */
 void pml__cells_write(struct pml__cells_writer *w, const struct pml__cells *row);
 
 #endif

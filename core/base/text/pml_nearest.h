@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #define PML__NEAREST_MAX 3
-#define PML__NEAREST_NAME 256 /* what is longer is cut */
+#define PML__NEAREST_NAME 256 /* longer names are truncated */
 
 /* Set want, the rest to 0; offer it every name that there is. */
 struct pml__nearest {

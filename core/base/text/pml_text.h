@@ -11,13 +11,15 @@
 struct pml__text {
   char *at;
   size_t n, capacity;
-  bool failed; /* no memory: what follows is dropped */
+  bool failed; /* no memory: later additions are dropped */
 };
 
 /* Append formatted text. The caller frees @at. */
 void pml__text_add(struct pml__text *t, const char *format, ...) PML_PRINTF(2, 3);
 
-/* pml__text_plain - @length bytes as they are. pml__text_room - where @bytes may be written; NULL: no memory. */
+/*
+ * pml__text_plain - append @length bytes unchanged. pml__text_room - memory for @bytes more at the end, or NULL.
+ */
 void pml__text_plain(struct pml__text *t, const char *text, size_t length);
 char *pml__text_room(struct pml__text *t, size_t bytes);
 
