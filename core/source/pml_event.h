@@ -28,17 +28,18 @@ PML_BEGIN_DECLS
  *   uprobe:PATH:SYMBOL|0xOFFSET[%return]      user-space probe
  *   usdt:PATH:PROVIDER:NAME                   probe that the program's author placed (sys/sdt.h), all its places
  *
- * A PMU that counts packages and not threads (uncore, energy: it has a cpumask) counts for every process of the host:
- * its event is the sum of all its places, or with :packageN, :packageN:dieM or :cpuN at the very end that of this
- * place: power/energy-pkg/:package1, skx_unc_imc0::UNC_M_CAS_COUNT:RD:package0. Numbers are those of the kernel's
- * topology. PMU_*, as in uncore_imc_*, is the sum over PMU_0, PMU_1, ..., which must encode the event alike.
+ * A PMU that counts packages and not threads (uncore, energy: it has a cpumask) counts for every process of the host.
+ * Its event is the sum over all its places, or, with :packageN, :packageN:dieM or :cpuN at the very end, the count of
+ * that place: power/energy-pkg/:package1, skx_unc_imc0::UNC_M_CAS_COUNT:RD:package0. The kernel's topology gives the
+ * numbers. PMU_*, as in uncore_imc_*, is the sum over PMU_0, PMU_1, ..., which must encode the event alike.
  *
- * Any of them but clocks, sde, sim and plugin may end in modifiers: :u user, :k kernel, :h hypervisor, or several at
- * once (:uk). :p, :pp and :ppp ask a core PMU for the precise place of an event (perf's precise_ip 1 to 3), and go with
- * these (:upp); where the PMU has no such thing the event is opened without, and pml_event_user_only() says so. Without
- * one, nothing is excluded but, on core PMUs, the hypervisor and guests. Where the kernel refuses to count itself
- * (perf_event_paranoid 2), an event without a modifier is opened user-only and is called NAME:u, except what only
- * happens in the kernel (tracepoints, context-switches, cpu-migrations, ...), which stays refused.
+ * Any event except clock, sde, sim and plugin events may end in modifiers: :u user, :k kernel, :h hypervisor, or
+ * several at once (:uk). :p, :pp and :ppp request the precise address of an event from a core PMU (perf's precise_ip 1
+ * to 3), and combine with the others (:upp); if the PMU does not support this, the event is opened without, and
+ * pml_event_user_only() reports it. Without a modifier nothing is excluded, except the hypervisor and guests on core
+ * PMUs. Where the kernel refuses to count itself (perf_event_paranoid 2), an event without a modifier is opened
+ * user-only and is called NAME:u, except what only happens in the kernel (tracepoints, context-switches,
+ * cpu-migrations, ...), which stays refused.
  *
  * pmu/.../ takes perf's own form of modifiers (pmu/event/u) as well; parameters given beside an event win over its own.
  * mem: access is rw unless said, or x alone; the length is 1, 2, 4 or 8, unless said the symbol's own size, else 4,
@@ -61,12 +62,12 @@ struct pml_event_part {
   char place[PML_EVENT_PLACE_MAX]; /* what that cpu stands for: "package0", "package0:die1", "cpu8"; else "" */
 };
 
-/* What is different in a further part. */
+/* The differences of a further part from the first. */
 struct pml_event_other {
   const char *pmu;
   char place[PML_EVENT_PLACE_MAX];
   int cpu_any;
-  uint32_t core_type;    /* of the part's PMU, where it is another than the first's and the kernel is told; else 0 */
+  uint32_t core_type;    /* type of the part's PMU, if it differs from the first's and the kernel needs it; else 0 */
   uint64_t probe_offset; /* of a further place of a USDT probe in its file; else 0 */
 };
 
@@ -138,13 +139,14 @@ struct pml_event_info {
 typedef int pml_event_visit(const struct pml_event_info *info, void *arg); /* non-zero stops the walk */
 
 /*
- * pml_event_list - every event pmlua can name, those of this machine's PMUs first, libpfm4's PMUs that are not here
- * last. @pattern: NULL, or a glob (or plain text: substring) matched without case against name and description.
+ * pml_event_list - visit every event pmlua can name: events of this machine's PMUs first, events of libpfm4's PMUs that
+ * are not here last. @pattern: NULL, or a glob (or plain text: substring) matched without case against name and
+ * description.
  * @all: also the PMUs that are not here (about a hundred thousand rows, a second or two).
  * Events of libpfm4 that need a number to be chosen (UNC_P_FREQ_BAND0_CYCLES:ff=N, some twenty) have no row.
- * Availability is asked of the kernel once per PMU, not per event. Where tracefs cannot be read one row stands for all
- * tracepoints and its reason says how to get them.
- * Returns 0, what the visitor returned, or a negative code. Thread-safe; the visitor must not call back into pml_event.
+ * The kernel is queried for availability once per PMU, not per event. Where tracefs cannot be read, a single row
+ * replaces all tracepoints; its reason explains how to get them. Returns 0, the visitor's non-zero result, or a
+ * negative code. Thread-safe; the visitor must not call back into pml_event.
  */
 PML_API int pml_event_list(const char *pattern, bool all, pml_event_visit *visit, void *arg);
 
@@ -171,9 +173,9 @@ PML_API int pml_event_pmus(struct pml_event_pmu *out, size_t max);
  */
 PML_API int pml_event_has_pmu(void);
 
-/* What the core PMU lets itself be asked for, opened and tried. */
+/* Features of the core PMU, found by opening events. */
 struct pml_event_pmu_traits {
-  bool counts_guests; /* a host's events may count its guests, too: false where its PMU is lent to them (mediated) */
+  bool counts_guests; /* a host's events may include its guests: false where the PMU is lent to them (mediated) */
   bool precise;       /* precise events (PEBS, IBS, SPE): false in most guests */
   unsigned kinds;     /* of core, as sysfs shows them */
 };
@@ -186,8 +188,8 @@ PML__SHARED int pml_event_pmu_traits(struct pml_event_pmu_traits *out);
 
 /*
  * pml_event_set_sysfs - read PMUs and the topology of cpus below @root instead of /sys (a described machine); NULL:
- * back to /sys. libpfm4's names of uncore PMUs are then of that machine, too, if it has such a PMU. Returns 0, -ENOENT,
- * -EACCES, -ENAMETOOLONG. Thread-safe; for the whole process.
+ * back to /sys. libpfm4's names of uncore PMUs then also refer to that machine, if it has such a PMU. Returns 0,
+ * -ENOENT, -EACCES, -ENAMETOOLONG. Thread-safe; for the whole process.
  */
 PML__SHARED int pml_event_set_sysfs(const char *root);
 

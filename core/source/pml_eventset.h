@@ -19,18 +19,18 @@ struct pml_eventset_options {
   unsigned flags;           /* PML_EVENTSET_* */
 };
 
-/* What event @i of a set is, and how it is read now. */
+/* Description of an event of a set, and how it is read now. */
 struct pml_eventset_event {
   const char *name; /* as asked for; NAME:u where the kernel refuses to count itself */
   const char *unit;
   double scale;
   enum pml_path path;
   const char
-      *why; /* why not the page path; NULL if it is. Software-defined, plugin: why it has no value, NULL if it has */
+      *why; /* reason why not the page path, else NULL; software-defined, plugin: reason for no value, else NULL */
   unsigned nparts;    /* 0: no event of the kernel; > 1: hybrid or of packages, the value is the sum of its parts */
   enum pml_type type; /* PML_TYPE_INT64, or PML_TYPE_DOUBLE: its values are a double's bits; see pml_eventset_type() */
-  bool is_unsigned;   /* a plugin's metric that says so; else an integer is an int64_t */
-  enum pml_mode mode; /* PML_MODE_ACCUMULATED_START; of a plugin's metric, and of instant events, what they are */
+  bool is_unsigned;   /* set by a plugin's metric; else an integer is an int64_t */
+  enum pml_mode mode; /* PML_MODE_ACCUMULATED_START, except for plugins' metrics and instant events */
   bool binary;        /* @scale is 2, else 10, ... */
   int64_t exponent;   /* ... to the power of this; 0: a power of neither, only @scale applies */
 };
@@ -83,16 +83,17 @@ PML_API bool pml_eventset_absent(const struct pml_eventset *set, size_t i, uint6
  *
  * Each returns the number of page reads tried again (>= 0, normally 0) or a negative code.
  * A set that its owner thread reads takes the page path where it can; any other thread gets read(2): slower, not wrong.
- * Software-defined events count from this set's own start, independent of other readers; instant ones give what is now,
- * and accum puts it in the place of what was there. What each thread counts for itself (sde:::BYFL::, by the compiler)
- * is of the thread that opened the set, as a counter of the hardware would be, also when another thread reads it or its
- * own has ended; with target.inherit it is the process's, of all its threads. A MIN or MAX group is instant. Doubles
- * travel as their bits. What reads as a placeholder is -1. Metrics of plugins likewise: what accumulates or is relative
- * counts from start, what is absolute is what is now, or absent (pml_eventset_absent()); a set with such is not
- * async-signal-safe, and is to be read by the thread that opened it, whose counters it has. Callbacks run at start, at
- * each read and at stop; such sets, and those with quantiles, are not async-signal-safe. clock:: events count as the
- * rest: since start. Cost: one group read(2) plus some 30 instructions and 7 per event, or some 25 and 30 per
- * event by page, some 15 per software-defined variable. No lock, no allocation. Async-signal-safe (one user at a time).
+ * Software-defined events count from this set's start, independently of other readers; instant events give the current
+ * value, and accum replaces the element of @values by it. Events that each thread counts separately (sde:::BYFL::, by
+ * the compiler) belong to the thread that opened the set, as a hardware counter would, even if another thread reads
+ * them or the thread has ended; with target.inherit they are summed over all threads of the process. A MIN or MAX group
+ * is instant. Doubles are passed as their bits. A placeholder reads as -1. Metrics of plugins behave the same:
+ * accumulated and relative metrics count from start, absolute ones give the current value or are absent
+ * (pml_eventset_absent()). A set with plugin metrics is not async-signal-safe, and only the thread that opened it,
+ * whose counters it has, may read it. Callbacks run at start, at each read and at stop; sets with callbacks or
+ * quantiles are not async-signal-safe. clock:: events also count since start. Cost: one group read(2) plus some 30
+ * instructions and 7 per event, or some 25 and 30 per event by page, some 15 per software-defined variable. No lock, no
+ * allocation. Async-signal-safe (one user at a time).
  */
 PML_API int pml_eventset_start(struct pml_eventset *set);
 PML_API int pml_eventset_read(struct pml_eventset *set, uint64_t *values);
@@ -102,15 +103,15 @@ PML_API int pml_eventset_reset(struct pml_eventset *set);
 PML_API int pml_eventset_accum(struct pml_eventset *set, uint64_t *values);
 
 /*
- * pml_eventset_readings - the same counts with the times that scaling needs, also since start: @out[size]. A clock has
- * enabled == running == ns since start, a software-defined event too; of a double, raw has the bits.
+ * pml_eventset_readings - the same counts with the times that scaling needs, also since start: @out[size]. Clocks and
+ * software-defined events have enabled == running == ns since start; raw contains the bits of a double.
  *
- * Of an event of several parts, raw is the sum of the parts' counts. The parts of a hybrid event take turns: enabled is
- * the time of the thread, once, and running is the time that any part counted. The places of an uncore event count side
- * by side: enabled and running are sums over the places.
+ * For an event of several parts, raw is the sum of the parts' counts. The parts of a hybrid event take turns: enabled
+ * is the time of the thread, once, and running is the time that any part counted. The places of an uncore event count
+ * at the same time: enabled and running are sums over the places.
  *
- * pml_eventset_scaled - as readings, and scaled[size]: what pml_reading_scaled() makes of each reading, the sum of it
- * over the places of an uncore event (a place that never ran adds 0; pml_eventset_part() tells which).
+ * pml_eventset_scaled - as readings, and scaled[size]: the result of pml_reading_scaled() for each reading, summed over
+ * the places of an uncore event (a place that never ran adds 0; pml_eventset_part() shows which).
  */
 PML_API int pml_eventset_readings(struct pml_eventset *set, struct pml_reading *out);
 PML_API int pml_eventset_scaled(struct pml_eventset *set, struct pml_reading *out, double *scaled);

@@ -6,9 +6,9 @@
 #include "source/base/pml_source.h"
 
 /*
- * pml__source_add - take @source into the table, for good: it is not copied.
- * Returns 0, -EINVAL (no prefix, name, parse, walk or open, no room for a share), -EEXIST (its prefix begins another's,
- * or another's begins it), PML_EFULL. Thread-safe, without a lock; what is parsed or listed from now on knows it.
+ * pml__source_add - add @source, which is not copied, to the table for the life of the process. Returns 0, -EINVAL (no
+ * prefix, name, parse, walk or open, no room for a share), -EEXIST (its prefix begins another's, or another's begins
+ * it), PML_EFULL. Thread-safe, without a lock; later parses and lists include it.
  */
 int pml__source_add(const struct pml__source *source);
 

@@ -9,10 +9,13 @@
 
 #include <sys/types.h>
 
-/* pml__event_begin - make @ev an event called @name, and no more. 0, PML_ESYNTAX, -ENAMETOOLONG: no source's name. */
+/*
+ * pml__event_begin - clear @ev and name it @name. Returns 0, PML_ESYNTAX or -ENAMETOOLONG (too long for any source's
+ * event).
+ */
 int pml__event_begin(struct pml_event *ev, const char *name);
 
-/* A parser that answers this leaves the name to the next one. */
+/* Returned by a parser that leaves the name to the next parser. */
 #define PML__NOT_MINE 1
 
 /* :u :k :h; @any: at least one of them was given. :p :pp :ppp: perf's precise_ip, 1 to 3. */
@@ -21,7 +24,10 @@ struct pml__mods {
   unsigned precise;
 };
 
-/* pml__mods_parse - @s is nothing but letters of "ukh", each at most once, and at most three "p"; one at least. */
+/*
+ * pml__mods_parse - whether @s consists of letters of "ukh", each at most once, and at most three "p", at least one in
+ * all.
+ */
 bool pml__mods_parse(struct pml__mods *m, const char *s);
 
 /*
@@ -32,18 +38,18 @@ void pml__mods_split(struct pml__mods *m, char *base, const char *name);
 /* Default exclusions: a core PMU also excludes hypervisor and guests, which other PMUs may refuse. */
 void pml__mods_apply(const struct pml__mods *m, struct perf_event_attr *attr, bool core_pmu);
 
-/* pml__event_first - the first part of @ev, which then has one: zeroed, with attr.size and @pmu, static, set. */
+/* pml__event_first - give @ev a single part and return it: zeroed, except attr.size and @pmu, which is static. */
 struct pml_event_part *pml__event_first(struct pml_event *ev, const char *pmu);
 
-/* pml__event_others - give @ev, which has one part, the @n others. Returns 0 or -ENOMEM, which is noted, too. */
+/* pml__event_others - add @n parts to @ev, which has one. Returns 0 or -ENOMEM, which is also noted. */
 int pml__event_others(struct pml_event *ev, const struct pml_event_other *other, unsigned n);
 
 /* pml__event_set_core - tell the kernel which core PMU of a hybrid CPU is meant. */
 void pml__event_set_core(struct perf_event_attr *attr, uint32_t type);
 
 /*
- * pml__keep - one copy of these bytes for the life of the process, because events are plain data: names of PMUs, what
- * their parts differ in, paths that the kernel reads at every open. NULL: no memory, which is noted. Thread-safe.
+ * pml__keep - intern these bytes for the life of the process, because events are plain data: names of PMUs, differences
+ * between their parts, paths that the kernel reads at every open. NULL: no memory, which is noted. Thread-safe.
  */
 const void *pml__keep(const void *bytes, size_t n);
 const char *pml__keep_text(const char *text); /* "" if there is no memory */
@@ -55,8 +61,8 @@ void pml__copy(char *to, size_t size, const char *from);
 bool pml__parse_u64(const char *s, size_t n, uint64_t *value);
 
 /*
- * Want of memory or descriptors says nothing about an event: the function that meets it notes it, and the parse, the
- * list or the cache that was being made is given up. Per thread.
+ * A lack of memory or descriptors does not mean that an event is invalid: the function that fails notes the error, and
+ * the parse, list or cache under way is abandoned. Per thread.
  */
 void pml__event_note_shortage(int err); /* @err: any -errno; only ENOMEM, EMFILE and ENFILE are kept */
 int pml__event_shortage(void);          /* the first since the last reset, or 0 */

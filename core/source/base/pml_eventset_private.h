@@ -16,7 +16,7 @@
 
 /* Events of the kernel that are scheduled together. Its block in a snapshot is what read(2) writes. */
 struct pml__kernel_group {
-  int fd;                                            /* of the leader */
+  int fd;                                            /* the leader's */
   bool paged;                                        /* every member has a page */
   uint32_t offset;                                   /* of its block, in words of the share */
   uint32_t values;                                   /* of its first value, in words of the share */
@@ -25,7 +25,7 @@ struct pml__kernel_group {
   const volatile struct perf_event_mmap_page **page; /* [n] in the share's page[] */
 };
 
-/* What an event is beside its words; cold. */
+/* Data of an event besides its words; cold. */
 struct pml__eventset_info {
   const struct pml__share *share;
   uint32_t k; /* among its events */
@@ -36,9 +36,9 @@ struct pml__eventset_info {
 
 struct pml_eventset {
   /*
-   * What every read touches. How the set is read is decided by whether it runs and what is in it: no read looks at what
-   * was known before, and a set pays only for the sources that it has. @snapshot, with times, is of sets that are not
-   * simple.
+   * Fields that every read touches. The read functions are chosen when the set is opened, started or stopped, so a read
+   * tests no condition that was known before, and a set pays only for the sources that it uses. @snapshot, with times,
+   * is for sets that are not simple.
    */
   bool running;
   bool simple;  /* all events are one group of the kernel, read by read(2) */
@@ -52,19 +52,19 @@ struct pml_eventset {
   uint64_t *base, *now;                  /* snapshots, cache-line aligned */
   uint32_t *word;                        /* [n] of each event's value */
   const struct pml__kernel_group *group; /* of a simple set */
-  struct pml__share *share;              /* the first; and of those that are read, and that have differences */
+  struct pml__share *share; /* the first share; then the first that is read, and the first with a difference */
   struct pml__share *read_share, *difference_share, *add_share;
 
-  /* What opening, closing and questions touch. */
+  /* Fields that only opening, closing and queries touch. */
   size_t words;
   struct pml__eventset_info *info;
 };
 
-/* pml__eventset_open_events - as pml_eventset_open, of events that are parsed already. */
+/* pml__eventset_open_events - as pml_eventset_open(), for parsed events. */
 int pml__eventset_open_events(struct pml_eventset **set, const struct pml_event *ev, size_t n,
                               const struct pml_eventset_options *options);
 
-/* Set @read and @snapshot by what is in the set: once that is known, and when a share's read changed. */
+/* Choose @read and @snapshot for the set's shares: after opening, and when a share's read function changed. */
 void pml__eventset_choose_read(struct pml_eventset *s);
 
 static inline int pml__kernel_read_block(const struct pml__kernel_group *g, uint64_t *block) {
@@ -81,7 +81,7 @@ static inline const uint64_t *pml__share_base(const struct pml__share *share) {
   return share->set->base + share->at;
 }
 
-/* What all shares make of the differences of words. */
+/* Let all shares correct the differences of words. */
 void pml__eventset_differences_mixed(const struct pml_eventset *s, uint64_t *values);
 
 static inline void pml__eventset_differences(const struct pml_eventset *s, uint64_t *values) {

@@ -12,8 +12,10 @@
 struct pml__share;
 typedef int pml__source_plain_read(void *set, uint64_t *values);
 
-/* One walk over the list of events; made by pml_event_list() and, without asking the kernel, by the search for near
- * names. */
+/*
+ * One walk over the list of events; made by pml_event_list() and, without querying the kernel, by the search for near
+ * names.
+ */
 struct pml__walk {
   const char *pattern; /* NULL: all */
   bool all;            /* also PMUs that are not here */
@@ -27,36 +29,36 @@ struct pml__walk {
 int pml__walk_row(const struct pml__walk *w, const struct pml_event_info *info);
 
 /*
- * A source that is new fills in an entry in a file of its own and is added by pml__source_add(), or listed in
- * pml_sources.c if it comes with pmlua. Names, the list, the search for near names, and event sets then have it.
+ * A new source fills in an entry in a separate file and is added by pml__source_add(), or listed in pml_sources.c if it
+ * comes with pmlua. Event names, the list of events, the search for near names, and event sets then support it.
  *
- * Of events of a set, @k is the number among those of the share, not of the set.
+ * @k numbers an event among the events of the share, not of the set.
  */
 struct pml__source {
-  const char *name;   /* one word: what pml_event_source() says */
-  const char *prefix; /* what its events' names begin with, colons included; NULL: it takes what no prefix takes */
+  const char *name;   /* one word, which pml_event_source() returns */
+  const char *prefix; /* beginning of its events' names, colons included; NULL: accepts names without a known prefix */
 
   /*
-   * Fill in @ev, which has its name and is zero but for a scale of 1. @rest: what follows the prefix in the name.
-   * As pml_event_parse().
+   * Fill in @ev, which is zero except for its name and a scale of 1. @rest: the name behind the prefix. As
+   * pml_event_parse().
    */
   int (*parse)(struct pml_event *ev, const char *rest);
   /* Give every event to pml__walk_row(). Returns what that returns, or a negative code. */
   int (*walk)(const struct pml__walk *w);
 
-  size_t share_bytes; /* of what begins with a struct pml__share */
+  size_t share_bytes; /* size of the source's struct, which begins with a struct pml__share */
   /*
-   * Open the events of @share, out of the set's events @ev; what is beyond the struct pml__share is zero. As
-   * pml_eventset_open(); after a failure close is called all the same.
+   * Open the events of @share, which are some of the set's events @ev; the memory behind the struct pml__share is zero.
+   * As pml_eventset_open(); close is called even after a failure.
    */
   int (*open)(struct pml__share *share, const struct pml_event *ev, const struct pml_eventset_options *options);
 
-  /* The rest may be NULL. */
-  void (*close)(struct pml__share *share); /* what open acquired; the share itself is the set's */
-  /* Change in @info, which is that of an integer that needs no kernel, what is different. */
+  /* The functions below may be NULL. */
+  void (*close)(struct pml__share *share); /* release the resources of open; the set owns the share itself */
+  /* Correct @info, which describes an integer that does not come from the kernel. */
   void (*describe)(const struct pml__share *share, uint32_t k, struct pml_eventset_event *info);
-  enum pml_type (*type)(const struct pml__share *share, uint32_t k);          /* of its last value; NULL: integers */
-  bool (*absent)(const struct pml__share *share, uint32_t k, uint64_t value); /* NULL: no value is */
+  enum pml_type (*type)(const struct pml__share *share, uint32_t k); /* type of its last value; NULL: integers */
+  bool (*absent)(const struct pml__share *share, uint32_t k, uint64_t value); /* NULL: none is absent */
   /* The last reading and its estimate; NULL: the value, with the time that passed. */
   void (*reading)(const struct pml__share *share, uint32_t k, struct pml_reading *out, double *scaled);
   /* As pml_eventset_part(); NULL: events have no parts. */
@@ -64,41 +66,43 @@ struct pml__source {
 };
 
 /*
- * A share: what an event set holds of one source. Shares of a set are read one after the other, the kernel's first,
- * into a snapshot, in which each has a block of 64-bit words. A value is what its word gained since the start, unless
- * the share says how the difference is taken.
+ * A share: the part of an event set that belongs to one source. The shares of a set are read one after the other, the
+ * kernel's first, into a snapshot, in which each has a block of 64-bit words. A value is the increase of its word since
+ * the start, unless the share has a difference function.
  */
 struct pml__share {
   struct pml__share *next;            /* in the order of reading */
-  struct pml__share *next_read;       /* that has words of its own */
-  struct pml__share *next_difference; /* that has a difference of its own */
-  struct pml__share *next_add;        /* that prepares what is added */
+  struct pml__share *next_read;       /* with words in the snapshot */
+  struct pml__share *next_difference; /* with a difference function */
+  struct pml__share *next_add;        /* with a prepare_add function */
   const struct pml__source *source;
   struct pml_eventset *set;
   uint32_t n;            /* events */
   const uint32_t *event; /* [n] their numbers in the set */
-  uint32_t at;           /* of its words in a snapshot, once all are open */
+  uint32_t at;           /* index of its words in a snapshot, once all shares are open */
 
-  /* What open fills in. */
+  /* Filled in by open. */
   uint32_t words; /* in a snapshot; 0: its events count the time, whose word is the set's */
   uint32_t *word; /* [n] of each value, among them; zeros */
   /* @times: also what readings need. Returns how often a page was read again, or a negative code. */
   int (*snapshot)(struct pml__share *share, uint64_t *words, bool times);
-  /* Correct its events' differences in @values, which has those of the set. NULL: each is its word's difference. */
+  /* Correct its events' differences in @values, the set's values. NULL: each is the difference of its word. */
   void (*difference)(const struct pml__share *share, uint64_t *values);
-  /* Beside it: make each @count what pml_eventset_accum() adds to @values as an integer. NULL: it is. */
+  /* Also set each @count to the integer that pml_eventset_accum() adds to @values. NULL: it is the difference. */
   void (*prepare_add)(const struct pml__share *share, const uint64_t *values, uint64_t *count);
   /* pml_eventset_read() of a running set that has no other share. NULL: a snapshot and the differences. */
   int (*read)(struct pml_eventset *set, uint64_t *values);
   /*
-   * The same with general registers only, and on x86-64 those alone that pml_stream_consumer.fast leaves. Not 0, and
-   * nothing has changed: it takes others now. NULL: it always does.
+   * The same with general registers only, on x86-64 only those that pml_stream_consumer.fast may use. Returns non-zero,
+   * with nothing changed, if it needs other registers now. NULL: it always needs them.
    */
   pml__source_plain_read *plain_read;
 };
 
-/* pml__eventset_plain_read - of @set, which runs as long as this is used and is a struct pml_eventset; NULL: it has
- * none. */
+/*
+ * pml__eventset_plain_read - the fast read of @set, a struct pml_eventset, which must run as long as this is used;
+ * NULL: it has none.
+ */
 pml__source_plain_read *pml__eventset_plain_read(const struct pml_eventset *set);
 
 /* Those that come with pmlua. */
