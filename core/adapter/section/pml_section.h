@@ -9,12 +9,13 @@
  *
  * A section is also a region: each start and stop is an enter and a leave in pml_stream, at the very ticks that the
  * statistics have, so that profiles and traces agree with them. Sections nest and recur, on any number of threads at
- * once. Each thread has statistics of its own, which no other writes; a report merges them.
+ * once. Each thread writes its own statistics, and no others; a report merges them.
  *
- * A forked child begins with no statistics; what is under way begins then. A child that is made without the C library's
- * fork handlers (_Fork, clone, fork as a system call) begins so when it first takes a lock here: with a new section, a
- * new thread or a report. Calls that it made before are in no report. With PMLUA_REPORT (pml_section_file.h) it begins
- * so at its first start or stop, where the kernel clears memory in children (MADV_WIPEONFORK, Linux 4.14).
+ * A forked child begins without statistics, and its open sections restart at the fork. A child created without the C
+ * library's fork handlers (_Fork, clone, fork as a system call) drops the parent's statistics when it first takes a
+ * lock here: with a new section, a new thread or a report. No report contains its earlier calls. With PMLUA_REPORT
+ * (pml_section_file.h) it does so at its first start or stop, if the kernel clears memory in children (MADV_WIPEONFORK,
+ * Linux 4.14).
  */
 #ifndef PML_SECTION_H
 #define PML_SECTION_H
@@ -28,24 +29,24 @@ PML_BEGIN_DECLS
 
 struct pml_section; /* defined once, never freed */
 
-#define PML_SECTION_EVENTS_MAX 32u      /* of one section */
+#define PML_SECTION_EVENTS_MAX 32u      /* per section */
 #define PML_SECTION_EVENT_LISTS_MAX 64u /* different lists, over all sections */
 #define PML_SECTIONS_MAX (UINT32_C(1) << 24)
 #define PML_SECTION_DEPTH_MAX (UINT32_C(1) << 20) /* on one thread: more is a start that is never stopped */
 
 enum pml_section_type { PML_SECTION_CALCULATION, PML_SECTION_COMMUNICATION }; /* work is operations, or bytes */
 
-/* What of each call's duration is kept, for quantiles. */
+/* How the durations of calls are recorded, for quantiles. */
 enum pml_section_record { PML_SECTION_NO_RECORD, PML_SECTION_RECORD_ALL, PML_SECTION_RECORD_SKETCH };
 
 /*
- * @exclusive: the section contains no other one, so that the times of exclusive sections add up. One that did contain
- * another shows in the report as PML_SECTION_OVERLAP; its self_ns is right all the same.
- * @events: names as of pml_eventset_open(); each thread opens a set of its own at its first start and closes it at its
- * end. Sections with the same list share the sets. In a process that was compiled with counts (pml_count_active()), a
- * section has four events more, behind those that it names: sde:::BYFL::flop_count_I, load_count_I, store_count_I and
- * op_count_I, so that its arithmetic workload and the bytes that it moved are in the report. They make a start and a
- * stop dearer by the read of such a set. One that names events of BYFL itself has those alone.
+ * @exclusive: the section contains no other section, so that the times of exclusive sections add up. The report marks a
+ * section that did contain another as PML_SECTION_OVERLAP; its self_ns is still right.
+ * @events: names as for pml_eventset_open(); each thread opens a set at its first start and closes it when it ends.
+ * Sections with the same list share the sets. In a process that was compiled with counts (pml_count_active()), four
+ * events follow the named ones: sde:::BYFL::flop_count_I, load_count_I, store_count_I and op_count_I, so that the
+ * report contains the arithmetic workload and the bytes moved. They add the cost of reading such a set to each start
+ * and stop. A section that names events of BYFL itself gets no others.
  */
 struct pml_section_options {
   enum pml_section_type type;
@@ -70,9 +71,8 @@ struct pml_section_options {
 PML_API int pml_section_define(const char *label, const struct pml_section_options *options, struct pml_section **s);
 
 /*
- * pml_section_on_first - call @notify once, from pml_section_define() of whatever thread, when the process has defined
- * its first section from now on; NULL: none. It is called with no lock held and may itself define sections.
- * Async-signal-safe.
+ * pml_section_on_first - call @notify once, from the next pml_section_define() on any thread that defines a section;
+ * NULL: none. It is called with no lock held and may itself define sections. Async-signal-safe.
  */
 PML__SHARED void pml_section_on_first(void (*notify)(void));
 
@@ -99,12 +99,12 @@ PML_API void pml_section_describe(const struct pml_section *s, struct pml_sectio
 PML_API void pml_section_enable(bool on);
 
 /*
- * pml_section_reset - all statistics and series of all threads start over. Sections under way go on, and count whole
- * when they stop. Threads notice at their next start or stop: there is no wait.
+ * pml_section_reset - clear all statistics and series of all threads. Sections under way continue, and their whole
+ * duration counts when they stop. Threads clear their own data at their next start or stop, so the call does not wait.
  */
 PML_API void pml_section_reset(void);
 
-/* What can be wrong with a section; counted per thread, named in the report. */
+/* Misuses of sections; counted per thread, named in the report. */
 #define PML_SECTION_MISUSE_LIST(X)                                                                                     \
   X(UNMATCHED, "unmatched", "stopped without a start")                                                                 \
   X(FOREIGN, "foreign", "stopped on a thread other than the one that started it")                                      \
@@ -150,7 +150,7 @@ static inline bool pml__section_on(void) {
  *
  * Cost: one clock read and some 30 (start) or 40 (stop) instructions, within the clock's own time; no lock; allocation
  * at a thread's first start of a section in a block of 64, and when it nests deeper than before. Not async-signal-safe:
- * a handler must not interrupt a start or stop of its own thread.
+ * a handler must not use sections if it may interrupt a start or stop of its thread.
  */
 static inline int pml_section_start(struct pml_section *s) {
   return pml__section_on() ? pml__section_start(s) : 0;
@@ -192,7 +192,7 @@ static inline struct pml_section *pml__section_here(struct pml_section **at, con
 /* --- the report --------------------------------------------------------------------------------------------------- */
 
 struct pml_section_value {
-  bool real; /* d, else i; of a sum */
+  bool real; /* the sum is @d, else @i */
   int64_t i;
   double d;
 };
@@ -223,24 +223,26 @@ struct pml_section_report {
 };
 
 /*
- * pml_section_report - what there is to say now about every section that was started, or misused, since the last reset.
- * @by_thread: a row for each thread that took part. Threads may go on: each row is as of one moment.
- * Returns 0, -ENOMEM, or -EAGAIN (a thread was held within an update for a second). @r is empty on failure; free what
- * it holds with pml_section_report_free().
- * Threads that ended keep their statistics; those beyond the last 256 are merged into one.
+ * pml_section_report - the current statistics of every section that was started, or misused, since the last reset.
+ * @by_thread: a row for each thread that took part. Threads may continue: each row is consistent at one moment. Returns
+ * 0, -ENOMEM, or -EAGAIN (a thread was held within an update for a second). @r is empty on failure; free what it holds
+ * with pml_section_report_free(). Threads that ended keep their statistics; those beyond the last 256 are merged into
+ * one.
  */
 PML_API int pml_section_report(bool by_thread, struct pml_section_report *r);
 PML_API void pml_section_report_free(struct pml_section_report *r);
 
 /*
- * pml_section_read - the merged row of one section, all zero if there is nothing to say; its value is @values, which
- * has room for the sums of its events, or NULL. Returns 0 or -EAGAIN, as the report.
+ * pml_section_read - the merged row of one section, all zero if it has no statistics; its value is @values, which has
+ * room for the sums of its events, or NULL. Returns 0 or -EAGAIN, as the report.
  */
 PML_API int pml_section_read(const struct pml_section *s, struct pml_section_row *row,
                              struct pml_section_value *values);
 
-/* pml_section_quantile - of the durations in ns, by the rule of pml_quantile.h; -ENOENT without durations, PML_EMODE if
- * the section records none. */
+/*
+ * pml_section_quantile - a quantile of the durations in ns, by the rule of pml_quantile.h; -ENOENT without durations,
+ * PML_EMODE if the section records none.
+ */
 PML_API int pml_section_quantile(const struct pml_section *s, unsigned percent, double *ns);
 
 /* pml_section_durations - the recorder: its doubles are ticks; NULL if the section keeps no durations. Owned by the

@@ -29,8 +29,8 @@ struct pml_section {
   pml_region_t region;
   bool counted; /* has events or a recorder */
   bool exclusive;
-  bool counting;  /* the compiler's counts are among its events, behind those that were named */
-  bool simulated; /* those of the simulation that it runs under are, if none was named */
+  bool counting;  /* its events include the compiler's counts, after the named events */
+  bool simulated; /* its events are the simulation's, because none was named */
   enum pml_section_type type;
   enum pml_section_record record;
   struct pml__section_list *list;
@@ -40,8 +40,8 @@ struct pml_section {
 };
 
 /*
- * What one thread knows of one section, as it is in a log (docs/log.md). Only the thread writes; the first line is all
- * that a usual call touches.
+ * One thread's statistics of one section, in the format of the log (docs/log.md). Only the thread writes them; a usual
+ * call touches only the first cache line.
  *
  * A reader must not see half an update: it reads `seq`, the fields, and `seq` again, and starts over if that was odd or
  * has changed. The writer stores an odd number, the fields with release (so that none is seen before the odd number),
@@ -57,21 +57,21 @@ struct pml__section_stat {
   uint64_t iterations;
   uint64_t recurred; /* ticks in calls of itself, which calls.sum has twice */
   uint32_t misuse[PML_SECTION_MISUSES];
-  uint32_t epoch; /* of pml__section_epoch(); another one: it is of before a reset */
+  uint32_t epoch; /* pml__section_epoch() of the data; a different one: from before a reset */
 };
 
 /*
- * What of it is the process's alone, a block of it behind each block of the others. Where these are mapped shared, in a
- * log, this is memory that the kernel clears in a child: another epoch takes the child off the hot path before it
- * writes to what is its parent's.
+ * The part of the statistics that is private to the process; such a block follows each block of struct
+ * pml__section_stat. If that block is mapped shared, in a log, the kernel clears this one in a child: the wrong epoch
+ * takes the child off the hot path before it writes to its parent's statistics.
  */
 struct pml__section_own {
-  struct pml__log_entry *entry[2]; /* of the first in a block: the block's, and its values' */
-  uint64_t *values;                /* of the first: where those of all are; NULL until there are */
+  struct pml__log_entry *entry[2]; /* in the first of a block: the entries of the block and of its values */
+  uint64_t *values;                /* in the first of a block: the values of the whole block; NULL: none yet */
   char unused[80];
-  struct pml_eventset *set; /* of a section that has events; NULL until there are sums of them */
-  uint64_t *value;          /* [list->metrics->n] sums; NULL until there are */
-  uint32_t epoch;           /* the same as the other's, made a mark: see pml__section_mark() */
+  struct pml_eventset *set; /* for a section with events; NULL until it has sums */
+  uint64_t *value;          /* [list->metrics->n] sums; NULL: none yet */
+  uint32_t epoch;           /* mark of the other struct's epoch: see pml__section_mark() */
 };
 #define PML__SECTION_BLOCK_BYTES (PML__SECTION_BLOCK * sizeof(struct pml__section_stat))
 #define PML__SECTION_VALUES_BYTES (PML__SECTION_BLOCK * PML_SECTION_EVENTS_MAX * sizeof(uint64_t))
@@ -87,11 +87,11 @@ static inline struct pml__section_own *pml__section_own(struct pml__section_stat
 
 struct pml__section_frame {
   struct pml_section *section;
-  uint64_t ticks; /* of the start */
+  uint64_t ticks; /* at the start */
   struct pml__section_stat *stat;
-  uint64_t *room; /* for values, a row that no other frame has; NULL until events are used */
+  uint64_t *room; /* this frame's row for values; NULL until events are used */
   uint64_t child; /* ticks in sections inside */
-  uint64_t *row;  /* values at the start, NULL: none; of a section without events whatever was there */
+  uint64_t *row;  /* values at the start, NULL: none; undefined if the section has no events */
 };
 
 /* The event set of a list, on one thread. */
@@ -103,8 +103,8 @@ struct pml__section_set {
 struct pml__section_thread {
   struct pml__section_stat **block; /* [nstats / PML__SECTION_BLOCK], each atomic; replaced under the lock */
   uint32_t nstats;                  /* PML__SECTION_BLOCK * nblocks */
-  struct pml__section_frame *frame; /* what is open begins behind it; sections that ended below left room before it */
-  struct pml__section_frame *first; /* of those that were allocated, up to last */
+  struct pml__section_frame *frame; /* open sections begin behind it; sections that ended below left room before it */
+  struct pml__section_frame *first; /* first allocated frame; the last is @last */
   uint64_t *rows; /* [last - first + 1][PML_SECTION_EVENTS_MAX] in any order, NULL until events are used */
   uint64_t thread;
   bool ended, stale_sets;
@@ -126,8 +126,8 @@ struct pml__section_labels {
 extern struct pml__section_labels pml__section_no_labels; /* never written */
 
 /*
- * What each start and stop of the thread begins with, nearer than what a pointer leads to: a clock's instruction waits
- * for the loads before it (Intel), so that each load of a chain takes its time.
+ * The data that each start and stop reads first, in thread-local memory and not behind a pointer, because Intel's clock
+ * instruction waits for earlier loads, so that every load of a pointer chain adds its latency.
  */
 struct pml__section_mine {
   struct pml__section_frame *top, *last; /* *top is the innermost; *frame of the thread is unused */
@@ -174,13 +174,15 @@ static inline uint32_t pml__section_mark(const struct pml_section *s, uint32_t e
 
 /* ---- pml_section_thread.c ---- */
 
-/* The calling thread's, made at its first call; NULL: no memory. In a child, what is open has its sums after it. */
+/*
+ * The calling thread's block, made at its first call; NULL: no memory. Then open sections in a child have statistics.
+ */
 struct pml__section_thread *pml__section_thread(void);
 /* The same, if the thread has any, before it is reported. */
 void pml__section_settle(void);
 /* The calling thread's statistics of @s, up to date with the last reset; NULL: no memory. */
 struct pml__section_stat *pml__section_stat_of(struct pml__section_thread *t, const struct pml_section *s);
-/* What is there, also of another thread (under the lock): NULL if there never was any. */
+/* Existing statistics, also of another thread (under the lock); NULL: none. */
 struct pml__section_stat *pml__section_stat_at(struct pml__section_thread *t, uint32_t index);
 /* Room for one more frame (and @rows of values): 0, -ENOMEM or PML_EFULL. */
 int pml__section_deepen(struct pml__section_thread *t, bool rows);
@@ -203,8 +205,8 @@ _Static_assert(PML__SECTION_VALUES_BYTES <= PML__SECTION_PIECE_BYTES &&
 /* ---- pml_section_events.c ---- */
 
 /*
- * The events of @s with options @o in @names[PML_SECTION_EVENTS_MAX], returned: how many. What the compiler counts is
- * behind those that were named, where there is room for it; what is simulated is there if none was.
+ * Store the names of the events of @s with options @o in @names[PML_SECTION_EVENTS_MAX]; returns their number. The
+ * compiler's counts follow the named events, if there is room; the simulation's events are used if none was named.
  */
 size_t pml__section_names(const struct pml_section *s, const struct pml_section_options *o, const char **names);
 /* pml__section_metrics - the interned list of @names, as this process may count them (pml_event_permitted()). */
@@ -235,9 +237,9 @@ int pml__section_by_label(const char *label, struct pml_section **s);
 
 /* ---- pml_section_report.c ---- */
 
-/* @more into @to. */
+/* Add @more to @to. */
 void pml__section_add(struct pml__section_stat *to, const struct pml__section_stat *more);
-/* What @stat says in ns: all but the section, the thread and the values; @exclusive: of the section. */
+/* Convert @stat to ns: all of @row except section, thread and values; @exclusive: the section's option. */
 PML__SHARED void pml__section_row(const struct pml__section_stat *stat, bool exclusive, double ticks_per_second,
                                   struct pml_section_row *row);
 /* Forget all but the calls under way, if it is of another epoch. */
@@ -261,8 +263,8 @@ enum pml__section_note { PML__SECTION_COUNTED, PML__SECTION_UNCOUNTED, PML__SECT
 const char *pml__section_note(enum pml__section_note which, char text[PML__SECTION_NOTE_BYTES]);
 
 /*
- * A block of statistics of @thread (0: of several that ended) for the sections from @first on, zeroed: in the log, if
- * PMLUA_REPORT asks for one. NULL: no memory. Under the lock.
+ * A zeroed block of statistics of @thread (0: of several that ended) for the sections from @first on; in the log, if
+ * PMLUA_REPORT is set. NULL: no memory. Under the lock.
  */
 struct pml__section_stat *pml__section_block(uint64_t thread, uint32_t first);
 void pml__section_free_block(struct pml__section_stat *block);
@@ -271,12 +273,14 @@ uint64_t *pml__section_stat_values(struct pml__section_stat *stat, const struct 
 /* The definition of @s in @log. A sketch of the durations of @s, unless all of them are in the process's log. */
 void pml__section_log_section(struct pml__log *log, const struct pml_section *s);
 void pml__section_log_sketch(struct pml__log *log, const struct pml_section *s);
-/* A section was defined; a reset was made: the log says so, if there is one. Under the lock. */
+/* Record the definition of @s, or a reset, in the log, if there is one. Under the lock. */
 void pml__section_log_define(const struct pml_section *s);
 void pml__section_log_reset(uint32_t epoch);
-/* What has changed of what there is to be noted of the process. With no lock held. */
+/* Write the notes about the process that have changed. With no lock held. */
 void pml__section_log_notes(void);
-/* pml__section_log_sketches - write those of durations as they are now: for exit, and for who reads the log before. */
+/*
+ * pml__section_log_sketches - write the current sketches of durations: at exit, and before the log is read.
+ */
 PML__SHARED void pml__section_log_sketches(void);
 /* The process is another one's child: its parent's log is not its. */
 void pml__section_log_forget(void);
@@ -290,7 +294,7 @@ int pml__section_prepare_file(void);
 
 /* The region is one of a section that was just defined: a timeline in the log has its name. */
 void pml__section_timeline_name(pml_region_t region);
-/* The timeline as it is now in @log: 0, or -ENOMEM where @log has no room. */
+/* Copy the current timeline into @log: 0, or -ENOMEM where @log has no room. */
 int pml__section_timeline_copy(struct pml__log *log);
 
 /* ---- updates ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_snapshot.h - a log of all sections as they are now, in memory. Internal. */
+/* core/adapter/section/pml_section_snapshot.h - in-memory log of the current state of all sections. Internal. */
 #ifndef PML_SECTION_SNAPSHOT_H
 #define PML_SECTION_SNAPSHOT_H
 

@@ -21,7 +21,7 @@ struct pml__section_definition {
   const char *event[PML_SECTION_EVENTS_MAX];
   bool has_quantiles;
   double quantile[PML__QUANTILES]; /* ns */
-  struct pml_sketch *sketch;       /* of the durations, ns; NULL: none was asked for, or none is known */
+  struct pml_sketch *sketch;       /* of the durations, ns; NULL: not requested, or not known */
   char text[];
 };
 
@@ -30,7 +30,7 @@ struct pml__section_region {
   char name[];
 };
 
-/* Pointers to memory of their own. */
+/* A list of separately allocated items. */
 struct pml__section_items {
   void **at;
   size_t n, capacity;
@@ -43,20 +43,23 @@ struct pml__section_reader {
   struct pml__section_items sections,
       regions; /* struct pml__section_definition, by index; struct pml__section_region */
   char *note[PML__SECTION_NOTES], *unseen;
-  const struct pml__section_items *kept; /* rows [first, end) of these are all there are; NULL: the log has them */
+  const struct pml__section_items *kept; /* rows [first, end) of this list, instead of the log's; NULL: the log's */
   size_t first, end;
 };
 
-/* pml__section_zeros - memory for what has sums, which begin at cache lines: to be freed with free(); NULL: none. */
+/*
+ * pml__section_zeros - zeroed memory, aligned to a cache line, for structs with sums; free it with free(). NULL: no
+ * memory.
+ */
 void *pml__section_zeros(size_t bytes);
 
-/* pml__section_drop - free all that the list has. */
+/* pml__section_drop - free the list and its items. */
 PML__SHARED void pml__section_drop(struct pml__section_items *list);
 
 /*
  * pml__section_reader_open - the definitions of the log @path: of section @only, or, if that is NULL, of all.
- * Returns 0, what pml__log_read_open() returns, PML_EFORMAT (two sections share a number) or -ENOMEM. Close it either
- * way; @path and @only are used until then.
+ * Returns 0, the error of pml__log_read_open(), PML_EFORMAT (two sections share a number) or -ENOMEM. Close it either
+ * way; @path and @only must stay valid until then.
  * pml__section_reader_at - the definition of section @index, or NULL.
  */
 PML__SHARED int pml__section_reader_open(struct pml__section_reader *b, const char *path, const char *only);
@@ -73,7 +76,7 @@ struct pml__section_definition *pml__section_reader_at(const struct pml__section
  */
 PML__SHARED int pml__section_reader_durations(struct pml__section_reader *b, bool sketches);
 
-/* What one thread has of a section. */
+/* One thread's statistics of a section. */
 struct pml__section_entry {
   const struct pml__section_definition *section;
   uint64_t thread;
@@ -83,8 +86,8 @@ struct pml__section_entry {
 };
 
 /*
- * pml__section_reader_rows - each that says something, in the order of the file. Ends early with what @visit returns if
- * that is not 0. Returns 0, -errno, -ENOMEM or what @visit returned. Memory: one extent.
+ * pml__section_reader_rows - visit each row that is not empty, in the order of the file, until @visit returns a value
+ * other than 0. Returns that value, 0, -errno or -ENOMEM. Memory: one extent.
  */
 int pml__section_reader_rows(const struct pml__section_reader *b,
                              int (*visit)(const struct pml__section_entry *row, void *arg), void *arg);
@@ -97,7 +100,7 @@ struct pml__section_stored {
 
 /*
  * pml__section_reader_timeline - a copy of the timeline that is in extent @i of the log: a head and then its n events.
- * Free it with free(). NULL: there is none in that extent (*@err is 0), or *@err says why.
+ * Free it with free(). NULL: the extent contains none (*@err is 0), or reading failed (*@err).
  */
 PML__SHARED struct pml__log_timeline *pml__section_reader_timeline(const struct pml__section_reader *b, size_t i,
                                                                    int *err);

@@ -28,7 +28,7 @@
   X(MIN, "min_ns")                                                                                                     \
   X(MAX, "max_ns")                                                                                                     \
   X(STDDEV, "stddev_ns")                                                                                               \
-  X(SHARE, "share") /* of the question's time */                                                                       \
+  X(SHARE, "share") /* relative to the question's time */                                                              \
   X(WORK, "work")                                                                                                      \
   X(ITERATIONS, "iterations")                                                                                          \
   X(RATE, "rate") /* work by second; absent without either */                                                          \
@@ -57,7 +57,7 @@ struct pml__section_labelled {
 
 struct pml__section_table {
   enum pml__cells_form form;
-  const char *indent; /* of JSON */
+  const char *indent; /* for JSON */
   size_t ncolumns, nsections, nevents;
   const struct pml__section_column *column;
   const struct pml__section_labelled *section; /* in the order of strcmp(); rows of other sections are left out */
@@ -67,7 +67,7 @@ struct pml__section_table {
 /* A question about a log. */
 struct pml__section_question {
   const char *path, *label;               /* NULL: all sections */
-  const struct pml__section_cache *cache; /* has the log already; @label is not NULL. NULL: it is read from @path */
+  const struct pml__section_cache *cache; /* contains the log; @label is not NULL. NULL: read @path */
   const char *const *text;                /* of the process; NULL for an absent one */
   bool threads;                           /* a row for each thread; else one for the process, of @label */
   double whole;                           /* in ns, the time that shares are of; 0: no shares */
@@ -76,8 +76,8 @@ struct pml__section_question {
 };
 
 /*
- * pml__section_rows_write - append the rows of a log to @out, by section and thread.
- * Returns 0, what pml__section_reader_open() and pml__section_reader_rows() return, or -ENOMEM.
+ * pml__section_rows_write - append the rows of a log to @out, by section and thread. Returns 0, -ENOMEM, or an error of
+ * pml__section_reader_open() or pml__section_reader_rows().
  */
 PML__SHARED int pml__section_rows_write(const struct pml__section_table *t, const struct pml__section_question *q,
                                         struct pml__cells_writer *out);

@@ -14,22 +14,24 @@ struct pml__section_totals {
 };
 
 /*
- * pml__section_reader_summary - the sections of @b into @s, as those of process @number. Values of a row are its
- * events, and what pml_section_totals.c names. Returns 0, what pml_summary_add() or pml__section_reader_rows() returns.
+ * pml__section_reader_summary - add the sections of @b to @s, as sections of process @number. The values of a row are
+ * its events, and the values named in pml_section_totals.c. Returns 0, or an error of pml_summary_add() or
+ * pml__section_reader_rows().
  */
 PML__SHARED int pml__section_reader_summary(const struct pml__section_reader *b, struct pml_summary *s, int64_t number,
                                             struct pml__section_totals *totals);
 
 /*
- * pml__section_log_summary - all that the log @path has but recorded calls into @s, as of process @number: its host,
- * sections, counters and recorders. Returns what pml__section_reader_open(), pml__section_reader_summary() or
- * pml__sde_log_summary() returns; then part of it may be in @s.
+ * pml__section_log_summary - add the contents of the log @path, except recorded calls, to @s as process @number: its
+ * host, sections, counters and recorders. Returns 0, or an error of pml__section_reader_open(),
+ * pml__section_reader_summary() or pml__sde_log_summary(), after which @s may contain some of it.
  */
 PML__SHARED int pml__section_log_summary(const char *path, struct pml_summary *s, int64_t number);
 
 /*
- * pml__section_own_summary - the same of the calling process's own log, while threads go on: threads that end meanwhile
- * wait, so that their sums are added up once, by themselves or with those of threads that ended long ago.
+ * pml__section_own_summary - the same for the log of the calling process, while threads continue: threads that end
+ * meanwhile wait, so that their sums are counted once, either alone or merged into the sums of threads that ended long
+ * ago.
  */
 PML__SHARED int pml__section_own_summary(const char *path, struct pml_summary *s, int64_t number);
 
