@@ -31,8 +31,9 @@ int pml__growable_make(struct pml__growable *g, int folder, const char *name, co
 int pml__growable_memory(struct pml__growable *g);
 
 /*
- * pml__growable_map - @bytes from @at on, allocated and mapped: at @there, in place of what is mapped at that address,
- * or, if it is NULL, anywhere. Returns 0 with *@memory set, or -errno. Thread-safe, if no two ask for the same bytes.
+ * pml__growable_map - allocate @bytes of the file from @at on and map them: at @there, replacing the mapping at that
+ * address, or anywhere if @there is NULL. Returns 0 with *@memory set, or -errno. Thread-safe, if no two calls map the
+ * same bytes.
  */
 int pml__growable_map(struct pml__growable *g, uint64_t at, uint64_t bytes, void *there, void **memory);
 
@@ -42,7 +43,7 @@ int pml__growable_map(struct pml__growable *g, uint64_t at, uint64_t bytes, void
  */
 int pml__growable_write(struct pml__growable *g, uint64_t at, const void *memory, uint64_t bytes);
 
-/* pml__growable_close - the descriptor, if it is still this file's; what is mapped stays. */
+/* pml__growable_close - close the descriptor, if it still refers to this file; mappings stay. */
 void pml__growable_close(struct pml__growable *g);
 
 /* pml__growable_end - closes it, and frees what pml__growable_make() took. */

@@ -7,8 +7,8 @@
  * format is defined in docs/log.md. A thread writes its own records in place; readers take them while they are written,
  * after the process ended, or cut short.
  *
- * In a child, shared mappings belong to the parent. So a child makes a log of its own, and what its hot paths would
- * write to is found through memory that the kernel clears in each child: see pml__log_extent().
+ * In a child, shared mappings belong to the parent. Therefore a child makes a separate log, and hot paths find the
+ * memory that they write to through memory that the kernel clears in each child: see pml__log_extent().
  */
 #ifndef PML_LOG_H
 #define PML_LOG_H
@@ -34,14 +34,14 @@ struct pml__log {
   uint32_t used; /* entries of the current directory */
   char *room;    /* the current extent of definitions */
   struct pml__log_part *parts, *spare;
-  struct pml__log_last *last;                                    /* NULL: what was moved out stays */
+  struct pml__log_last *last;                                    /* NULL: moved-out extents stay */
   bool sealed;                                                   /* atomic */
   struct pml__log_children *children[PML__LOG_CHILDREN_EXTENTS]; /* atomic, from the first one on; the last has room */
 };
 
 /* Metadata of the owning process at the beginning of the log. */
 struct pml__log_process {
-  const char *name; /* the file's, without what is behind the last dot; NULL: [rankN.]HOST.PID */
+  const char *name; /* file name without its extension; NULL: [rankN.]HOST.PID */
   int rank, size;   /* -1: not known */
   uint64_t started_ns, started_ticks;
 };
@@ -55,9 +55,9 @@ struct pml__log_process {
 int pml__log_open(struct pml__log **log, const char *folder, const struct pml__log_process *process);
 
 /*
- * pml__log_abandon - in a child, which has no use for its parent's log: unmaps it, and leaves the memory as it is,
- * which threads of the parent may have been changing. pml__log_close - no more is written; what is in the file stays.
- * Only where no other part of the process has the log.
+ * pml__log_abandon - in a child: unmap its parent's log, and leave the heap memory alone, because threads of the parent
+ * may have been changing it. pml__log_close - stop writing; the file remains. Only if no other part of the process uses
+ * the log.
  */
 void pml__log_abandon(struct pml__log *log);
 void pml__log_close(struct pml__log *log);
@@ -103,32 +103,31 @@ static inline void pml__log_commit(struct pml__log_entry *entry, uint64_t bytes)
 }
 
 /*
- * pml__log_move_out - what extent @entry, at @memory, has becomes an extent of its own, which is not mapped. To be
- * emptied next, by its only writer, and then to be used again: memory that is mapped, in caches, and of any size of
- * file the same. Writing 64 KiB takes some 10 us, where mapping and touching as much takes ten times that on some
- * machines.
- * The caller stores what ends a reader's way at the beginning, calls pml__log_moved_out(), and clears the rest: where
- * the process ends in between, a reader finds each record once. Returns 0; 1 if an older extent went for it; -EPERM of
- * a sealed log; -EDQUOT where there are the most that there may be; another -errno, which the head then has.
+ * pml__log_move_out - write the contents of extent @entry, at @memory, to a new extent, which is not mapped. The only
+ * writer of @entry then empties it and uses it again: its memory is mapped and cached already, and does not grow with
+ * the file. Writing 64 KiB takes some 10 us; mapping and touching as much takes ten times as long on some machines. The
+ * caller stores an end mark at the beginning, calls pml__log_moved_out(), and clears the rest: if the process ends in
+ * between, a reader finds each record once. Returns 0; 1 if it replaced an older extent; -EPERM if the log is sealed;
+ * -EDQUOT at the limit of extents; another -errno, which is then stored in the head.
  */
 int pml__log_move_out(struct pml__log *log, const struct pml__log_entry *entry, const void *memory);
 static inline void pml__log_moved_out(struct pml__log_entry *entry) {
   __atomic_store_n(&entry->turn, entry->turn + 1, __ATOMIC_RELEASE);
-#ifndef __SANITIZE_THREAD__                /* which has no fences; readers are other processes */
-  __atomic_thread_fence(__ATOMIC_RELEASE); /* who reads what is cleared next reads the turn, too */
+#ifndef __SANITIZE_THREAD__                /* does not support fences; readers are other processes */
+  __atomic_thread_fence(__ATOMIC_RELEASE); /* a reader that sees the cleared data sees the turn */
 #endif
 }
 
 /*
- * pml__log_keep_last - from now on the file has at most @bytes of what was moved out, in extents of @each: the last, at
- * least four. A new one is written in the place of the oldest, whichever thread it is of; its entry is a new one, so
- * that the directory still grows, by a thousandth of what is written. In a process that is one of MPI's ranks nothing
- * goes, and nothing more is moved out: readers match the first message with the first. Once, before anything is moved
- * out. Returns 0 or -ENOMEM.
+ * pml__log_keep_last - limit moved-out extents to the last @bytes, in extents of @each, at least four. A new extent
+ * then overwrites the oldest, even one of another thread; its directory entry is new, so the directory still grows, by
+ * a thousandth of the bytes written. In an MPI rank no extent is overwritten, and at the limit no more are moved out,
+ * because readers match the first send with the first receive. Call it once, before any extent is moved out. Returns 0
+ * or -ENOMEM.
  */
 int pml__log_keep_last(struct pml__log *log, uint64_t bytes, uint64_t each);
 
-/* pml__log_unmap - this process is done with an extent, which stays in the file. Nothing if the log is sealed. */
+/* pml__log_unmap - unmap an extent, which stays in the file. Does nothing if the log is sealed. */
 void pml__log_unmap(struct pml__log *log, const struct pml__log_entry *entry);
 /* pml__log_entry_of - the entry of the extent that is mapped at @memory, or NULL. A lock and a search. */
 struct pml__log_entry *pml__log_entry_of(struct pml__log *log, const void *memory);
@@ -183,9 +182,9 @@ void pml__log_children_unmap(struct pml__log *log);
 
 struct pml__log_reader {
   int fd;
-  const char *path;     /* the caller's */
+  const char *path;     /* owned by the caller */
   uint64_t bytes;       /* of the file */
-  uint64_t modified_ns; /* CLOCK_REALTIME, as far as the file system knows */
+  uint64_t modified_ns; /* CLOCK_REALTIME, by the file system */
   struct pml__log_head head;
   size_t n;
   struct pml__log_entry *entry; /* those in use whose extents are in the file whole */

@@ -12,8 +12,8 @@
 #define PML__LOG_ENTRIES_AT 4096u /* of the first directory, behind the head */
 #define PML__LOG_DIRECTORY 65536u /* bytes: the head with the first directory, and each further directory */
 #define PML__LOG_EXTENT_MAX (UINT64_C(1) << 40)
-#define PML__LOG_DEFINITIONS_BYTES 65536u /* of an extent of them, if the text is not longer */
-#define PML__LOG_NOTES_BYTES 8192u        /* of that, what only notes take */
+#define PML__LOG_DEFINITIONS_BYTES 65536u /* size of their extents, unless a text is longer */
+#define PML__LOG_NOTES_BYTES 8192u        /* part of it reserved for notes */
 
 enum pml__log_kind {
   PML__LOG_FREE,
@@ -22,17 +22,17 @@ enum pml__log_kind {
   PML__LOG_SECTION_SUMS,   /* of @owner's calls of sections from @key on */
   PML__LOG_SECTION_VALUES, /* what the events of these counted */
   PML__LOG_SECTION_EVENTS, /* @owner's timeline: struct pml__log_timeline, struct pml__log_event */
-  PML__LOG_RECORDING,      /* struct pml__log_recording, of a process whose calls are recorded */
-  PML__LOG_BLOCKS,         /* struct pml__log_block, one behind the other: what calls add up to */
+  PML__LOG_RECORDING,      /* struct pml__log_recording, in a process whose calls are recorded */
+  PML__LOG_BLOCKS,         /* a series of struct pml__log_block: sums of calls */
   PML__LOG_EVENTS,         /* struct pml__log_track, then events, until an empty one; @key: the tid of @owner */
   PML__LOG_CELLS,          /* struct pml__log_cell, fixed in place */
-  PML__LOG_ELEMENTS,       /* of lane @owner of recorder @key: struct pml__log_elements, then they */
-  PML__LOG_SAMPLES,        /* struct pml__log_samples, then they; what is unused is all ones */
+  PML__LOG_ELEMENTS,       /* stream @owner of recorder @key: struct pml__log_elements, then the elements */
+  PML__LOG_SAMPLES,        /* struct pml__log_samples, then the samples; unused ones have all bits set */
   PML__LOG_COUNTS,         /* of compiled-in counts: struct pml_count_area */
   PML__LOG_ACCESSES,       /* of watchpoints: struct pml__store_head, lanes and chunks */
   PML__LOG_SERIES,         /* of plugin metric @key, at thread @owner: struct pml__log_series, then pairs */
   PML__LOG_OPENMP,         /* struct pml__log_openmp, fixed in place */
-  PML__LOG_CHILDREN,       /* struct pml__log_children, of forked children that have no log of their own yet */
+  PML__LOG_CHILDREN,       /* struct pml__log_children: forked children without a log yet */
   PML__LOG_KINDS
 };
 
@@ -65,24 +65,24 @@ struct pml__log_entry {
   uint32_t key;
   uint64_t owner; /* a thread's number, 0: of several that ended */
   uint64_t at, bytes;
-  uint64_t committed; /* atomic: bytes that are whole, from the beginning; 0 where records are fixed in place */
+  uint64_t committed; /* atomic: bytes at the beginning that are whole; 0 if records are fixed in place */
   uint64_t address;   /* of its first byte, in the memory of the process that wrote it; 0: it was never mapped */
-  uint64_t turn;      /* atomic: how often it was moved out; of what was moved out: how often before */
-  uint64_t from;      /* where the extent is that this was moved out of; 0: of none */
+  uint64_t turn;      /* atomic: how often it was moved out; in a moved-out extent: how often before that */
+  uint64_t from;      /* position of the extent that this was moved out of; 0: none */
 };
 _Static_assert(sizeof(struct pml__log_entry) == 64, "entries do not share cache lines");
 
 struct pml__log_definition {
   uint32_t what;
-  uint32_t bytes; /* of all, a multiple of 8 */
+  uint32_t bytes; /* including this, a multiple of 8 */
 };
 enum pml__log_what {
   PML__LOG_SECTION = 1,  /* struct pml__log_section, its label, the names of its events; each ends with a zero */
-  PML__LOG_NOTE,         /* a key, a text; the last of a key counts */
+  PML__LOG_NOTE,         /* a key, a text; later notes override earlier ones of the same key */
   PML__LOG_REGION = 4,   /* struct pml__log_region, its name, its file */
   PML__LOG_COUNTER,      /* struct pml__log_counter, the event's name */
   PML__LOG_RECORDER,     /* struct pml__log_recorder, the event's name or the section's label */
-  PML__LOG_SIMULATED,    /* struct pml__log_simulated: what a region cost under simulation */
+  PML__LOG_SIMULATED,    /* struct pml__log_simulated: the cost of a region under simulation */
   PML__LOG_MEASURED,     /* struct pml__log_measured, its plugin, name, unit, description */
   PML__LOG_COMMUNICATOR, /* struct pml__log_communicator, its name, ranks */
   PML__LOG_CLOCK_OFFSET, /* struct pml__log_clock_offset */
@@ -101,11 +101,11 @@ struct pml__log_section {
 };
 
 struct pml__log_sketch {
-  uint32_t index; /* of the section whose durations in ticks it is of */
+  uint32_t index; /* number of the section; durations are in ticks */
   uint32_t bytes; /* of the sketch */
 };
 
-/* Of the durations of a section: 0, 25, 50, 75, 95, 99, 100 %. */
+/* Quantiles of the durations of a section: 0, 25, 50, 75, 95, 99, 100 %. */
 struct pml__log_quantiles {
   uint32_t index, unused;
   double ns[7];
@@ -134,8 +134,8 @@ enum pml__log_communicator_flag {
 struct pml__log_communicator {
   uint32_t number; /* in this process; 1: of the world, 2: of this process alone */
   uint32_t flags;
-  int32_t rank, size; /* of this process in it; of the local group, if there are two */
-  uint32_t parent;    /* the number of the one that it was made from; 0: none, or not known */
+  int32_t rank, size; /* in the communicator, or in its local group, if there are two groups */
+  uint32_t parent;    /* number of the communicator it was made from; 0: none, or not known */
   int32_t root_world; /* rank in the world of its rank 0; -1: in another world */
   uint64_t global;    /* the same in all members; no two have the same */
 };
@@ -148,7 +148,7 @@ struct pml__log_window {
   uint32_t unused;
 };
 
-/* What is added to this process's time, in ns, gives that of rank 0. */
+/* The offset in ns that converts this process's time to rank 0's. */
 struct pml__log_clock_offset {
   uint64_t ticks; /* when */
   int64_t offset_ns;
@@ -164,24 +164,23 @@ struct pml__log_mpi {
 /* ---- events ---- */
 
 struct pml__log_event {
-  uint64_t ticks; /* of PML__LOG_THREAD: the tid */
+  uint64_t ticks; /* PML__LOG_THREAD: the tid */
   uint64_t word;  /* kind << 32 | region, PML__LOG_IS_WHOLE; atomic, stored last. 0: no more events here */
 };
 enum pml__log_event_kind {
   PML__LOG_ENTER = 1,
   PML__LOG_LEAVE,
-  PML__LOG_METRIC,             /* of that many values, two to each event that follows */
-  PML__LOG_THREAD,             /* from here on it is that thread's */
-  PML__LOG_LEFT,               /* a leave of a call that did not return */
-  PML__LOG_VALUES_OF_CALL,     /* of the innermost call, two to each event that follows: its block has their names */
-  PML__LOG_COMMUNICATION,      /* of MPI, with values, two to each event that follows */
-  PML__LOG_OPENMP_EVENT,       /* of OpenMP, the same */
-  PML__LOG_CALL_COMMUNICATION, /* of MPI, of the call around it: without ticks, the first value is in their place */
+  PML__LOG_METRIC,         /* metric, with that many values, two in each following event */
+  PML__LOG_THREAD,         /* later events belong to this thread */
+  PML__LOG_LEFT,           /* a leave of a call that did not return */
+  PML__LOG_VALUES_OF_CALL, /* values of the innermost call, two in each following event; its block has their names */
+  PML__LOG_COMMUNICATION,  /* MPI event, with values, two in each following event */
+  PML__LOG_OPENMP_EVENT,   /* the same for OpenMP */
+  PML__LOG_CALL_COMMUNICATION, /* MPI event of the enclosing call: the first value replaces the ticks */
   PML__LOG_UNDER_WAY,          /* a call that began in an extent before, of which only the last are kept */
   PML__LOG_SINGLE = 255        /* not in files: a value alone, which follows; the lower half says which */
 };
-#define PML__LOG_OUTER                                                                                                 \
-  UINT32_MAX /* of PML__LOG_UNDER_WAY, in place of a region: so many outer calls, instead of ticks */
+#define PML__LOG_OUTER UINT32_MAX /* instead of PML__LOG_UNDER_WAY's region: the ticks are a number of outer calls */
 #define PML__LOG_WORD(kind, low) ((uint64_t)(kind) << 32 | (uint32_t)(low))
 
 /* A whole call with nothing inside: an enter with the ticks that it took, and one more, in the bits above its kind. */
@@ -196,7 +195,7 @@ enum pml__log_event_kind {
 #define PML__LOG_OF_CALL_N(low) ((low) >> 24 & 0x7fu)
 #define PML__LOG_OF_CALL_REGION(low) ((low)&0xffffffu)
 
-/* The lower half of a communication: what it is, how many values follow, and of a collective operation which. */
+/* The lower half of a communication: its kind, the number of values that follow, and the collective operation. */
 enum pml__log_communication {
   PML__LOG_SEND = 1, /* blocking */
   PML__LOG_ISEND,
@@ -216,17 +215,16 @@ enum pml__log_communication {
 #define PML__LOG_COMMUNICATED_CODE(low) ((low)&0xffffu)
 #define PML__LOG_COMMUNICATED_MAX 8u /* values */
 
-/* More bytes than any message has, such as those of a negative count: how many is not known. Readers take them for 0.
- */
+/* More bytes than any message has, as from a negative count, mean that the size is unknown. Readers use 0. */
 #define PML__LOG_BYTES_MAX (UINT64_C(1) << 62)
 static inline uint64_t pml__log_bytes(uint64_t bytes) {
   return bytes <= PML__LOG_BYTES_MAX ? bytes : 0;
 }
 
 /*
- * Of a call: a message's first value is its bytes, its second the tag above the partner, its third the request; the
- * code is the communicator. COLLECTIVE_END stands for begin and end; its values lack the request, and two that are 0
- * are left out.
+ * In a call, a message's values are its bytes, the tag above the partner, and the request; its code is the
+ * communicator. COLLECTIVE_END means begin and end; its values lack the request, and two values that are 0 are left
+ * out.
  */
 #define PML__LOG_CALL_COMMUNICATOR_MAX 0xffffu
 
@@ -259,15 +257,15 @@ enum pml__log_collective {
   PML__LOG_NEIGHBOR_ALLTOALL,
   PML__LOG_NEIGHBOR_ALLTOALLV,
   PML__LOG_NEIGHBOR_ALLTOALLW,
-  PML__LOG_CREATE, /* a communicator or a window, by all members of the one that it is made from */
-  PML__LOG_DESTROY /* a window */
+  PML__LOG_CREATE, /* creation of a communicator or a window, by all members of its parent communicator */
+  PML__LOG_DESTROY /* end of a window */
 };
 
 /*
- * Which one-sided operation; an atomic one changes what is there. Those from WIN_CREATE on synchronise a window,
- * without bytes: NOTIFY_OUT lets the partner go on, NOTIFY_IN was let go on by it; what a lock has in place of bytes is
- * 1 if it is exclusive; COMPLETE ends all operations of the process on a partner. A partner may be PML__LOG_NO_RANK:
- * all.
+ * One-sided operations; an atomic operation modifies the target memory. The operations from WIN_CREATE on synchronise a
+ * window, without bytes: NOTIFY_OUT lets the partner continue, NOTIFY_IN was notified by the partner; a lock stores 1
+ * instead of bytes if it is exclusive; COMPLETE ends all operations of the process on a partner. The partner
+ * PML__LOG_NO_RANK means all.
  */
 enum pml__log_rma {
   PML__LOG_PUT,
@@ -285,7 +283,7 @@ enum pml__log_rma {
   PML__LOG_COMPLETE
 };
 
-/* What a timeline begins with. */
+/* The head of a timeline. */
 struct pml__log_timeline {
   uint64_t thread;
   uint32_t capacity;
@@ -297,10 +295,10 @@ struct pml__log_timeline {
 
 #define PML__LOG_OPENMP_LIST(X)                                                                                        \
   X(PARALLEL, "parallel")                                                                                              \
-  X(IMPLICIT_TASK, "implicit task") /* what each thread of a team executes */                                          \
+  X(IMPLICIT_TASK, "implicit task") /* executed by each thread of a team */                                            \
   X(LOOP, "for")                                                                                                       \
   X(SECTIONS, "sections")                                                                                              \
-  X(SINGLE, "single") /* of the thread that executes it */                                                             \
+  X(SINGLE, "single") /* only in the thread that executes it */                                                        \
   X(WORKSHARE, "workshare")                                                                                            \
   X(DISTRIBUTE, "distribute")                                                                                          \
   X(TASKLOOP, "taskloop")                                                                                              \
@@ -314,7 +312,7 @@ struct pml__log_timeline {
   X(ORDERED, "ordered")                                                                                                \
   X(LOCK, "lock") /* waiting for it */                                                                                 \
   X(TASK, "task")                                                                                                      \
-  X(TASK_CREATION, "task creation") /* of tasks whose region it has */
+  X(TASK_CREATION, "task creation") /* the region is the created task's */
 enum pml__log_openmp_construct {
   PML__LOG_OPENMP_NONE,
 #define PML__LOG_OPENMP_ENUM(construct, name) PML__LOG_OPENMP_##construct,
@@ -323,9 +321,9 @@ enum pml__log_openmp_construct {
       PML__LOG_OPENMP_CONSTRUCTS
 };
 
-/* What happens to teams, tasks and locks, as PML__LOG_COMMUNICATED(); the values of each. */
+/* Events of teams, tasks and locks, as PML__LOG_COMMUNICATED(), with their values. */
 enum pml__log_openmp_event {
-  PML__LOG_OPENMP_FORK = 1,      /* threads that were asked for; 0: not said */
+  PML__LOG_OPENMP_FORK = 1,      /* requested threads; 0: not specified */
   PML__LOG_OPENMP_JOIN,          /* none */
   PML__LOG_OPENMP_TEAM_BEGIN,    /* the team's number, the thread's in it << 32 | threads in it */
   PML__LOG_OPENMP_TEAM_END,      /* the team's number */
@@ -336,7 +334,7 @@ enum pml__log_openmp_event {
   PML__LOG_OPENMP_LOCK_RELEASED  /* the lock's address */
 };
 
-/* What one thread had of one construct as the @index-th of a team. Only that thread writes. */
+/* One thread's sums of one construct, as number @index of a team. Only that thread writes. */
 struct pml__log_openmp {
   uint32_t region;             /* atomic, stored last; 0: not in use */
   uint16_t construct, runtime; /* enum pml__log_openmp_construct, enum pml_openmp_runtime */
@@ -367,10 +365,10 @@ struct pml__log_recorder {
 /* A thread or a sampler writes it in place; @what says what its words mean. */
 enum pml__log_cell_what {
   PML__LOG_CELL_NONE,
-  PML__LOG_CELL_SHARE,    /* of counter @number, which is the sum over its cells of @value and @more */
-  PML__LOG_CELL_SAMPLE,   /* of counter @number: @value as it was at @more ticks or later; @epoch: a double's bits */
-  PML__LOG_CELL_RECORDER, /* of recorder @number: elements of lanes with another @epoch are not in it; @more: dropped */
-  PML__LOG_CELL_LANE,     /* of recorder @number: @value is the address of the next element of lane @owner */
+  PML__LOG_CELL_SHARE,    /* part of counter @number, whose value is the sum of @value and @more over its cells */
+  PML__LOG_CELL_SAMPLE,   /* counter @number: @value at @more ticks or later; @epoch: a double's bits */
+  PML__LOG_CELL_RECORDER, /* recorder @number, without elements of streams with another @epoch; @more: dropped */
+  PML__LOG_CELL_LANE,     /* recorder @number: @value is the address of the next element of stream @owner */
   PML__LOG_CELL_VISIT     /* @value: its number, 0: its samples are elsewhere; @more are planned of cell @number in
                              round @owner */
 };
@@ -391,9 +389,9 @@ struct pml__log_elements {
   uint64_t bytes;           /* of all of this */
 };
 
-/* Of a cell of a run. */
+/* Data about a cell of a run. */
 struct pml__log_told {
-  uint32_t cell, round; /* 0: of all rounds */
+  uint32_t cell, round; /* 0: all rounds */
   uint64_t samples;     /* that the cell had by then, if round is 0 */
 };
 
@@ -425,8 +423,8 @@ struct pml__log_series {
 /* ---- recorded calls ---- */
 
 enum pml__log_count {
-  PML__LOG_DROPPED,   /* calls, and values alone, without room or too deep to follow */
-  PML__LOG_UNMATCHED, /* leaves of what was not entered, or is not innermost */
+  PML__LOG_DROPPED,   /* calls, and single values, without room or nested too deep */
+  PML__LOG_UNMATCHED, /* leaves of regions not entered, or not innermost */
   PML__LOG_LIFTED,    /* events whose time went back */
   PML__LOG_DEEP,      /* calls left out: by each limit */
   PML__LOG_SHORT,
@@ -450,9 +448,9 @@ struct pml__log_recording {
 struct pml__log_child {
   uint64_t ticks; /* before the fork */
   int32_t parent;
-  int32_t pid;      /* atomic, stored by the child after all else; 0: no child came of it */
-  uint32_t has_log; /* atomic: 1: a log of its own */
-  int32_t refused;  /* atomic: the errno of why it has none; 0: it needed none so far */
+  int32_t pid;      /* atomic, stored last, by the child; 0: the fork made no child */
+  uint32_t has_log; /* atomic: 1: it has a separate log */
+  int32_t refused;  /* atomic: the errno of the attempt to make one; 0: no attempt so far */
   uint32_t ended;   /* atomic: enum pml__log_ended, of a child that has none */
   uint32_t unused[9];
 };
@@ -473,7 +471,7 @@ struct pml__log_block {
   uint32_t used; /* atomic, stored last: PML__LOG_USED */
   uint32_t whose, part;
   uint32_t unused[5];
-  uint64_t bytes;              /* of what follows, a multiple of 64; 0: no more blocks */
+  uint64_t bytes;              /* size of its data, a multiple of 64; 0: no more blocks */
   struct pml__log_block *next; /* in the list of free ones: the writer's */
   uint64_t padding[2];
 };
@@ -502,8 +500,8 @@ struct pml__log_figures {
 struct pml__log_values {
   uint32_t region;
   uint32_t n;       /* atomic, stored last */
-  uint64_t real;    /* which are doubles */
-  uint64_t results; /* 1: they are what calls gave; 0: what they were given */
+  uint64_t real;    /* bit mask of the values that are doubles */
+  uint64_t results; /* 1: results of calls; 0: arguments */
   uint64_t padding[5];
 };
 _Static_assert(sizeof(struct pml__log_values) == 64, "stripes begin at a cache line");

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/* What belongs to the process as it was when measuring began. */
+/* The process's identity when measuring began. */
 struct pml__log_origin {
   int pid;
   long rank, size;     /* -1: not known */
@@ -23,10 +23,10 @@ const struct pml__log_origin *pml__log_origin(void);
 /* Starts the clock and reads the environment at its first call. The same result at every call, with its sentence. */
 int pml__log_prepare(void);
 
-/* Whether the environment asks for a log, once that is prepared. */
+/* Whether the environment requests a log; valid after pml__log_prepare(). */
 bool pml__log_wanted(void);
 
-/* pml__log_asked - the same, preparing it if PMLUA_REPORT is set: without it, the clock is not started. */
+/* pml__log_asked - the same, after calling pml__log_prepare() if PMLUA_REPORT is set; else the clock is not started. */
 PML__SHARED bool pml__log_asked(void);
 
 /* pml__log_own - this process's log, made at the first call; NULL: none is wanted or possible. A lock. Thread-safe. */
