@@ -24,7 +24,7 @@ struct pml_bench {
   double median_ns;
   double low_ns, high_ns; /* 95 % interval of the median */
   double min_ns, max_ns;
-  double empty_ns;     /* what a call of an empty function in the same loop takes: it was subtracted */
+  double empty_ns;     /* cost of a call of an empty function in the same loop, which was subtracted */
   uint64_t iterations; /* calls in a sample */
   uint64_t samples;
 };
@@ -34,8 +34,8 @@ struct pml_bench {
  * @b: the caller's; all zero on failure.
  *
  * A sample is the time of as many calls as take 0.1 ms or 1/400 of @seconds; the number is found first, which warms up.
- * Samples of @f and of an empty function, called in the same way, are taken by turns, five of each at least. What @f
- * works out in vain, a compiler drops: pass it to pml_bench_keep().
+ * Samples of @f and of an empty function, called in the same way, alternate, at least five of each. A compiler drops
+ * results of @f that are not used: pass them to pml_bench_keep().
  *
  * Returns 0, -EINVAL (no function, seconds not positive) or -ENOMEM. Any thread; @f runs in it.
  */

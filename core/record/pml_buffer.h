@@ -15,22 +15,22 @@ PML_BEGIN_DECLS
 
 struct pml_buffer;
 
-#define PML_BUFFER_RECORDS 65536u     /* of a ring, unless asked otherwise; an event without values takes one */
-#define PML_BUFFER_THREADS 64u        /* rings at a time, unless asked otherwise */
+#define PML_BUFFER_RECORDS 65536u     /* default size of a ring; an event without values takes one */
+#define PML_BUFFER_THREADS 64u        /* default number of rings at a time */
 #define PML_BUFFER_DEPTH_MAX 4096u    /* regions that a thread has open; deeper ones are dropped */
-#define PML_BUFFER_REGIONS (1u << 20) /* those up to here can be left out */
+#define PML_BUFFER_REGIONS (1u << 20) /* regions below this can be left out */
 #define PML_BUFFER_RECORDS_MAX (1u << 24)
 
 struct pml_buffer_options {
-  uint32_t records; /* of each ring, made a power of two; 0: PML_BUFFER_RECORDS */
-  uint32_t threads; /* 0: PML_BUFFER_THREADS. Events of more threads are refused, and counted */
+  uint32_t records; /* per ring, rounded up to a power of two; 0: PML_BUFFER_RECORDS */
+  uint32_t threads; /* 0: PML_BUFFER_THREADS. Further threads are refused and counted */
 };
 
 /*
- * pml_buffer_open - events of all threads from now on. @options may be NULL.
+ * pml_buffer_open - start recording the events of all threads. @options may be NULL.
  * pml_buffer_close - ends it and frees all; NULL is fine. Not from a consumer of the stream, nor while others drain.
  * Returns 0, -EINVAL, -ENOMEM, or what pml_stream_add() returns; *@b is NULL on failure.
- * In a child after a fork the parent's buffer gets no events, and has none; closing it there leaves all as it is.
+ * In a child after a fork the parent's buffer is empty and gets no events; closing it there frees nothing.
  *
  * Cost of an event: some 40 instructions beside the stream's, no lock, no allocation but at a thread's first. Memory:
  * 16 bytes per record and 16 KiB per thread, used again by later threads once drained; 128 KiB.
@@ -38,7 +38,7 @@ struct pml_buffer_options {
 PML__SHARED int pml_buffer_open(struct pml_buffer **b, const struct pml_buffer_options *options);
 PML__SHARED void pml_buffer_close(struct pml_buffer *b);
 
-/* pml_buffer_leave_out - from now on events of @region are not kept (@out), or are again. Lock-free. */
+/* pml_buffer_leave_out - stop recording events of @region (@out), or resume. Lock-free. */
 PML__SHARED void pml_buffer_leave_out(struct pml_buffer *b, pml_region_t region, bool out);
 
 struct pml_buffer_event {
@@ -52,19 +52,19 @@ struct pml_buffer_event {
 };
 
 /*
- * pml_buffer_drain - hand what is kept to @visit, thread after thread, in the order of raising within each; ends early,
- * after that event, with what @visit returned if that is not 0. The next drain continues there. Returns 0: all that was
- * there when each thread's turn began, or what @visit returned. Drains of several threads take turns; @visit must not
- * drain. Never stalls a thread that raises. Cost: a few ns per event.
+ * pml_buffer_drain - pass the recorded events to @visit, thread after thread, in each thread's order, until @visit
+ * returns a value other than 0, after which the next drain continues. Returns that value, or 0 once it has passed all
+ * events that each thread had when its turn began. Drains of several threads exclude each other; @visit must not drain.
+ * A drain never stalls a thread that emits. Cost: a few ns per event.
  */
 PML__SHARED int pml_buffer_drain(struct pml_buffer *b, int (*visit)(const struct pml_buffer_event *e, void *arg),
                                  void *arg);
 
 struct pml_buffer_stats {
   uint32_t threads;   /* rings */
-  uint64_t events;    /* that were kept */
-  uint64_t dropped;   /* events without room, and those inside the calls that were dropped */
-  uint64_t unmatched; /* leaves of what was not entered since the buffer was opened, or is not innermost */
+  uint64_t events;    /* recorded events */
+  uint64_t dropped;   /* events without room, and events inside dropped calls */
+  uint64_t unmatched; /* leaves of regions not entered since the buffer was opened, or not innermost */
   uint64_t refused;   /* threads without a ring: too many, or no memory; their events are not counted */
 };
 PML__SHARED void pml_buffer_stats(struct pml_buffer *b, struct pml_buffer_stats *s);

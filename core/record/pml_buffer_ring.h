@@ -15,8 +15,8 @@
 #include "record/pml_buffer.h"
 #include "record/pml_ring.h"
 
-#define PML__BUFFER_VALUES (UINT64_C(1) << 40)  /* of a word: values follow */
-#define PML__BUFFER_DROPPED (UINT32_C(1) << 31) /* of an open region: its enter found no room */
+#define PML__BUFFER_VALUES (UINT64_C(1) << 40)  /* in a word: values follow */
+#define PML__BUFFER_DROPPED (UINT32_C(1) << 31) /* in an open region: its enter found no room */
 
 struct pml__buffer_ring {
   /* The thread's. */

@@ -17,14 +17,14 @@
 PML_BEGIN_DECLS
 
 #define PML_MAILBOX_FILE "reasons"
-#define PML_MAILBOX_BYTES 65536u /* of the file: lines of PML_MAILBOX_LINE bytes with zeros behind them */
+#define PML_MAILBOX_BYTES 65536u /* file size: lines of PML_MAILBOX_LINE bytes, padded with zeros */
 #define PML_MAILBOX_LINE 1024u
 
 /*
- * pml_mailbox_make - the file in the folder @dir; one that is there must be this user's, of a recording that begins
- * there at the same time. Returns 0 or -errno. pml_mailbox_leave - add the line @text, if it is not there and there is
- * room. Returns 0, -errno, -ENOSPC (no room), or PML_EFORMAT (the file is another). Without a lock or an allocation;
- * async-signal-safe, also in a child of vfork().
+ * pml_mailbox_make - make the file in the folder @dir. An existing file must belong to this user, as from a recording
+ * that starts there at the same time. Returns 0 or -errno. pml_mailbox_leave - add the line @text, if it is not there
+ * and there is room. Returns 0, -errno, -ENOSPC (no room), or PML_EFORMAT (not such a file). Without a lock or an
+ * allocation; async-signal-safe, also in a child of vfork().
  */
 PML__SHARED int pml_mailbox_make(const char *dir);
 PML__SHARED int pml_mailbox_leave(const char *dir, const char *text);

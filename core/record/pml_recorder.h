@@ -14,23 +14,23 @@ PML_BEGIN_DECLS
 
 enum pml_keep { PML_KEEP_ALL, PML_KEEP_SKETCH };
 
-#define PML_RECORDER_BYTES_MAX (1u << 24) /* of one element */
+#define PML_RECORDER_BYTES_MAX (1u << 24) /* per element */
 
 struct pml_recorder_options {
   enum pml_type type;
-  size_t bytes;                               /* of an element; 0: that of the type */
+  size_t bytes;                               /* per element; 0: the type's size */
   int (*compare)(const void *, const void *); /* PML_TYPE_OTHER: for quantiles; may be NULL */
   enum pml_keep keep;                         /* PML_KEEP_SKETCH: not for PML_TYPE_OTHER */
   double alpha;                               /* PML_KEEP_SKETCH: relative error, 0: 0.01 */
   /*
-   * PML_KEEP_ALL: most elements kept over all threads, 0: no limit; more are dropped and counted. One thread reaches
-   * it exactly. Threads set room aside for themselves, each at most 1/16 of what was left, so that with several, the
-   * others may be refused while one that stopped pushing has room.
+   * PML_KEEP_ALL: limit of recorded elements over all threads, 0: no limit; further elements are dropped and counted. A
+   * single thread reaches it exactly. Each thread reserves at most 1/16 of the remaining room, so a thread may be
+   * refused while another, which stopped pushing, has room.
    */
   uint64_t cap;
 };
 
-struct pml_recorder; /* opaque; the inline push knows only its head */
+struct pml_recorder; /* opaque; the inline push uses only its head */
 
 /*
  * Returns 0, -EINVAL or -ENOMEM. Close does not wait: pushes must have ended, reads
@@ -49,10 +49,10 @@ PML_API struct pml_recorder_options pml_recorder_options(const struct pml_record
  * pml_recorder_push_double - the same for a recorder of doubles, inline; -EINVAL for other types.
  *
  * Returns 0, PML_EFULL (cap reached, or no memory for a chunk: dropped and counted) or -EINVAL.
- * Cost: TLS look-up, store, a pointer moved with release, no lock, no copy of what is there: 16 instructions inline,
- * 23 by a call, some 10 more for elements that have not 8 bytes. A thread's first push, its first after a reset, and
- * one each time its series has grown by a sixteenth take a chunk from the allocator. One writer per thread lane, so
- * threads do not disturb each other. Not from signal handlers that interrupt a push.
+ * Cost: TLS look-up, a store, a pointer stored with release; no lock, no copy of earlier elements: 16 instructions
+ * inline, 23 by a call, some 10 more for elements of another size than 8 bytes. A thread's first push, its first after
+ * a reset, and one each time its series has grown by a sixteenth take a chunk from the allocator. Each thread is the
+ * only writer of its stream, so threads do not disturb each other. Not from signal handlers that interrupt a push.
  */
 PML_API int pml_recorder_push(struct pml_recorder *r, const void *element);
 
@@ -66,11 +66,13 @@ PML_API uint64_t pml_recorder_dropped(const struct pml_recorder *r); /* since op
 PML_API size_t pml_recorder_copy(struct pml_recorder *r, size_t first, void *out, size_t n);
 
 /*
- * pml_recorder_quantile - by libsde's index rule, see pml_quantile_at(); the value widened, a double if a sketch is
- * kept. -ENOENT if the recorder is empty, -EINVAL for a percent above 100, PML_EMODE for PML_TYPE_OTHER, -ENOMEM.
- * pml_recorder_value - by the rule of all other quantiles (pml_quantile.h), of @share in 0..1; fails as the one before.
- * pml_recorder_quantile_bytes - any type; PML_EMODE without an order, or if only a sketch is kept.
- * pml_recorder_error - the relative error that quantiles have now at most; 0 if all is kept.
+ * pml_recorder_quantile - a quantile by libsde's index rule, see pml_quantile_at(); the value is widened, or a double
+ * for a sketch. -ENOENT if the recorder is empty, -EINVAL for a percent above 100, PML_EMODE for PML_TYPE_OTHER,
+ * -ENOMEM.
+ * pml_recorder_value - the quantile of @share in 0..1 by the rule of all other quantiles (pml_quantile.h); the same
+ * failures.
+ * pml_recorder_quantile_bytes - the same for any type; PML_EMODE without an order, or if only a sketch is recorded.
+ * pml_recorder_error - the current maximum relative error of quantiles; 0 if all elements are recorded.
  */
 PML_API int pml_recorder_quantile(struct pml_recorder *r, unsigned percent, struct pml_value *out);
 PML_API int pml_recorder_value(struct pml_recorder *r, double share, double *out);
@@ -112,7 +114,7 @@ struct pml__recorder_cell {
 /* There are 2^n; a cell whose place lies behind the last one is found in another's place, and has not its epoch. */
 struct pml__recorder_cells {
   struct pml__recorder_cell *cell;
-  uint64_t mask; /* of places */
+  uint64_t mask; /* mask of slots */
 };
 
 extern PML_API PML_THREAD_LOCAL struct pml__recorder_cells pml__recorder_cells
@@ -120,12 +122,12 @@ extern PML_API PML_THREAD_LOCAL struct pml__recorder_cells pml__recorder_cells
 
 PML_API int pml__recorder_push_double_slow(struct pml_recorder *r, double v);
 
-/* The calling thread's tail with room for one more, or NULL: then the slow path knows why. */
+/* The calling thread's tail with room for one more, or NULL: the slow path finds the reason. */
 static inline struct pml__recorder_tail *pml__recorder_tail(const struct pml__recorder_head *h, uint64_t at) {
   const struct pml__recorder_cells *mine = &pml__recorder_cells;
   const struct pml__recorder_cell *cell =
       (const struct pml__recorder_cell *)(const void *)((const char *)mine->cell + (at & mine->mask));
-  /* Relaxed: a thread that must see a reset learnt of it by other means, which order this load, too. */
+  /* Relaxed: a thread that must see a reset was notified by other synchronisation, which also orders this load. */
   if (PML_UNLIKELY(cell->epoch != __atomic_load_n(&h->epoch, __ATOMIC_RELAXED))) return NULL;
   return PML_LIKELY(cell->tail->at != cell->tail->end) ? cell->tail : NULL;
 }

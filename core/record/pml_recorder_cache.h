@@ -20,9 +20,9 @@ PML_BEGIN_DECLS
 #define PML__RECORDER_NEAR 8u /* cells of a thread; in initial-exec memory, of which there is little */
 
 struct pml__recorder_cache_cell {
-  uint64_t key;                   /* of the handle that it is for */
-  struct pml__recorder_tail *end; /* atomic: of the thread's lane; of a handle, while a push is under way */
-  struct pml__recorder_tail *put; /* atomic: what @end is else */
+  uint64_t key;                   /* key of the cached handle */
+  struct pml__recorder_tail *end; /* atomic: the thread's tail; the handle's @none while a push is under way */
+  struct pml__recorder_tail *put; /* atomic: the value of @end outside of a push */
 };
 extern PML__SHARED PML_THREAD_LOCAL struct pml__recorder_cache_cell pml__recorder_cache_cells[PML__RECORDER_NEAR]
     __attribute__((tls_model("initial-exec")));
@@ -32,9 +32,9 @@ extern PML__SHARED PML_THREAD_LOCAL struct pml__recorder_cache_cell pml__recorde
  * opening and each reset of the recorder makes a new one.
  */
 struct pml__recorder_cache {
-  struct pml__recorder_tail none; /* first: what a push under way leaves in the cell, an end without room */
+  struct pml__recorder_tail none; /* first: an end without room, stored in the cell by a push under way */
   uint64_t key_less_8;            /* atomic */
-  uintptr_t cell;                 /* where a thread has its cell, from the thread pointer or from the first on */
+  uintptr_t cell;                 /* offset of a thread's cell, from the thread pointer or from the first cell */
 };
 
 /*
@@ -58,8 +58,9 @@ static inline uint64_t pml__recorder_cache_key(const struct pml__recorder_cache 
 }
 
 /*
- * Cells are counted from the thread pointer where the compiler has it; with its segment, of GNU C, a cell is an
- * operand. The sanitizers want to know what is read: they, and clang, count from the first cell.
+ * Offsets of cells begin at the thread pointer if the compiler supports it; with GNU C's segment, a cell is then an
+ * operand. The sanitizers must see the address of each access: with them, and with clang, offsets begin at the first
+ * cell.
  */
 #if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define PML__RECORDER_NEAR_ORIGIN ((uintptr_t)__builtin_thread_pointer())

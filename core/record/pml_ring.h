@@ -2,14 +2,15 @@
 /*
  * core/record/pml_ring.h - single-producer ring of events, drained by one reader at a time. Internal.
  *
- * An event takes a slot, as in a log; its values follow, two to the slot. One slot stays free for the leave of every
- * open region that was kept, so that a leave always finds room, and what is kept is balanced whatever is dropped.
+ * An event takes a slot, as in a log; its values follow, two in each slot. One slot stays free for the leave of every
+ * open region that was recorded, so a leave always finds room, and the recorded events stay balanced when others are
+ * dropped.
  *
  * Memory order. The thread alone stores @head, the reader alone the tail (under a lock); both only grow.
  *  - The thread fills slots, then stores head with release; the reader loads head with acquire and reads below it.
  *  - The reader reads slots, then stores the tail with release; the thread loads it with acquire and fills only slots
- *    below tail + capacity, so that what they held has been read. It goes by an older tail (@limit) as long as that
- *    leaves room: an older tail is smaller, which errs on the side of full.
+ *    below tail + capacity, so it overwrites only slots that the reader has read. The thread uses an older tail
+ * (@limit) as long as that leaves room: an older tail is smaller, so it can only make the ring look fuller than it is.
  *
  * The inline functions are also compiled with general registers only; they call no other function.
  */
@@ -21,7 +22,7 @@
 
 #include <stdbool.h>
 
-#define PML__RING_LINE 64 /* what the thread stores and what the reader stores are on lines of their own */
+#define PML__RING_LINE 64 /* stores of the thread and of the reader go to separate lines */
 
 struct pml__ring {
   uint64_t head;   /* atomic */

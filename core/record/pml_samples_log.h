@@ -18,10 +18,10 @@
 PML_BEGIN_DECLS
 
 #define PML_SAMPLES_LOG_BYTES                                                                                          \
-  (UINT64_C(1) << 26) /* of a series at most; larger ones are memory of the process alone                              \
+  (UINT64_C(1) << 26) /* limit of a series; larger ones stay in process memory                                         \
                        */
 
-/* pml_samples_log_open - samples.pmlog in @folder. 0, -EALREADY, or what the file system refuses. */
+/* pml_samples_log_open - samples.pmlog in @folder. Returns 0, -EALREADY, or an error of the file system. */
 PML__SHARED int pml_samples_log_open(const char *folder);
 
 /* pml_samples_log_visit - from now on samples are of @cell in @round, of which @planned are wanted. */
@@ -31,13 +31,13 @@ PML__SHARED void pml_samples_log_visit(uint32_t cell, uint32_t round, uint64_t p
 PML__SHARED void pml_samples_log_push(double v);
 
 /*
- * pml_samples_log_tell - what is known of @cell beside its samples: of @round, or, if that is 0, of all of its @samples
- * until now. A lock, and a copy.
+ * pml_samples_log_tell - record a property of @cell: for @round, or, if that is 0, for all of its @samples until now. A
+ * lock, and a copy.
  */
 PML__SHARED void pml_samples_log_tell(uint32_t cell, uint32_t round, uint64_t samples, const char *name,
                                       const char *value);
 
-/* pml_samples_log_kept - the samples of the visit are elsewhere. */
+/* pml_samples_log_kept - the samples of the visit are stored elsewhere. */
 PML__SHARED void pml_samples_log_kept(void);
 
 /* pml_samples_log_close - the file goes. Idempotent. */

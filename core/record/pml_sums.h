@@ -12,14 +12,14 @@ PML_BEGIN_DECLS
 /* All zero: of no values. */
 struct pml_sums {
   double count, mean;
-  double square; /* of all distances from the mean, added up */
+  double square; /* sum of the squared distances from the mean */
   double min, max;
 };
 
-/* Of whole numbers, without rounding: what a thread adds up as it goes, and a log keeps (docs/log.md). */
+/* Exact sums of whole numbers, updated by a thread and stored in a log (docs/log.md). */
 struct pml_exact_sums {
   uint64_t count, sum;
-  uint64_t min, max;  /* of no values: UINT64_MAX and 0 */
+  uint64_t min, max;  /* UINT64_MAX and 0 without values */
   uint64_t square[2]; /* sum of the squares, low and high half */
 };
 

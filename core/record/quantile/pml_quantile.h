@@ -10,13 +10,13 @@
 PML_BEGIN_DECLS
 
 /*
- * The rule of all quantiles. That of share q of n values in their order, counted from 0, lies on the line between the
- * values of places floor(h) and floor(h) + 1, where h = (n - 1) q: type 7 of R. J. Hyndman & Y. Fan, Sample quantiles
- * in statistical packages, The American Statistician 50 (1996). So do medians; where values are known by their bucket
- * (pml_histogram.h) or within an error (pml_sketch.h), the rule is applied to those.
+ * The rule of all quantiles. The quantile of share q of n sorted values, counted from 0, is interpolated linearly
+ * between the values at floor(h) and floor(h) + 1, where h = (n - 1) q: type 7 of R. J. Hyndman & Y. Fan, Sample
+ * quantiles in statistical packages, The American Statistician 50 (1996). Medians follow it as well; if only the bucket
+ * of a value (pml_histogram.h) or an approximation (pml_sketch.h) is known, the rule is applied to that.
  *
- * The one exception are recorders of software-defined events: their users know PAPI's :MIN, :Q1, :MED, :Q3 and :MAX,
- * which are elements that were pushed. pml_quantile_at() has that rule.
+ * The only exception are recorders of software-defined events: their users expect PAPI's :MIN, :Q1, :MED, :Q3 and :MAX,
+ * which are always pushed elements. pml_quantile_at() implements that rule.
  */
 struct pml_quantile_place {
   uint64_t at; /* the lower value's place */
@@ -68,10 +68,10 @@ size_t pml_quantile_nans(const struct pml_quantile *q);
 
 /*
  * pml_quantile_at - the element of index (n * percent) / 100, integer, from 0, capped at n - 1: libsde's rule, so that
- * 0, 25, 50, 75 and 100 are MIN, Q1, MED, Q3 and MAX. Valid until the next add, clear or close. NULL if there is none
- * (empty, no comparator, percent above 100) or no memory to sort.
- * A comparator that contradicts itself gives some element, never a crash.
- * Cost: a look-up if no element was added since the last call, otherwise a sort of the new elements.
+ * 0, 25, 50, 75 and 100 are MIN, Q1, MED, Q3 and MAX. Valid until the next add, clear or close. NULL without elements,
+ * without a comparator, for a percent above 100, or without memory to sort. A comparator that contradicts itself gives
+ * some element, never a crash. Cost: a look-up if no element was added since the last call, otherwise a sort of the new
+ * elements.
  */
 const void *pml_quantile_at(struct pml_quantile *q, unsigned percent);
 

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Parts of a run: each key of one is below each key of the next, and within one they are in any order until it is
- * asked for. A few quantiles of many keys need a few parts. One reader at a time.
+ * Parts of a run: each key of a part is below each key of the next part. A part is sorted when it is first needed,
+ * because a few quantiles of many keys need only a few parts. One reader at a time.
  */
 struct pml__parts;
 

@@ -26,8 +26,8 @@ void pml__merge_keys(uint64_t *first, size_t n_first, size_t n_second, uint64_t 
 size_t pml__keys_rank(const uint64_t *key, size_t n, uint64_t limit);
 
 /*
- * pml__sort_elements - stable merge sort. Every access is within the array whatever @compare answers, which qsort does
- * not promise. @scratch: room for @n elements.
+ * pml__sort_elements - stable merge sort. Every access is within the array even if @compare is inconsistent, which
+ * qsort does not promise. @scratch: room for @n elements.
  */
 void pml__sort_elements(void *array, void *scratch, size_t n, size_t bytes, pml__compare *compare);
 

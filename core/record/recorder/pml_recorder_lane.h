@@ -11,8 +11,8 @@
 
 #include <pthread.h>
 
-#define PML__RECORDER_BUCKETS 2048  /* of a sketch; at 1 %: 17 orders of magnitude before it becomes coarser */
-#define PML__RECORDER_GRANT_BITS 40 /* of @granted; the rest is the tag */
+#define PML__RECORDER_BUCKETS 2048  /* per sketch; at 1 %: 17 orders of magnitude before it becomes coarser */
+#define PML__RECORDER_GRANT_BITS 40 /* in @granted; the rest is the tag */
 #define PML__RECORDER_CAP_MAX (((uint64_t)1 << PML__RECORDER_GRANT_BITS) - 1)
 
 /* Never moves, never shrinks; the next one is there before a tail is in it. */
@@ -39,15 +39,15 @@ _Static_assert(sizeof(struct pml__recorder_mark) == sizeof(struct pml__log_cell)
                "the end of a lane is a cell of a log");
 
 /*
- * The elements of one thread. The tail is the owner's; what others write stands in lines of its own, so that readers
- * and other threads do not disturb a push.
+ * The elements of one thread. Only the owner writes the tail; fields that others write are on separate cache lines, so
+ * readers and other threads do not disturb a push.
  */
 struct pml__recorder_lane {
   struct pml__recorder_mark own;
   struct pml__recorder_mark *mark;             /* @own, or in the log */
-  struct pml__log *log;                        /* where the next chunk goes; NULL: to memory of the process alone */
-  struct pml__recorder_chunk *apart;           /* the first one that is not in a log */
-  uint64_t at_fork;                            /* elements, when the process was about to fork */
+  struct pml__log *log;                        /* log for the next chunk; NULL: process memory */
+  struct pml__recorder_chunk *apart;           /* the first chunk that is not in a log */
+  uint64_t at_fork;                            /* number of elements before the last fork */
   struct pml__recorder_chunk *first;           /* set once */
   struct pml__recorder_chunk *current;         /* atomic: where the tail is, but for a moment */
   uint64_t added;                              /* atomic: to the sketch */
@@ -76,7 +76,7 @@ struct pml_recorder {
   struct pml__log_cell *cell;       /* atomic: in the log of the process of the number below */
   uint64_t process;                 /* atomic; 0: not known yet */
   struct pml_quantile *quantile
-      __attribute__((aligned(64))); /* of the epoch below; NULL: see pml__recorder_read_begin() */
+      __attribute__((aligned(64))); /* for the epoch below; NULL: see pml__recorder_read_begin() */
   struct pml_sketch *merged;
   uint64_t epoch;
 };
@@ -105,13 +105,13 @@ void pml__recorder_read_begin(struct pml_recorder *r);
 void pml__recorder_read_end(struct pml_recorder *r);
 
 /*
- * pml__recorder_log - keep @r, which is still empty, in the process's log as @name, if PMLUA_REPORT asks for one:
- * its lanes and chunks lie there, at no cost to a push. @section: as struct pml__log_recorder has it. In a child, what
- * was recorded before the fork is in memory of its own, and what comes goes to the child's log. Chunks are at least
- * a page then, and up to a fifth of what there is. Sketches are not kept. It must not be closed. 0 or -ENOMEM.
+ * pml__recorder_log - store @r, which is still empty, in the process's log as @name, if PMLUA_REPORT is set: its
+ * streams and chunks lie there, at no cost to a push. @section: as in struct pml__log_recorder. In a child, elements
+ * recorded before the fork are in private memory, and later ones go to the child's log. Chunks in a log are at least a
+ * page, and up to a fifth of the elements so far. Sketches are not stored. @r must not be closed. Returns 0 or -ENOMEM.
  */
 int pml__recorder_log(struct pml_recorder *r, const char *name, uint32_t section);
-/* The same is in the log from now on, and not from the first push on. */
+/* Define @r in the log now, instead of at its first push. */
 void pml__recorder_define(struct pml_recorder *r);
 
 /* A new lane of @r, which has a name: its end goes to the log, if that has room. */
@@ -133,7 +133,7 @@ static inline struct pml__log_cell *pml__recorder_cell(const struct pml_recorder
 void pml__recorder_dropped(struct pml_recorder *r);
 
 uint64_t pml__recorder_new_epoch(void);
-/* What threads keep near by a handle is of before a reset. */
+/* Invalidate the threads' cached tails of @r after a reset. */
 void pml__recorder_cache_renew(struct pml_recorder *r);
 void pml__recorder_free_lanes(struct pml_recorder *r);
 
@@ -144,7 +144,10 @@ void pml__recorder_free_lanes(struct pml_recorder *r);
 struct pml__pack;
 int pml__recorder_pack(struct pml_recorder *r, struct pml__pack *p);
 
-/* Under pml__recorder_read_begin(). False if the lane has nothing of @epoch; else it stays as it is until unpinned. */
+/*
+ * Under pml__recorder_read_begin(). False if the stream has no elements of @epoch; else the stream does not change
+ * until unpinned.
+ */
 bool pml__recorder_pin(struct pml__recorder_lane *lane, uint64_t epoch);
 void pml__recorder_unpin(struct pml__recorder_lane *lane);
 

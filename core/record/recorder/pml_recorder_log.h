@@ -32,7 +32,7 @@ struct pml__recorder_left {
 };
 
 /*
- * pml__recorder_left - what the recorder @d left; its elements are as they were, or are now, if its process goes on.
+ * pml__recorder_left - read recorder @d: its final elements, or the current ones if its process is still running.
  * Returns 0, -errno, -ENOMEM or PML_EFORMAT (its type is unknown); close @left->quantile either way.
  */
 int pml__recorder_left(const struct pml__log_cells *c, const struct pml__log_recorder *d,

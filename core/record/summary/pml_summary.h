@@ -37,11 +37,11 @@ enum pml_summary_kind {
   PML_SUMMARY_KINDS
 };
 
-/* What rows of one name must agree on: their flags are the same in all processes. */
+/* Flags of a row, which must be the same in all processes. */
 #define PML_SUMMARY_COMMUNICATION 1u /* a section's work is bytes */
-#define PML_SUMMARY_INCLUSIVE 2u     /* it may contain others */
+#define PML_SUMMARY_INCLUSIVE 2u     /* the section may contain others */
 
-/* Values and whose the least and the most of them were: of several the process with the lowest number. */
+/* A spread of values, with the processes of the least and the most value: the lowest number on a tie. */
 struct pml_summary_spread {
   struct pml_sums of;
   double sum;
@@ -61,20 +61,23 @@ struct pml_summary_row {
   uint32_t flags;
   const char *name, *detail; /* together with the kind they make the row; NULL is "" */
   uint64_t processes, threads;
-  int64_t first;                   /* the lowest number of its processes */
-  struct pml_summary_spread calls; /* each single call or element, ns */
-  struct pml_summary_spread time;  /* of each process, over its threads, ns */
-  struct pml_summary_spread self;  /* without what is inside */
+  int64_t first;                   /* lowest number of its processes */
+  struct pml_summary_spread calls; /* of each single call or element, ns */
+  struct pml_summary_spread time;  /* per process, summed over its threads, ns */
+  struct pml_summary_spread self;  /* without nested calls */
   size_t nvalues;
   struct pml_summary_value *value;
-  struct pml_sketch *sketch; /* of calls; NULL: none is kept */
+  struct pml_sketch *sketch; /* durations of calls, or NULL */
 };
 
-/* pml_summary_one - the spread of one process's value. pml_summary_join - @to is of the values of both. */
+/* pml_summary_one - the spread of one process's value. pml_summary_join - merge @from into @to. */
 struct pml_summary_spread pml_summary_one(double value, int64_t process);
 void pml_summary_join(struct pml_summary_spread *to, const struct pml_summary_spread *from);
 
-/* pml_summary_open - an empty one: 0 or -ENOMEM; *@s is NULL on failure. pml_summary_close takes NULL, too. */
+/*
+ * pml_summary_open - make an empty summary: 0 or -ENOMEM; *@s is NULL on failure. pml_summary_close - free it; NULL is
+ * fine.
+ */
 PML__SHARED int pml_summary_open(struct pml_summary **s);
 PML__SHARED void pml_summary_close(struct pml_summary *s);
 
@@ -82,22 +85,22 @@ PML__SHARED void pml_summary_close(struct pml_summary *s);
 int pml_summary_sketch(struct pml_sketch **sketch);
 
 /*
- * pml_summary_add - @row into that of its name, or as a new one. Texts, values and sketch are copied. A hash and a few
- * comparisons. Returns 0, -EINVAL (the flags are others, the sketch has another error, or there are 2^63 of what
- * rows count; nothing was added) or -ENOMEM.
+ * pml_summary_add - merge @row into the row of its name, or add it. Texts, values and sketch are copied. A hash and a
+ * few comparisons. Returns 0, -EINVAL (different flags, a sketch of another error, or a count would reach 2^63; nothing
+ * was added) or -ENOMEM.
  */
 int pml_summary_add(struct pml_summary *s, const struct pml_summary_row *row);
 
 /*
- * pml_summary_merge - all rows and processes of @from into @s: as pml_summary_add; on -EINVAL nothing was added. A
- * section of another type than that of its name in @s has a row of its own, whose detail is its type ("communication",
- * "exclusive calculation", ...).
+ * pml_summary_merge - merge all rows and processes of @from into @s, as pml_summary_add(); on -EINVAL nothing was
+ * added. A section of another type than the section of its name in @s gets a separate row, whose detail is its type
+ * ("communication", "exclusive calculation", ...).
  */
 PML__SHARED int pml_summary_merge(struct pml_summary *s, const struct pml_summary *from);
 
 /*
- * pml_summary_row - row @i in the order of their first appearance, NULL behind the last; the summary's, until it
- * changes. pml_summary_find - that of a name, or NULL.
+ * pml_summary_row - row @i in the order of first appearance, NULL behind the last; owned by the summary, valid until it
+ * changes. pml_summary_find - the row of a name, or NULL.
  */
 PML__SHARED const struct pml_summary_row *pml_summary_row(const struct pml_summary *s, size_t i);
 const struct pml_summary_row *pml_summary_find(const struct pml_summary *s, enum pml_summary_kind kind,
@@ -116,8 +119,8 @@ PML__SHARED bool pml_summary_range(const struct pml_summary *s, size_t i, int64_
  * pml_summary_pack - @s as @n bytes, to be freed with free(): some 60 for a function or section, 10 more for each
  * event. Reals are rounded to 2^-28 of their size; whole numbers below 2^53 are not.
  * Returns 0 or -ENOMEM.
- * pml_summary_unpack - what such bytes are, of whatever machine; nothing in them is trusted. Returns 0, PML_EFORMAT
- * (another version, damaged, cut) or -ENOMEM; *@s is NULL on failure.
+ * pml_summary_unpack - the reverse, for bytes from any machine. No input is trusted: returns 0, PML_EFORMAT (another
+ * version, damaged, cut) or -ENOMEM; *@s is NULL on failure.
  */
 int pml_summary_pack(const struct pml_summary *s, unsigned char **bytes, size_t *n);
 PML__SHARED int pml_summary_unpack(struct pml_summary **s, const void *bytes, size_t n);
