@@ -3,9 +3,9 @@
  * core/substrate/recording/pml_recording.h - recorded calls of a process in its log (pml_log.h), which survive however
  * it ends.
  *
- * The log is mapped shared, so that what is written into it is the kernel's at once: SIGKILL, exec, _exit and a crash
- * lose nothing. It is read later (pml_recording_read.h). It holds the names of regions, the memory of a profile
- * (pml_profile.h), and, if asked for, every enter and leave. What finds no room is dropped and counted.
+ * The log is mapped shared, so the kernel has every write at once: SIGKILL, exec, _exit and a crash lose nothing. It is
+ * read later (pml_recording_read.h). It contains the names of regions, the memory of a profile (pml_profile.h), and, if
+ * requested, every enter and leave. Events without room are dropped and counted.
  */
 #ifndef PML_RECORDING_H
 #define PML_RECORDING_H
@@ -26,12 +26,12 @@ enum pml_recording_end { PML_RECORDING_RUNNING, PML_RECORDING_EXIT, PML_RECORDIN
 
 /*
  * pml_recording_open - make a log for recorded calls in the folder @folder, an absolute path; @name: as
- * pml__log_process. pml_recording_path - its file. pml_recording_close - no more is written; what is in the file stays.
- * NULL is fine. pml_recording_abandon - the same in a child that has a copy of its parent's recording: nothing is
- * written, the file is unmapped, and memory that threads of the parent may have been changing is left as it is.
+ * pml__log_process. pml_recording_path - its file. pml_recording_close - stop writing; the file remains. NULL is fine.
+ * pml_recording_abandon - the same in a child with a copy of its parent's recording: it writes nothing, unmaps the
+ * file, and leaves alone memory that threads of the parent may have been changing.
  *
  * Return 0, -errno of open, allocation or mapping, -EFBIG (a limit on file sizes), -ENOMEM; *@s is NULL on failure.
- * Not async-signal-safe. Of the file, mapped: 68 KiB, 64 KiB with the first name, 64 KiB with the first
+ * Not async-signal-safe. Mapped part of the file: 68 KiB, 64 KiB with the first name, 64 KiB with the first
  * pml_recording_get(), and as much again whenever one of these is full.
  */
 PML__SHARED int pml_recording_open(struct pml_recording **s, const char *folder, const char *name);
@@ -54,20 +54,23 @@ PML__SHARED void pml_recording_counted(struct pml_recording *s, enum pml_count_a
 PML__SHARED void pml_recording_end(struct pml_recording *s, enum pml_recording_end how);
 
 /*
- * pml_recording_seal - from now on no system call is made for it: the file does not grow, and what finds no room is
- * dropped and counted; closed, it stays mapped. For a process that gives up its right to system calls. One store;
- * async-signal-safe.
+ * pml_recording_seal - make no more system calls for the recording: the file does not grow, events without room are
+ * dropped and counted, and a closed recording stays mapped. For a process that is about to forbid itself system calls.
+ * One store; async-signal-safe.
  */
 PML__SHARED void pml_recording_seal(struct pml_recording *s);
 
-/* pml_recording_lose_counts - some thread's events have no values from here on, for @err. Async-signal-safe. */
+/*
+ * pml_recording_lose_counts - note that some thread's events have no values from here on, because of @err.
+ * Async-signal-safe.
+ */
 PML__SHARED void pml_recording_lose_counts(struct pml_recording *s, int err);
 
 /*
- * pml_recording_child - before a fork: room in the log to note the child until it has a recording of its own; NULL:
- * none now. @s is the calling process's, or, while that has none, of the process that it was forked from: @grows says
- * which. The child stores its pid there, with release order: then it is noted. Never waits for a lock, allocates
- * nothing: async-signal-safe. Of the file: 4 KiB for the first 63 children, then 64 KiB to 4 MiB at a time.
+ * pml_recording_child - before a fork: room in the log to note the child until it has its own recording; NULL: none
+ * now. @s belongs to the calling process (@grows), or, while that has none, to the process that it was forked from. The
+ * child is noted once it stores its pid there, with release order. Never waits for a lock and never allocates:
+ * async-signal-safe. Takes 4 KiB of the file for the first 63 children, then 64 KiB to 4 MiB at a time.
  * pml_recording_child_opened - the child has a recording, or @err, why it has none; _ended - how it ends without one.
  * By the child, each one store; async-signal-safe.
  */
@@ -88,7 +91,7 @@ PML__SHARED void pml_recording_put(struct pml_recording *s, void *memory);
 /* pml_recording_name - the name of @region goes into the file, once. One load if it is there; a lock the first time. */
 PML__SHARED void pml_recording_name(struct pml_recording *s, pml_region_t region);
 
-/* What keeps a trace small; 0: no limit. What is left out is counted. */
+/* Limits of a trace; 0: no limit. Omitted calls are counted. */
 struct pml_recording_limits {
   uint32_t max_depth;         /* calls inside that many others */
   uint32_t max_calls;         /* of a function, in all threads */
@@ -99,9 +102,9 @@ struct pml_recording_limits {
 };
 
 /*
- * pml_recording_trace - from now on every enter and leave of all threads goes into the file, 16 bytes each (a call
- * with nothing inside takes 16 in all), and the values of events with these metrics. What is kept is balanced. Ends
- * with pml_recording_close().
+ * pml_recording_trace - write every enter and leave of all threads to the file, 16 bytes each (16 in all for a call
+ * with no event inside), and the values of events with these metrics, until pml_recording_close(). The recorded events
+ * are balanced.
  * @limits: copied; NULL: none. Returns 0, -ENOMEM, or what pml_stream_add() returns.
  *
  * Cost of an event: no lock, no allocation, general registers only; for each 4000 events of a thread three syscalls,
@@ -119,15 +122,15 @@ PML__SHARED int pml_recording_trace(struct pml_recording *s, const struct pml_re
 PML__SHARED int pml_recording_sum(struct pml_recording *s, const char *const *names, size_t n);
 
 /*
- * pml_recording_keep_values - from now on values of calls can be added. @in_trace: they are in the trace, too, which
+ * pml_recording_keep_values - allow adding values of calls. @in_trace: also write them to the trace, which
  * pml_recording_trace() has begun. Returns 0.
- * pml_recording_add_values - a call of @region was given, or gave (@results), these: of each are kept its count, sum,
- * least and most. The names of a function's values are those of its first call. A NaN is in the sum alone. In the trace
- * they are those of the calling thread's innermost call: arguments follow its enter, results precede its leave. Those
- * of a call that the trace leaves out are not in it.
+ * pml_recording_add_values - add arguments, or results (@results), of a call of @region: count, sum, least and most of
+ * each value are recorded. The first call of a function names its values. A NaN is only added to the sum. In the trace
+ * the values belong to the calling thread's innermost call: arguments follow its enter, results precede its leave. The
+ * trace omits the values of calls that it omits.
  *
  * Cost: four to five atomic operations for each value; a lock and memory of the file at a function's first call. 16 MiB
- * of address space from the first one on; of the file some 600 bytes per function and value, of its trace 16 bytes and
+ * of address space from the first call on; some 600 bytes of the file per function and value; in the trace 16 bytes and
  * 8 for each value (an even number of them). Thread-safe; async-signal-safe after the function's first call.
  */
 #define PML_RECORDING_VALUES_MAX 32u

@@ -9,7 +9,7 @@
 #include "base/pml_value.h"
 #include "substrate/recording/pml_recording_file.h"
 
-/* What is open, innermost last, each with n values at its enter and n of the calls inside. */
+/* Open calls, innermost last, each with n values at its enter and n sums of the calls inside. */
 struct pml__recording_accumulator {
   struct pml_recording *recording;
   const struct pml_stream_metrics *metrics;

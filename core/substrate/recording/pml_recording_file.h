@@ -9,13 +9,13 @@
 
 #include <pthread.h>
 
-#define PML__RECORDING_BLOCKS_BYTES 65536u /* of an extent of small blocks */
-#define PML__RECORDING_EVENTS_BYTES 65536u /* of an extent of events */
+#define PML__RECORDING_BLOCKS_BYTES 65536u /* extent of small blocks */
+#define PML__RECORDING_EVENTS_BYTES 65536u /* extent of events */
 #define PML__RECORDING_MARKS (1u << 20)    /* regions from here on are not recorded */
 #define PML__RECORDING_SIZES 40
 _Static_assert(PML__RECORDING_MARKS <= 1u << 24 && PML_RECORDING_VALUES_MAX <= 0x7f, "each has its bits in an event");
 
-/* Of the largest block of values, which is a multiple of 64 as all are. */
+/* Size of the largest block of values; all blocks are multiples of 64. */
 #define PML__RECORDING_VALUES_BYTES_MAX                                                                                \
   (sizeof(struct pml__log_values) +                                                                                    \
    PML_RECORDING_VALUES_MAX * (PML__LOG_STRIPES * sizeof(struct pml__log_figures) + PML__LOG_VALUE_NAME_MAX + 1))

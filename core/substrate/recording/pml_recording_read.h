@@ -2,8 +2,8 @@
 /*
  * core/substrate/recording/pml_recording_read.h - reader of a process's recording, complete or growing.
  *
- * Whatever is in the file, reading ends in results or in PML_EFORMAT: nothing in it is trusted. Names become regions of
- * the reading process. What does not fit together (names, paths, events) is left out.
+ * No file is trusted: any content leads to results or to PML_EFORMAT. Names become regions of the reading process.
+ * Contradictory records (names, paths, events) are left out.
  */
 #ifndef PML_RECORDING_READ_H
 #define PML_RECORDING_READ_H
@@ -18,12 +18,12 @@ PML_BEGIN_DECLS
 struct pml_recording_reader;
 
 /*
- * pml_recording_read_open - @path is read from now on; its process may still write to it.
- * pml_recording_waited - pml__log_waited(), for whoever waited for the process of the log at @path.
- * pml_recording_read_open_any - the same of a log that may have no recorded calls, for what is beside them, as OpenMP's
- * constructs; its story is that of no process. pml_recording_read_close - NULL is fine.
- * Returns 0, -errno of open or read, PML_EFORMAT (no recording, or of another version or machine), -ENOMEM; *@r
- * is NULL on failure. Memory: 16 bytes per extent, 4 per region.
+ * pml_recording_read_open - open @path for reading; its process may still write to it. pml_recording_waited -
+ * pml__log_waited(), for the process that waited for the process of the log at @path.
+ * pml_recording_read_open_any - the same for a log that may have no recorded calls, to read its other data, such as
+ * OpenMP's constructs; its story describes no process. pml_recording_read_close - NULL is fine. Returns 0, -errno of
+ * open or read, PML_EFORMAT (no recording, or of another version or machine), -ENOMEM; *@r is NULL on failure. Memory:
+ * 16 bytes per extent, 4 per region.
  */
 PML__SHARED int pml_recording_read_open(struct pml_recording_reader **r, const char *path);
 PML__SHARED int pml_recording_waited(const char *path, uint32_t waited, uint64_t ns);
@@ -32,10 +32,10 @@ PML__SHARED void pml_recording_read_close(struct pml_recording_reader *r);
 
 struct pml_recording_story {
   int pid, parent;
-  const char *host; /* of the process; the reader's */
+  const char *host; /* the process's host; owned by the reader */
   enum pml_recording_end ended;
-  bool end_known;  /* its time */
-  uint32_t waited; /* 0: not known; 1 + its status, 257 + the signal that ended it: by who waited for it */
+  bool end_known;  /* the time of the end is known */
+  uint32_t waited; /* 0: not known; 1 + exit status, 257 + signal: by the process that waited for it */
   bool traced;
   enum pml_count_at counted;                       /* where the compiler counted, in the modules loaded by then */
   uint64_t lost_children;                          /* that could not be recorded */
@@ -59,12 +59,12 @@ PML__SHARED int pml_recording_read_profile(struct pml_recording_reader *r, struc
 
 /*
  * pml_recording_read_calls - the call paths of each thread, outer ones first: *@calls, [*@n], to be freed with free().
- * Paths of threads that ended are those of thread 0, merged. Returns 0, -errno, PML_EFORMAT or -ENOMEM; *@calls is NULL
- * on failure.
+ * Paths of ended threads are merged into thread 0. Returns 0, -errno, PML_EFORMAT or -ENOMEM; *@calls is NULL on
+ * failure.
  */
 struct pml_recording_call {
-  uint32_t thread, path, parent; /* paths count from 1 on in each thread; parent 0: called from no region */
-  bool outermost;                /* it is inside no call of its own region */
+  uint32_t thread, path, parent; /* paths are numbered from 1 in each thread; parent 0: no calling region */
+  bool outermost;                /* not inside a call of the same region */
   struct pml_profile_node node;
 };
 PML__SHARED int pml_recording_read_calls(struct pml_recording_reader *r, struct pml_recording_call **calls, size_t *n);
@@ -101,14 +101,14 @@ PML__SHARED int pml_recording_read_values(struct pml_recording_reader *r,
                                           void *arg);
 
 /*
- * pml_recording_read_openmp - the sums of OpenMP's constructs, of each as far as one thread executed it with one number
- * in its team; of a construct and number perhaps several times, to be added. Ends early with what @visit returns if
- * that is not 0; it may leave by a longjmp. Returns 0, -errno or what @visit returned.
+ * pml_recording_read_openmp - visit the sums of OpenMP's constructs, per construct, thread and the thread's number in
+ * its team; a construct and number may occur several times, to be added. Stops when @visit returns a value other than
+ * 0; @visit may leave by a longjmp. Returns 0, -errno or what @visit returned.
  */
 struct pml_recording_openmp {
   pml_region_t region;
-  const char *construct;   /* "parallel", "for", ... for good */
-  unsigned runtime;        /* enum pml_openmp_runtime: what reported it */
+  const char *construct;   /* "parallel", "for", ...; static */
+  unsigned runtime;        /* enum pml_openmp_runtime that reported it */
   uint32_t index, threads; /* the thread's number; the most threads that the team had */
   uint64_t calls, count;   /* count: iterations or sections, tasks created */
   uint64_t ns, waited_ns;  /* waiting is a part of the time */
@@ -131,10 +131,10 @@ PML__SHARED int pml_recording_read_children(const struct pml_recording_reader *r
                                             int (*visit)(const struct pml_recording_child *c, void *arg), void *arg);
 
 /*
- * pml_recording_read_flow - the events as graphs of their flow, with sums of the values that they carry; stopped, to be
- * closed as any. @progress: called now and then with the bytes that were read, and all; a value other than 0 ends the
- * work. NULL: no reports. Returns 0, -errno, -ENOMEM, what pml_flow_open() returns, or what @progress
- * returned; *@f is NULL on failure.
+ * pml_recording_read_flow - make flow graphs of the events, with sums of their values; the flow is stopped, and closed
+ * as any other. @progress: called now and then with the bytes read so far and in all; a value other than 0 stops the
+ * work. NULL: no reports. Returns 0, -errno, -ENOMEM, an error of pml_flow_open(), or the value of @progress; *@f is
+ * NULL on failure.
  */
 PML__SHARED int pml_recording_read_flow(struct pml_recording_reader *r, struct pml_flow **f,
                                         int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg);

@@ -43,17 +43,16 @@ pml_region_t pml__recording_region(const struct pml_recording_reader *r, uint32_
 
 struct pml__recording_event {
   enum pml_stream_kind kind;
-  pml_region_t region; /* ours; of a metric: 0, or whose call has these values */
+  pml_region_t region; /* in this process; for a metric: 0, or the region of the call with these values */
   uint64_t ticks;
-  const uint64_t
-      *values;      /* of a metric, valid during the call: it follows the enter, precedes the leave it belongs to */
-  uint32_t nvalues; /* of a call, of OpenMP */
-  uint32_t what;    /* of OpenMP: enum pml__log_openmp_event */
-  bool results;     /* of a call: what it gave, not what it was given */
-  bool unreturned;  /* a leave of a call that did not return */
+  const uint64_t *values; /* for a metric, which follows its enter or precedes its leave; valid during the call */
+  uint32_t nvalues;       /* of a call, of OpenMP */
+  uint32_t what;          /* of OpenMP: enum pml__log_openmp_event */
+  bool results;           /* for a call's values: results, not arguments */
+  bool unreturned;        /* a leave of a call that did not return */
 };
 
-/* What MPI did, as docs/log.md has it. */
+/* An MPI event, as in docs/log.md. */
 struct pml__recording_communicated {
   uint32_t what, code; /* enum pml__log_communication; which collective operation */
   uint64_t ticks;
@@ -61,17 +60,17 @@ struct pml__recording_communicated {
   uint32_t nvalues;
 };
 
-/* Who gets the events of a recording. What a function returns, if not 0, ends the work. */
+/* A receiver of a recording's events. A function that returns a value other than 0 stops the work. */
 struct pml__recording_listener {
-  /* Each may be NULL. Without @begin @arg is the track of all threads. */
+  /* Each may be NULL. Without @begin, @arg is the track of all threads. */
   int (*begin)(void *arg, int64_t tid, void **track); /* a thread's first; *track stays NULL: its events are left out */
-  int (*event)(void *arg, void *track, const struct pml__recording_event *e); /* in the order of raising */
+  int (*event)(void *arg, void *track, const struct pml__recording_event *e); /* in the order of emission */
   int (*communication)(void *arg, void *track, const struct pml__recording_communicated *e);
-  int (*end)(void *arg, void *track); /* of each thread, when all is read */
-  void (*free)(void *track);          /* in any case */
+  int (*end)(void *arg, void *track); /* for each thread, once all is read */
+  void (*free)(void *track);          /* also after a failure */
   int (*progress)(uint64_t done, uint64_t all, void *arg);
   void *progress_arg;
-  uint32_t nmetrics; /* that events with values have; others end their extent */
+  uint32_t nmetrics; /* expected number of values; an event with another number ends its extent */
   void *arg;
 };
 int pml__recording_listen(const struct pml_recording_reader *r, const struct pml__recording_listener *to);

@@ -10,10 +10,10 @@
 #include "substrate/recording/pml_recording_file.h"
 
 /*
- * A call under way. @enter: in the thread's extent; pml__recording_elsewhere: in one before; NULL: left out. @word is
- * that of an enter of a region whose name is in the log; its lower half is the region. Of a call that is left out, that
- * is no region, and the upper half the call's. When the call is over it stays: the next call there is most often of the
- * same.
+ * A call under way. @enter: its enter in the thread's extent; pml__recording_elsewhere: in an earlier extent; NULL:
+ * omitted. @word is the word of the enter, if the log has the region's name; its lower half is the region. For an
+ * omitted call the lower half is PML__RECORDING_NO_REGION, and the upper half belongs to the call. The frame is left
+ * unchanged when the call ends, because the next call in it is mostly of the same region.
  */
 #define PML__RECORDING_NO_REGION UINT32_MAX
 struct pml__recording_frame {
@@ -26,18 +26,17 @@ static inline pml_region_t pml__recording_region_of(const struct pml__recording_
 /* One thread. */
 struct pml__recording_track {
   struct pml_recording *recording;
-  struct pml_stream_place place;      /* next == end: there is no extent, or it is full */
-  uint64_t *count;                    /* in the extent, or in the head */
-  struct pml__recording_frame *frame; /* frame[0] is of no call */
-  struct pml__recording_frame *top,
-      *last;      /* the innermost call's; the last there is room for, before one of no region */
-  uint32_t *mark; /* the recording's */
-  /* Where enters and leaves end that need not look at limits, nor at what is beyond; NULL: all do. */
+  struct pml_stream_place place;           /* next == end: there is no extent, or it is full */
+  uint64_t *count;                         /* in the extent, or in the head */
+  struct pml__recording_frame *frame;      /* frame[0] is of no call */
+  struct pml__recording_frame *top, *last; /* innermost; the last with room, before one of no region */
+  uint32_t *mark;                          /* the recording's */
+  /* Ends for enters and leaves that need not check limits or overflowing calls; NULL: all must check. */
   struct pml__log_event *enters_end, *leaves_end;
   uint64_t beyond; /* enters too deep for @frame, with top == last: their leaves come first */
-  bool full;       /* no room, for good: what comes later would not be balanced */
+  bool full;       /* no room any more: later events would not be balanced */
   struct pml__log_track *extent;
-  struct pml__log_entry *entry; /* of it */
+  struct pml__log_entry *entry; /* its entry */
   uint32_t thread;
   struct pml__recording_track *following;
 };
@@ -58,7 +57,7 @@ static inline void pml__recording_in_order(void) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* What was there before is zeros, or was taken back and is zeros again. */
+/* Overwrites zeros: the slot was never used, or was cleared again. */
 static inline void pml__recording_write(struct pml__log_event *next, uint64_t ticks, uint64_t word) {
   next->ticks = ticks;
   __atomic_store_n(&next->word, word, __ATOMIC_RELEASE);
@@ -113,7 +112,7 @@ static inline void pml__recording_leave_out(struct pml__recording_track *t, pml_
  */
 #define PML__RECORDING_OF_ENTER (1 + PML_STREAM_FITS + 1)
 
-/* After any change of the extent, its end, or of what is beyond. */
+/* After any change of the extent, its end, or the number of overflowing calls. */
 static inline void pml__recording_choose_ends(struct pml__recording_track *t) {
   const struct pml_recording_limits *l = &t->recording->limits;
   bool whole = t->beyond == 0 && t->place.end != NULL;
@@ -138,10 +137,10 @@ static inline bool pml__recording_left_out(struct pml__recording_track *t, pml_r
   return true;
 }
 
-/* Stands for an enter in an extent before, whose place may have become that of another event. */
+/* Represents an enter in an earlier extent, whose memory may hold another event by now. */
 extern struct pml__log_event pml__recording_elsewhere[2];
 
-/* What follows the enter, if anything does, may be values. */
+/* The event after the enter, if any, may be values. */
 static inline bool pml__recording_has_values(const struct pml__log_event *enter) {
   return (enter[1].word >> 32 & 0xff) != PML__LOG_ENTER;
 }
@@ -198,9 +197,9 @@ static inline bool pml__recording_take_back(struct pml__recording_track *t, stru
   return true;
 }
 
-/* Of events without values. Not 0: it needs a name or room; nothing has changed. */
+/* For events without values. Not 0: a name or room is needed; nothing has changed. */
 pml_stream_fast pml__recording_enter_fast, pml__recording_leave_fast;
-/* And with values. */
+/* For events with values. */
 pml_stream_fast_values pml__recording_enter_fast_values, pml__recording_leave_fast_values;
 
 #endif
