@@ -13,7 +13,7 @@
 
 #include <linux/limits.h>
 
-#define PML__ARCHIVE_RANKS_MAX (1 << 20) /* of a job */
+#define PML__ARCHIVE_RANKS_MAX (1 << 20) /* per job */
 
 /* ---- pml_archive_clock.c: ticks of a process by the clock of rank 0 ---- */
 
@@ -43,9 +43,9 @@ struct pml__archive_clock {
 uint64_t pml__archive_clock_ns(const struct pml__archive_clock *c, uint64_t ticks);
 
 /*
- * pml__archive_clock_measured - an offset more. pml__archive_clock_shift - add @n shifts in the order of time to those
- * that it has; between two of either none falls by more than time goes on. Each returns 0 or -ENOMEM.
- * pml__archive_clock_free - of what it has.
+ * pml__archive_clock_measured - add a measured offset. pml__archive_clock_shift - add @n shifts in the order of time to
+ * the existing ones; between two offsets or two shifts, the value never decreases by more than the time between them.
+ * Each returns 0 or -ENOMEM. pml__archive_clock_free - free the lists.
  */
 int pml__archive_clock_measured(struct pml__archive_clock *c, uint64_t ticks, int64_t ns);
 int pml__archive_clock_shift(struct pml__archive_clock *c, const struct pml__archive_shift *by, size_t n);
@@ -59,7 +59,7 @@ bool pml__archive_clock_same(const struct pml__archive_clock *a, const struct pm
 /* A communicator in the log of a process. */
 struct pml__archive_comm {
   struct pml__log_communicator is;
-  uint32_t ref;            /* of the archive's */
+  uint32_t ref;            /* in the archive */
   size_t place;            /* among the definitions */
   char *name, *members[2]; /* world ranks as text; empty: not known */
 };
@@ -67,7 +67,7 @@ struct pml__archive_comm {
 /* A window in the log of a process. */
 struct pml__archive_window {
   struct pml__log_window is;
-  uint32_t ref; /* of the archive's */
+  uint32_t ref; /* in the archive */
   char *name;
 };
 
@@ -75,7 +75,7 @@ struct pml__archive_window {
 struct pml__archive_list {
   pml_region_t region;
   bool results;
-  uint32_t n, single[PML_RECORDING_VALUES_MAX]; /* of the archive's single metrics */
+  uint32_t n, single[PML_RECORDING_VALUES_MAX]; /* indices of the archive's single metrics */
 };
 
 /* Nothing at @ticks or later is before @ns. */
@@ -88,16 +88,16 @@ struct pml__archive_process {
   const struct pml_archive_log *log;
   char *name, *host;
   int32_t pid;
-  uint64_t bytes; /* of its log */
+  uint64_t bytes; /* size of its log */
   struct pml__archive_clock own;
   uint32_t keeper;                  /* the process whose clock it goes by: one of its host */
   struct pml__archive_clock *clock; /* that clock */
   struct pml__archive_delay *delay; /* [ndelays] in the order of ticks */
   size_t ndelays, delays;
-  int32_t rank, size;             /* of MPI_COMM_WORLD; -1: it is no rank */
-  uint32_t job;                   /* a number that its ranks have in common; 0: not known */
-  uint64_t job_began_ns;          /* the first of these ranks; of jobs without a number 0 */
-  uint32_t world;                 /* which of the jobs without a number, or of the same size */
+  int32_t rank, size;             /* in MPI_COMM_WORLD; -1: not a rank */
+  uint32_t job;                   /* number of the job, the same in all its ranks; 0: not known */
+  uint64_t job_began_ns;          /* start of the job's first rank; 0 for jobs without a number */
+  uint32_t world;                 /* index among the jobs without a number, or of the same size */
   uint32_t base, index;           /* among all ranks: of its job's rank 0, its own */
   struct pml__archive_comm *comm; /* [ncomms] by their numbers */
   size_t ncomms, comms;
@@ -106,7 +106,7 @@ struct pml__archive_process {
   int32_t *child; /* [nchildren] numbers of children that have no log: they made no call */
   size_t nchildren, children;
   char *program;
-  struct pml__otf2_process *group; /* of the archive */
+  struct pml__otf2_process *group; /* its process in the archive */
 };
 
 /*
@@ -160,8 +160,7 @@ const struct pml__archive_window *pml__archive_window_of(const struct pml__archi
 
 /* pml__archive_order - put processes in their order, ranks first, and number these. */
 int pml__archive_order(struct pml__archive *a);
-/* pml__archive_unite - communicators and windows of all ranks as those of the archive. pml__archive_disunite - free
- * all. */
+/* pml__archive_unite - merge the communicators and windows of all ranks. pml__archive_disunite - free them. */
 int pml__archive_unite(struct pml__archive *a);
 void pml__archive_disunite(struct pml__archive *a);
 
@@ -240,13 +239,13 @@ struct pml__archive_pairs {
 };
 
 /*
- * pml__archive_pair - the other end of the message, which no longer waits; *@found is false if there is none, and this
- * end waits. 0 or -ENOMEM.
+ * pml__archive_pair - find the other end of the message and remove it from the waiting ends; if it is missing, *@found
+ * is false, and this end waits. Returns 0 or -ENOMEM.
  */
 int pml__archive_pair(struct pml__archive_pairs *p, const struct pml__archive_channel *c, bool receives,
                       const struct pml__archive_end *end, struct pml__archive_end *other, bool *found);
 
-/* pml__archive_waiting - how many ends wait. pml__archive_pairs_free - of what it has. */
+/* pml__archive_waiting - the number of waiting ends. pml__archive_pairs_free - free all. */
 uint64_t pml__archive_waiting(const struct pml__archive_pairs *p);
 void pml__archive_pairs_free(struct pml__archive_pairs *p);
 
@@ -263,7 +262,7 @@ enum { PML__ARCHIVE_SENT, PML__ARCHIVE_RECEIVED, PML__ARCHIVE_MET };
 struct pml__archive_call {
   uint64_t entered_ns, ns;
   uint32_t kind;
-  struct pml__archive_channel channel; /* of a collective operation: its communicator alone */
+  struct pml__archive_channel channel; /* only the communicator for a collective operation */
 };
 
 /* The calls of a process. */

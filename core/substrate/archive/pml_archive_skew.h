@@ -30,7 +30,7 @@ struct pml__archive_skews {
   uint32_t breakpoints;           /* 0: messages are not looked at */
   struct pml__archive_skew *skew; /* [pairs.n] */
   size_t capacity;
-  struct pml__map pairs; /* of clocks, in both directions */
+  struct pml__map pairs; /* pairs of clocks, in both directions */
 };
 
 /*

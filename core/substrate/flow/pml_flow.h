@@ -3,17 +3,17 @@
  * core/substrate/flow/pml_flow.h - event flow graphs: the order of a thread's call paths.
  *
  * A consumer of pml_stream. After R. Schöne, R. Tschüter, T. Ilsche, J. Schuchart, D. Hackenberg, W. Nagel, Extending
- * the functionality of Score-P through plugins, section 4.6: a node stands for a call stack and bears the name of its
- * innermost function; an edge from one node to another says that the other was entered next, and its labels, at which
- * visits of the first. A visit is an enter, counted from 1. A label is one of
+ * the functionality of Score-P through plugins, section 4.6: a node represents a call stack and is named after its
+ * innermost function; an edge from one node to another means that the other was entered next, and its labels list the
+ * visits of the first node after which that happened. A visit is an enter, counted from 1. A label is one of
  *
  *   n              the nth visit
  *   i, j, k        the visits i, i + k, i + 2k, ..., j: a loop
- *   i, j, k, l, m  m such loops, each l visits after the one before: a loop that is left at regular intervals
+ *   i, j, k, l, m  m such loops, each l visits after the previous one: a loop that is left at regular intervals
  *
- * What fits no pattern has several labels. The visits of an edge's labels do not overlap, and of all edges of a node
- * they are its visits, each once, without that at which the thread's events ended: the graph is the flow, and gives it
- * back by starting at node 0 and taking at each visit the edge that has it.
+ * An edge whose visits fit no pattern has several labels. The labels of all edges of a node list each of its visits
+ * once, except the visit at which the thread's events ended. So the graph contains the whole flow: to replay it, start
+ * at node 0 and take, at each visit, the edge that lists it.
  */
 #ifndef PML_FLOW_H
 #define PML_FLOW_H
@@ -34,24 +34,23 @@ struct pml_flow;
 struct pml_flow_options {
   const char *const *metrics; /* names of values that events carry, to be summed by node; copied */
   size_t nmetrics;
-  uint32_t labels; /* of each thread; 0: PML_FLOW_LABELS */
-  const struct pml_profile_memory
-      *memory; /* for what threads' flows grow by; borrowed until it is closed; NULL: heap */
+  uint32_t labels;                         /* per thread; 0: PML_FLOW_LABELS */
+  const struct pml_profile_memory *memory; /* memory for threads' flows; borrowed until pml_flow_close(); NULL: heap */
 };
 
 /*
- * pml_flow_open - enters and leaves of all threads from now on. What is open already is not in it. @options may be
- * NULL.
- * pml_flow_stop - no more, and graphs are made. Not from a consumer of the stream. Again: does nothing.
- * pml_flow_close - ends it and frees all, graphs too; NULL is fine.
+ * pml_flow_open - start recording enters and leaves of all threads. Calls that are open already are not recorded.
+ * @options may be NULL.
+ * pml_flow_stop - stop recording and make the graphs. Not from a consumer of the stream. A second call does nothing.
+ * pml_flow_close - stop, and free all including the graphs; NULL is fine.
  *
- * Return 0, -EINVAL (metrics, labels), -ENOMEM, what pml_stream_add() returns, or -ENOENT (stop, in a child after a
+ * Return 0, -EINVAL (metrics, labels), -ENOMEM, an error of pml_stream_add(), or -ENOENT (stop, in a child after a
  * fork: the parent's flow can only be closed there); *@f is NULL if it was not opened.
  *
- * Cost of an event: some 50 instructions beside the stream's, no lock, no allocation but for a path, an edge or a label
- * that is new. Memory of a thread: 100 bytes per call path, 72 per edge, 40 per label, of which an edge with more than
- * one run has room for seven, 32 per call under way, and 8 per metric of each path and call. A thread that comes to a
- * limit, or finds no memory, is followed no further, and the graph says how many enters are missing at its end.
+ * Cost of an event: some 50 instructions beside the stream's, no lock, no allocation except for a new path, edge or
+ * label. Memory of a thread: 100 bytes per call path, 72 per edge, 40 per label, of which an edge with more than one
+ * run has room for seven, 32 per call under way, and 8 per metric of each path and call. Recording of a thread ends at
+ * a limit, or without memory; its graph has the number of missing enters at the end.
  */
 PML__SHARED int pml_flow_open(struct pml_flow **f, const struct pml_flow_options *options);
 PML__SHARED int pml_flow_stop(struct pml_flow *f);
@@ -62,7 +61,7 @@ struct pml_flow_label {
   uint64_t i, j, k, l, m;
 };
 
-/* pml_flow_label_has - whether @visit is among those of @label. Lock-free, async-signal-safe. */
+/* pml_flow_label_has - whether @label contains @visit. Lock-free, async-signal-safe. */
 bool pml_flow_label_has(const struct pml_flow_label *label, uint64_t visit);
 
 struct pml_flow_edge {
@@ -74,23 +73,26 @@ struct pml_flow_edge {
 
 struct pml_flow_node {
   pml_region_t region;
-  uint32_t parent, depth;            /* parent < own index; depth of a path of one region: 1 */
-  uint64_t visits, count;            /* enters, and those of them that were left */
-  double inclusive_ns, exclusive_ns; /* of these */
-  const double *metric;              /* [nmetrics] what was added between enter and leave */
+  uint32_t parent, depth;            /* parent < own index; depth 1: a path of one region */
+  uint64_t visits, count;            /* enters, and calls that returned */
+  double inclusive_ns, exclusive_ns; /* of the calls that returned */
+  const double *metric;              /* [nmetrics] sum of increases between enter and leave */
 };
 
-/* Of threads with the same flow: their figures are added, visits and labels are those of each. */
+/*
+ * The flow of one thread, or of several with the same flow: their times and metrics are added; visits and labels are
+ * per thread.
+ */
 struct pml_flow_graph {
   uint32_t nthreads;
   uint32_t nnodes, nedges, nmetrics;
   const struct pml_flow_node
       *node; /* in the order of their first visits; [0]: the thread's begin, no region, one visit */
-  const struct pml_flow_edge *edge; /* in the order in which they were taken first */
+  const struct pml_flow_edge *edge; /* in the order of first use */
   const char *const *metric;
-  uint32_t last;      /* the node that was visited last */
-  uint64_t unmatched; /* leaves of what was not entered, or is not innermost */
-  uint64_t missing;   /* enters at the end that found no room: the flow goes on, the graph does not */
+  uint32_t last;      /* the last visited node */
+  uint64_t unmatched; /* leaves of regions not entered, or not innermost */
+  uint64_t missing;   /* enters at the end that found no room and are not in the graph */
 };
 
 /* pml_flow_graphs - [*n] in the order in which their first threads began; none before pml_flow_stop(). Owned by @f. */

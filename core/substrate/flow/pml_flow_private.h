@@ -11,10 +11,10 @@
 
 #include <pthread.h>
 
-#define PML__FLOW_LISTS 4u /* of metrics that a thread's events carry in turn */
+#define PML__FLOW_LISTS 4u /* lists of metrics that a thread's events use alternately */
 #define PML__FLOW_NONE UINT8_MAX
 
-/* An edge of a thread; visits are those of the node it leaves. */
+/* An edge of a thread; it lists visits of the node it leaves. */
 struct pml__flow_edge {
   struct pml__profile_node *to; /* edge[0], which is unused, leads to the root */
   uint32_t from;
@@ -35,7 +35,7 @@ struct pml__flow_frame {
   uint32_t has; /* a bit for each metric that it was entered with */
 };
 
-/* One thread; what changes is the thread's alone, until the flow is stopped or the thread has ended. */
+/* One thread. Only the thread changes it, until the flow is stopped or the thread has ended. */
 struct pml__flow_track {
   struct pml__profile_tree tree; /* entered: visits */
   struct pml__profile_node *at;  /* visited last */
@@ -71,7 +71,7 @@ struct pml_flow {
   int failed; /* to make graphs: why */
   uint32_t labels, nmetrics;
   char *metric[PML_FLOW_METRICS_MAX];
-  double tick_ns;                          /* of the clock that events have */
+  double tick_ns;                          /* ns per tick of the events' clock */
   const struct pml_profile_memory *memory; /* NULL: the heap */
   struct pml_flow_graph **graph;           /* [ngraphs], once stopped */
   size_t ngraphs;
@@ -109,7 +109,7 @@ static inline uint32_t *pml__flow_find(const struct pml__flow_track *t, uint32_t
   }
 }
 
-/* The innermost call, @f, ends; what it added to metrics is done with. */
+/* End the innermost call, @f, whose metrics are already added. */
 static inline void pml__flow_end_call(struct pml__flow_track *t, struct pml__flow_frame *f, uint64_t ticks) {
   uint64_t d = ticks - f->ticks, inner = f->inner;
   struct pml__profile_node *node = f->node;

@@ -2,8 +2,8 @@
 /*
  * core/substrate/profile/pml_profile.h - call path profiles: number of calls and time per call path.
  *
- * A consumer of pml_stream. Each thread grows a tree of its own, in which a node is a region called from its parent; a
- * visit merges the trees of all threads, those that ended included.
+ * A consumer of pml_stream. Each thread grows a separate tree, in which a node is a region called from its parent; a
+ * visit merges the trees of all threads, including ended ones.
  */
 #ifndef PML_PROFILE_H
 #define PML_PROFILE_H
@@ -18,11 +18,10 @@ struct pml_profile;
 #define PML_PROFILE_NODES_MAX (UINT32_C(1) << 20) /* call paths of one thread, and of all merged */
 
 /*
- * pml_profile_open - enters and leaves of all threads from now on. What is open already is not in it.
- * pml_profile_close - ends it and frees all; NULL is fine. Not from a consumer of the stream.
- * Returns 0, -ENOMEM, or what pml_stream_add() returns; *@p is NULL on failure.
- * In a child after a fork the parent's profile gets no events and visits none; what it has stays allocated
- * there, for other threads may have been changing it.
+ * pml_profile_open - start recording enters and leaves of all threads. Calls that are open already are not recorded.
+ * pml_profile_close - stop recording and free all; NULL is fine. Not from a consumer of the stream. Returns 0, -ENOMEM,
+ * or what pml_stream_add() returns; *@p is NULL on failure. In a child after a fork the parent's profile gets no events
+ * and visits none; its memory stays allocated there, because other threads may have been changing it.
  *
  * Cost of a call: some 130 instructions, the stream's share among them. Memory of a thread: 152 bytes per call path,
  * and per function 512 and 64 for each octave of durations that it has calls of.
@@ -48,19 +47,19 @@ PML__SHARED int pml_profile_open_in(struct pml_profile **p, const struct pml_pro
 
 struct pml_profile_node {
   pml_region_t region;
-  uint32_t depth;      /* 0: called from no region */
-  uint32_t nthreads;   /* that took this path */
-  uint64_t running;    /* calls that have not returned: under way, or left for good; count + running began */
-  uint64_t count;      /* calls that returned */
-  double inclusive_ns; /* between enter and leave; of a call that a longjmp or an exception left, until that is seen */
-  double exclusive_ns; /* of that, in no region called from here */
+  uint32_t depth;        /* 0: called from no region */
+  uint32_t nthreads;     /* threads that took this path */
+  uint64_t running;      /* calls that have not returned: under way, or never to return; count + running began */
+  uint64_t count;        /* calls that returned */
+  double inclusive_ns;   /* between enter and leave, or until a call's end by a longjmp or an exception is detected */
+  double exclusive_ns;   /* part of it in no region called from here */
   double min_ns, max_ns; /* of a call that returned, inclusive; 0 before the first */
 };
 
 /*
- * pml_profile_visit - every call path, parents before children, siblings by inclusive time, longest first; ends early
- * with what @visit returns if that is not 0. Threads may go on: a node may lack the call that is just ending in some of
- * its figures. Returns 0, -ENOMEM, or what @visit returned. The profile is not locked while @visit runs.
+ * pml_profile_visit - visit every call path, parents before children, siblings by inclusive time, longest first, until
+ * @visit returns a value other than 0. Threads may continue: some fields of a node may lack a call that is just ending.
+ * Returns that value, 0 or -ENOMEM. The profile is not locked while @visit runs.
  */
 PML_API int pml_profile_visit(struct pml_profile *p, int (*visit)(const struct pml_profile_node *node, void *arg),
                               void *arg);
@@ -74,10 +73,10 @@ struct pml_profile_function {
 };
 
 /*
- * pml_profile_functions - every region that a call of returned, wherever it was called from, in the order of regions;
- * ends early with what @visit returns if that is not 0. As with pml_profile_visit() threads may go on.
- * pml_profile_bucket_ns - the least duration in bucket @i; of PML_HISTOGRAM_BUCKETS, the most that one has.
- * Returns 0, -ENOMEM, or what @visit returned.
+ * pml_profile_functions - visit every region of which a call returned, for all callers together, in the order of
+ * regions, until @visit returns a value other than 0. As with pml_profile_visit() threads may continue.
+ * pml_profile_bucket_ns - the least duration in bucket @i; for PML_HISTOGRAM_BUCKETS, the longest of all. Returns 0,
+ * -ENOMEM, or what @visit returned.
  */
 PML_API int pml_profile_functions(struct pml_profile *p, int (*visit)(const struct pml_profile_function *f, void *arg),
                                   void *arg);
@@ -86,21 +85,21 @@ PML_API double pml_profile_bucket_ns(uint32_t i);
 struct pml_summary;
 
 /*
- * pml_profile_summary - a row for each region that a call of returned (PML_SUMMARY_CALL), as those of process @number.
- * Time in a function called by itself, however far down, counts once. Calls have no deviation. Returns 0, -ENOMEM or
- * what pml_summary_add() returns. Threads may go on.
+ * pml_profile_summary - add a row for each region of which a call returned (PML_SUMMARY_CALL) to @s, as rows of process
+ * @number. Time in direct or indirect recursion counts once. Calls have no deviation. Returns 0, -ENOMEM or an error of
+ * pml_summary_add(). Threads may continue.
  */
 PML__SHARED int pml_profile_summary(struct pml_profile *p, struct pml_summary *s, int64_t number);
 
 struct pml_profile_stats {
-  uint32_t threads;   /* that raised events */
-  uint64_t events;    /* enters that were taken */
-  uint64_t unmatched; /* leaves of what was not entered, or is not innermost */
+  uint32_t threads;   /* threads that emitted events */
+  uint64_t events;    /* recorded enters */
+  uint64_t unmatched; /* leaves of regions not entered, or not innermost */
   uint64_t dropped;   /* enters without room for their path: their time is their parent's */
   uint64_t abandoned; /* calls that their thread's end cut short */
 };
 
-/* pml_profile_stats - what was taken and what was left out so far. Thread-safe. */
+/* pml_profile_stats - the numbers of recorded and omitted events so far. Thread-safe. */
 PML_API void pml_profile_stats(struct pml_profile *p, struct pml_profile_stats *s);
 
 PML_END_DECLS

@@ -42,14 +42,14 @@ struct pml__histograms {
 };
 
 void pml__histograms_close(struct pml__histograms *all);
-/* That of @region, made if need be; NULL: no memory. By the owner only. */
+/* The histogram of @region, made if needed; NULL: no memory. By the owner only. */
 struct pml__histogram *pml__histograms_of(struct pml__histograms *all, pml_region_t region);
 /* All of @from, which may be growing, into @to; false: no memory, and nothing is added. */
 bool pml__histograms_merge(struct pml__histograms *to, const struct pml__histograms *from);
 /* A call of @ticks; it is lost if there is no memory for its octave. */
 void pml__histogram_add(struct pml__histogram *h, uint64_t ticks);
 
-/* Of regions that there is no memory for one: it stays empty. */
+/* Used for regions without memory for a histogram; it stays empty. */
 extern __attribute__((visibility("hidden"))) struct pml__histogram pml__histogram_none;
 
 /*

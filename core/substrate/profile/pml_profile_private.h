@@ -11,8 +11,8 @@
 #include <pthread.h>
 
 /*
- * A call path as its thread has it. No call of a path is inside another of the same path, so there is one at most under
- * way: the place is its frame, too.
+ * A thread's call path. A call of a path is never inside another call of the same path, so at most one is under way,
+ * and the place also serves as its frame.
  */
 struct pml__profile_place {
   struct pml__profile_place *up;     /* the path without its last call; NULL: the root's */
@@ -29,12 +29,12 @@ extern __attribute__((visibility("hidden"))) struct pml__profile_place pml__prof
 
 /* One thread. */
 struct pml__profile_track {
-  struct pml__profile_place *at; /* of the innermost call; nowhere while there are calls beyond */
+  struct pml__profile_place *at; /* path of the innermost call; pml__profile_nowhere during calls without room */
   struct pml__profile_tree tree;
   struct pml__profile_place *place[PML__PROFILE_CHUNKS];  /* as the nodes of the tree lie */
   struct pml__profile_place *recent[PML__PROFILE_RECENT]; /* entered lately; by a hash, each may be another's or NULL */
   struct pml__histograms histograms;
-  struct pml__profile_place *held; /* what `at` was before the calls beyond */
+  struct pml__profile_place *held; /* value of `at` before the calls without room */
   uint64_t beyond; /* a call for whose path there was no room, and calls inside it: their leaves come first */
   uint64_t unmatched, dropped; /* atomic, one writer */
   struct pml_profile *profile;
@@ -42,16 +42,16 @@ struct pml__profile_track {
 };
 
 struct pml_profile {
-  pid_t pid;              /* of the process whose it is; a forked child leaves all below alone */
+  pid_t pid;              /* process that owns it; a forked child leaves all below alone */
   struct pml__mutex lock; /* guards all below: threads begin and end, visits read */
   struct pml__profile_track *tracks;
   struct pml__profile_tree ended; /* merged, of threads that ended */
   struct pml__histograms ended_histograms;
-  struct pml_profile_stats stats; /* of threads that ended, and how many threads there were */
+  struct pml_profile_stats stats; /* sums over ended threads, and the number of all threads */
   uint64_t consumer;
   const struct pml_profile_memory *memory; /* NULL: the heap */
   uint32_t ntrees;                         /* atomic */
-  double tick_ns;                          /* of the clock that its ticks are of; 0: this process's */
+  double tick_ns;                          /* ns per tick of its events' clock; 0: this process's clock */
 };
 
 /* The trees of all threads into @tree, and unless it is NULL their histograms into @histograms; false: no memory. */
@@ -84,7 +84,7 @@ static inline void pml__profile_begin_call(struct pml__profile_track *t, struct 
   pml__own_add(&p->node->entered, 1);
 }
 
-/* What the call at @p took is known, whether it returned or was left. */
+/* Add the duration @d of the call at @p, which returned or was left. */
 static inline void pml__profile_add_time(struct pml__profile_track *t, struct pml__profile_place *p, uint64_t d) {
   struct pml__profile_node *node = p->node;
   t->at = p->up;
@@ -120,13 +120,13 @@ static inline bool pml__profile_enter_again(struct pml__profile_track *t, pml_re
 }
 
 /*
- * False: not the innermost call's, or it takes memory. What is loaded again would take a register more, which costs as
- * much as two loads.
+ * False: not the innermost call, or memory is needed. Some values are loaded again, because keeping them would need a
+ * further register, which costs as much as two loads.
  */
 static inline bool pml__profile_leave_known(struct pml__profile_track *t, pml_region_t region, uint64_t ticks) {
   struct pml__profile_place *p = t->at;
   if (PML_UNLIKELY(p->region != region)) return false;
-  /* where there was no memory for one, that without counts */
+  /* without memory for a histogram, this is the one without counts */
   if (PML_UNLIKELY(!pml__histogram_count_late(p->histogram))) return false;
   p = PML__OWN_AGAIN(t->at);
   uint64_t d = pml__profile_duration(p, ticks);

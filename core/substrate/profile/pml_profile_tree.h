@@ -10,15 +10,15 @@
 
 #include "substrate/profile/pml_profile.h"
 
-#define PML__PROFILE_CHUNK 64u  /* nodes of the first; each has twice those of the one before */
+#define PML__PROFILE_CHUNK 64u  /* nodes of the first; each chunk has twice as many as the previous one */
 #define PML__PROFILE_CHUNKS 15u /* 64 * (2^15 - 1) is more than PML_PROFILE_NODES_MAX */
 
 struct pml__profile_node {
   uint32_t index, parent; /* parent < index: a reader meets parents first. The root is 0 and its own parent */
   pml_region_t region;
-  uint32_t nthreads;       /* of a merged tree */
-  uint64_t entered, count; /* atomic; calls begun, and those of them that ended */
-  uint64_t sum, inner;     /* atomic; ticks, and those of them in children */
+  uint32_t nthreads;       /* in a merged tree */
+  uint64_t entered, count; /* atomic; calls begun, and calls ended */
+  uint64_t sum, inner;     /* atomic; ticks in calls, and in their children */
   uint64_t min, max;       /* atomic */
   uint64_t ticks;          /* atomic; of the enter of the call under way, 0: none */
   uint64_t unused;
@@ -41,7 +41,7 @@ void pml__profile_tree_close(struct pml__profile_tree *t);
 /* The child of @parent for @region, made if need be; NULL: no room. By the owner only. */
 struct pml__profile_node *pml__profile_tree_child(struct pml__profile_tree *t, struct pml__profile_node *parent,
                                                   pml_region_t region);
-/* The figures of @from, which may be in use, into @to, without those of a call under way. */
+/* Add @from, which may be in use, to @to, without a call under way. */
 void pml__profile_tree_add(struct pml__profile_node *to, const struct pml__profile_node *from);
 
 static inline struct pml__profile_node *pml__profile_tree_at(const struct pml__profile_tree *t, uint32_t index) {
