@@ -6,9 +6,9 @@
 #include "substrate/trace/read/pml_otf2_read_private.h"
 
 /*
- * pml__otf2_repair - where files of events are cut, t->repaired is the anchor of an archive in TMPDIR: links to the
- * files that are whole, copies of what is whole of the others, whose events t->whole counts. NULL: no file is cut, or
- * there is no room; locations whose files are cut are refused then when they are read. Cost: a read from each
+ * pml__otf2_repair - if files of events are truncated, set t->repaired to the anchor of an archive in TMPDIR: it has
+ * links to the intact files, and copies of the intact part of the others, whose events t->whole counts. NULL: no file
+ * is truncated, or there is no room; then reading a location whose file is truncated fails. Cost: a read from each
  * location's file. pml__otf2_forget_mended - remove it.
  */
 void pml__otf2_repair(struct pml_otf2_read *t);

@@ -31,30 +31,29 @@ enum pml_otf2_kind { PML_OTF2_KINDS(PML_OTF2_KIND) PML_OTF2_NKINDS };
 
 /* Fields that a kind does not have are 0. */
 struct pml_otf2_event {
-  uint64_t time; /* ticks of the trace's clock: pml_otf2_read_seconds(); of a location never before its last event's */
+  uint64_t time; /* ticks of the trace's clock: pml_otf2_read_seconds(); never decreasing within a location */
   size_t location;
-  size_t
-      what; /* region, metric, process at the other end or root; PML_OTF2_NONE: there is none, or it is not defined */
-  uint64_t bytes, received_bytes; /* of a message; those that a collective operation sent and received here */
+  size_t what; /* region, metric, process at the other end or root; PML_OTF2_NONE: none, or not defined */
+  uint64_t bytes, received_bytes; /* of a message; sent and received here by a collective operation */
   union {
     double number;
     int64_t integer;
-  } value; /* of a metric, without its scale */
+  } value; /* a metric's value, unscaled */
   uint8_t kind;
   union {
-    bool is_integer; /* of a metric */
-    bool exclusive;  /* of a lock */
+    bool is_integer; /* metric */
+    bool exclusive;  /* lock */
   };
-  uint8_t operation;  /* of a collective: pml_otf2_operation(); of a request: enum pml_otf2_request; of a lock: enum
-                         pml_otf2_lock; other: its record */
-  bool out;           /* of a notification between processes of a window: to the other one, not from it */
-  uint32_t window;    /* of a notification, a lock and a collective on a window: its number and 1; 0: none */
-  uint64_t request;   /* unique; of a message and a collective that have one, and of what happens to one; 0: none */
+  uint8_t operation;  /* collective: pml_otf2_operation(); request: enum pml_otf2_request; lock: enum pml_otf2_lock;
+                         other: its record */
+  bool out;           /* notification within a window: to the other process, not from it */
+  uint32_t window;    /* notification, lock, collective on a window: its number plus 1; 0: none */
+  uint64_t request;   /* unique number of the request of a message, a collective or a request's event; 0: none */
   uint32_t tag, comm; /* comm: the communicator's number in the archive */
   uint32_t members;   /* ranks of a collective's communicator, threads of a team; 0: not known */
 };
 
-/* What happens to a request without a message. */
+/* Events of a request without a message. */
 enum pml_otf2_request { PML_OTF2_RECEIVE_POSTED, PML_OTF2_SEND_COMPLETE, PML_OTF2_COLLECTIVE_BEGUN };
 
 /* Operation on the lock of a window at a process, or, if that is PML_OTF2_NONE, at all processes. */
@@ -63,16 +62,16 @@ enum pml_otf2_lock { PML_OTF2_LOCK_REQUESTED, PML_OTF2_LOCK_ACQUIRED, PML_OTF2_L
 struct pml_otf2_events;
 
 /*
- * pml_otf2_events_open - iterate over the events that @q asks for: its window, locations, kinds, and of enters and
- * leaves its pattern of regions. Each record that has no other kind is PML_OTF2_OTHER. @by_time: in the order of time
- * over all locations, at the same time in that of locations; else one location after another. A metric's record of
- * several values is as many events. Enters and leaves of undefined regions also are PML_OTF2_OTHER. Until
- * pml_otf2_events_close(), which must come before pml_otf2_read_close(), nothing else reads events of @t. What
- * @q points to is copied.
+ * pml_otf2_events_open - iterate over the events selected by @q: its window, locations, kinds, and, for enters and
+ * leaves, its pattern of regions. Each record without another kind is PML_OTF2_OTHER. @by_time: ordered by time over
+ * all locations, and by location at the same time; else one location after another. A metric record with several values
+ * is returned as several events. Enters and leaves of undefined regions are PML_OTF2_OTHER as well. No other function
+ * may read events of @t until pml_otf2_events_close(), which must come before pml_otf2_read_close(). The data that @q
+ * points to is copied.
  *
- * Returns 0, -EBUSY, -ENOMEM, -EMFILE or PML_EOTF2; *e is NULL on failure. With @by_time each location whose events
- * do not fit into its share of 256 MB needs a file that is open and libotf2's buffer, mostly of 1 MB. -EMFILE: those
- * are more than this process may open, or than a quarter of the memory. Else one location has them at a time.
+ * Returns 0, -EBUSY, -ENOMEM, -EMFILE or PML_EOTF2; *e is NULL on failure. With @by_time each location whose events do
+ * not fit into its part of 256 MB needs an open file and libotf2's buffer, mostly of 1 MB. -EMFILE: these exceed the
+ * process's limit of open files, or a quarter of the memory. Without @by_time only one location at a time needs them.
  */
 PML__SHARED int pml_otf2_events_open(struct pml_otf2_events **e, struct pml_otf2_read *t,
                                      const struct pml_otf2_question *q, bool by_time);

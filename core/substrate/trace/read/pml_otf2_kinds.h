@@ -5,7 +5,7 @@
 
 #include <otf2/otf2.h>
 
-/* Name, and the types of its values: those of libotf2 3.0. */
+/* The records of libotf2 3.0: name, and types of the values. */
 #define PML__OTF2_OTHER(X)                                                                                             \
   X(Unknown)                                                                                                           \
   X(BufferFlush, OTF2_TimeStamp)                                                                                       \
@@ -80,7 +80,7 @@
   X(CommCreate, OTF2_CommRef)                                                                                          \
   X(CommDestroy, OTF2_CommRef)
 
-/* Kinds that a walk over events has callbacks of its own for. */
+/* Kinds that a walk over events handles by special callbacks. */
 #define PML__OTF2_WALKED(X)                                                                                            \
   X(Enter) X(Leave) X(MpiSend) X(MpiIsend) X(MpiRecv) X(MpiIrecv) X(MpiCollectiveEnd) X(Metric)
 

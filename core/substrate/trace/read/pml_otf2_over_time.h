@@ -39,7 +39,7 @@ PML__SHARED void pml_otf2_series_close(struct pml_otf2_all_series *s);
 
 /* ---- concurrency ---- */
 
-/* How many locations at once were in a call that is asked for. */
+/* The number of locations at a time inside a selected call. */
 struct pml_otf2_level {
   double mean;
   size_t least, most;

@@ -27,7 +27,7 @@ struct pml_otf2_read;
 /* No place, where a place in an order is said. */
 #define PML_OTF2_NONE SIZE_MAX
 
-/* Texts are never NULL; what a trace does not say is "". They live as long as the reader. */
+/* Texts are never NULL; texts missing in the trace are "". They live as long as the reader. */
 struct pml_otf2_read_region {
   uint32_t id;
   const char *name, *file, *paradigm, *role; /* role: such as "implicit barrier"; "" */
@@ -49,21 +49,21 @@ struct pml_otf2_read_location {
 struct pml_otf2_read_metric {
   uint32_t id;
   const char *name, *description, *unit;
-  double scale;     /* of a value, to its unit */
-  bool accumulated; /* it counts up; else each value stands for itself */
+  double scale;     /* factor from a value to its unit */
+  bool accumulated; /* values count up; else each value is independent */
 };
 /* The system tree: machines, hosts, sockets and so on. */
 struct pml_otf2_read_node {
   uint32_t id;
   const char *name, *kind;
   size_t parent; /* PML_OTF2_NONE: outermost */
-  bool is_host;  /* what is below shares memory, as the archive says */
+  bool is_host;  /* the archive marks its children as sharing memory */
 };
 struct pml_otf2_read_group {
   uint32_t id;
   const char *name, *kind, *paradigm; /* kind: locations, regions, metrics, ranks, communicator, self */
   size_t n;
-  const uint64_t *member; /* [n] numbers of the archive; of a communicator: ranks */
+  const uint64_t *member; /* [n] numbers in the archive; for a communicator: ranks */
 };
 struct pml_otf2_read_comm {
   uint32_t id;
@@ -87,13 +87,13 @@ struct pml_otf2_read_about {
   uint64_t events;   /* of all locations, in their files */
   size_t nregions, nprocesses, nlocations, nmetrics, nhosts;
   size_t nranks;
-  uint64_t first, length; /* of the clock, in ticks: when the trace begins, and how long it is */
+  uint64_t first, length; /* begin and length of the trace, in ticks of its clock */
 };
 
 /*
  * pml_otf2_read_open - the definitions of the archive whose anchor file is @path. Returns 0, -errno, -ENOMEM,
  * PML_EOTF2 (libotf2 cannot read it) or PML_EFORMAT (no anchor, or its definitions contradict each other); *t is NULL
- * on failure. Of files of events that are cut, what is whole is copied into a folder in TMPDIR, until the close.
+ * on failure. The intact parts of truncated files of events are copied into a folder in TMPDIR, until the close.
  * libotf2's error callback is replaced, for the whole process.
  */
 PML__SHARED int pml_otf2_read_open(struct pml_otf2_read **t, const char *path);
@@ -149,49 +149,51 @@ PML__SHARED double pml_otf2_read_end(const struct pml_otf2_read *t, const struct
 /* ---- sums ---- */
 
 /*
- * Times are those parts that lie in the window; calls are those that began in it, least and most of those that also
- * ended in it. A region inside itself adds to inclusive time once. Without BY_REGION and BY_PATH inclusive time is that
- * of calls that are inside no other call asked for. Each column is a window of its own.
- * Messages and bytes are of the innermost call of a region asked for: what collective operations move is in bytes.
- * With BY_PATH paths consist of regions asked for alone; exclusive time of other regions belongs to the call around.
+ * Times count only inside the window; @calls counts calls that began in it; least and most cover calls that began and
+ * ended in it. A region inside itself adds to inclusive time once. Without BY_REGION and BY_PATH inclusive time is the
+ * time of calls inside no other selected call. Each column is a separate window. Messages and bytes belong to the
+ * innermost selected call; bytes include collective operations. With BY_PATH paths consist only of selected regions;
+ * exclusive time of other regions belongs to the enclosing call.
  */
 struct pml_sketch;
 struct pml_otf2_row {
   size_t region, process, location, column, path; /* PML_OTF2_NONE: of all */
   uint64_t calls, unreturned;
   double inclusive_s, exclusive_s, least_s, most_s; /* least > most: no call */
-  double first_s, last_s;                           /* when the first call began, when the last one ended; as least_s */
-  double most_began_s;                              /* when the longest call began, and on which location */
+  double first_s, last_s;                           /* begin of the first call, end of the last one; as least_s */
+  double most_began_s;                              /* begin of the longest call, and its location */
   size_t most_location;
   uint64_t sent, sent_bytes, received, received_bytes;
-  struct pml_sketch *durations; /* [s] of the calls that least_s and most_s are of; NULL: not asked for, or no call */
+  struct pml_sketch *durations; /* [s] of the calls of least_s and most_s; NULL: not requested, or no call */
 };
 
-/* A call path. Those of all processes are one tree, by the numbers of regions; a parent comes before its children. */
+/*
+ * A call path. The paths of all processes form one tree, ordered by region numbers; a parent comes before its children.
+ */
 struct pml_otf2_path {
   size_t parent; /* PML_OTF2_NONE: outermost */
   size_t region;
 };
 
 struct pml_otf2_kind_count {
-  const char *name; /* of OTF2, such as "ThreadFork" */
+  const char *name; /* OTF2's name, such as "ThreadFork" */
   uint64_t events;
 };
 
 struct pml_otf2_answer {
   struct pml_otf2_row *row; /* by process, location, column, path and region */
   size_t n;
-  struct pml_otf2_path *path; /* of BY_PATH; NULL otherwise */
+  struct pml_otf2_path *path; /* for BY_PATH, else NULL */
   size_t npaths;
-  uint64_t events;    /* enters and leaves that were read */
+  uint64_t events;    /* enters and leaves read */
   uint64_t unmatched; /* leaves without an enter, and enters that were open when an outer call returned */
-  uint64_t backward;  /* events before the one before, which is taken for their time */
-  uint64_t unknown;   /* of regions without a definition, which are left out */
-  uint64_t outside;   /* messages outside of all calls asked for; with BY_REGION or BY_PATH they are in no row */
-  size_t damaged;     /* locations whose file is cut, or whose events end before their number is reached */
-  uint64_t lost;      /* events that their definitions say and that were not read */
-  uint64_t uncounted; /* events that were read and that their definitions do not count */
-  struct pml_otf2_kind_count *kind; /* of all events that were read, most first */
+  uint64_t backward;  /* events earlier than their predecessor, whose time they get */
+  uint64_t unknown;   /* events of undefined regions, which are omitted */
+  uint64_t outside;   /* messages outside of all selected calls; with BY_REGION or BY_PATH they are in no row */
+  size_t damaged;     /* locations with a truncated file, or with fewer events than defined */
+  uint64_t lost;      /* events counted in the definitions, but not read */
+  uint64_t uncounted; /* events read, but not counted in the definitions */
+  struct pml_otf2_kind_count *kind; /* counts of all events read, largest first */
   size_t nkinds;
 };
 

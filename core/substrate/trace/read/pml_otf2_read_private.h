@@ -36,14 +36,14 @@ static inline size_t pml__otf2_find(const struct pml__otf2_list *l, uint64_t id)
 struct pml__otf2_group {
   struct pml_otf2_read_group is;
   OTF2_GroupType type;
-  uint64_t *members; /* those of @is, to be freed */
+  uint64_t *members; /* the members of @is, owned */
   bool mpi;
 };
 
-/* A class of metrics, or one that stands for another: of an instance. */
+/* A class of metrics, or an instance, which refers to a class. */
 struct pml__otf2_class {
   uint32_t id, like, n;
-  size_t *metric; /* [n] in the order of metrics, or PML_OTF2_NONE; NULL: those of class @like */
+  size_t *metric; /* [n] in the order of metrics, or PML_OTF2_NONE; NULL: as class @like */
 };
 
 struct pml__otf2_window_of {
@@ -51,20 +51,20 @@ struct pml__otf2_window_of {
 };
 
 struct pml_otf2_read {
-  OTF2_Reader *reader; /* of the definitions, while they are read */
+  OTF2_Reader *reader; /* used while the definitions are read */
   char *path, *creator, *machine;
   uint64_t resolution, start, length, realtime;
-  uint64_t chunk; /* bytes of memory that the events of a location are read through */
+  uint64_t chunk; /* buffer size for reading a location's events, bytes */
   struct pml__otf2_list strings, nodes, processes, locations, regions, groups, comms, metrics, classes, properties,
-      domains, /* of domains: numbers of nodes that share memory */
+      domains, /* domains: numbers of nodes that share memory */
       windows;
   size_t hosts;
-  const struct pml__otf2_group *world; /* locations in the order of ranks; NULL: no MPI */
+  const struct pml__otf2_group *world; /* the locations in the order of ranks; NULL: no MPI */
   bool refused;                        /* no memory for a definition */
   bool reading;                        /* an iteration over its events is open */
   char *repaired;                      /* the anchor that events are read from; NULL: @path */
   bool *undefined;                     /* [nlocations] its file of definitions is missing */
-  uint64_t *whole;                     /* [nlocations] events of a copy of what was whole; 0: its file is not cut */
+  uint64_t *whole;                     /* [nlocations] events in the copy of a truncated file; 0: not truncated */
 };
 
 /* pml__otf2_read_definitions - after _open: 0, -ENOMEM, PML_EOTF2 or PML_EFORMAT. */
@@ -72,7 +72,7 @@ void pml__otf2_definitions_open(struct pml_otf2_read *t);
 int pml__otf2_read_definitions(struct pml_otf2_read *t);
 void pml__otf2_definitions_close(struct pml_otf2_read *t);
 
-/* pml__otf2_class_of - that of a reference of an event; NULL: not defined. */
+/* pml__otf2_class_of - the class of an event's reference; NULL: not defined. */
 const struct pml__otf2_class *pml__otf2_class_of(const struct pml_otf2_read *t, uint32_t id);
 
 /* pml__otf2_asked - @q is about location @i, which has events. */
@@ -86,9 +86,9 @@ size_t pml__otf2_peer(const struct pml_otf2_read *t, size_t location, uint32_t r
 uint32_t pml__otf2_members(const struct pml_otf2_read *t, OTF2_CommRef id);
 
 /*
- * pml__otf2_open_file - the archive's file @name, such as "/0.evt" or ".def"; *@size: its bytes, if not NULL. A
- * descriptor or -errno, -ENOENT: it is not there. Only regular files are opened.
- * pml__otf2_file_name - that of a location's file of @kind "def" or "evt".
+ * pml__otf2_open_file - the archive's file @name, such as "/0.evt" or ".def"; *@size: its bytes, if not NULL. Returns a
+ * descriptor or -errno; -ENOENT: no such file. Only regular files are opened.
+ * pml__otf2_file_name - the name of a location's file of @kind "def" or "evt".
  */
 int pml__otf2_open_file(const struct pml_otf2_read *t, const char *name, uint64_t *size);
 #define PML__OTF2_NAME 32
@@ -106,20 +106,21 @@ int pml__otf2_check_file(const struct pml_otf2_read *t, uint64_t location, const
 int pml__otf2_check_definitions(const struct pml_otf2_read *t, size_t i);
 
 /*
- * pml__otf2_check_end - that the archive's file @name, such as "/0.evt" or ".def", ends as libotf2 ends files; 0 also
- * if it is not there. PML_EFORMAT, or -errno of one that is no regular file: it must not be read.
+ * pml__otf2_check_end - check that the archive's file @name, such as "/0.evt" or ".def", ends as libotf2 ends files.
+ * Returns 0, also if the file does not exist; PML_EFORMAT; or -errno if it is not a regular file, which must not be
+ * read.
  */
 int pml__otf2_check_end(const struct pml_otf2_read *t, const char *name);
 
 /*
- * The events of one location, by a reader of the archive that knows this location alone: what libotf2 does with a
- * location grows with the number of those that a reader has. It costs 15 us and 10 KB, and as much memory as a chunk.
+ * A separate reader of the archive for the events of one location, because libotf2's work for a location grows with the
+ * number of locations that a reader has. It costs 15 us, 10 KB and the memory of a chunk.
  */
 struct pml__otf2_opened {
   OTF2_Reader *archive; /* NULL: closed */
   OTF2_EvtReader *events;
 };
-/* pml__otf2_open_events - those of location @i; closed on failure. Several threads may each have some. */
+/* pml__otf2_open_events - open the events of location @i; closed on failure. Several threads may each open some. */
 int pml__otf2_open_events(const struct pml_otf2_read *t, size_t i, const OTF2_EvtReaderCallbacks *callbacks, void *user,
                           struct pml__otf2_opened *o);
 void pml__otf2_close_events(struct pml__otf2_opened *o);
@@ -137,15 +138,15 @@ int pml__otf2_read_events(const struct pml_otf2_read *t, size_t i, const OTF2_Ev
  */
 uint64_t *pml__otf2_boundaries(const struct pml_otf2_read *t, const struct pml_otf2_question *q, size_t columns);
 
-/* pml__otf2_first - when @q's window begins, in ticks; 0 with the trace, whatever lies before. */
+/* pml__otf2_first - begin of @q's window, in ticks; 0 if it begins with the trace, even if events are earlier. */
 uint64_t pml__otf2_first(const struct pml_otf2_read *t, const struct pml_otf2_question *q);
 
-/* pml__otf2_ticks - a time of the trace's clock, of seconds since its beginning; out of range: 0 or UINT64_MAX. */
+/* pml__otf2_ticks - convert seconds since the trace's beginning to its clock; out of range: 0 or UINT64_MAX. */
 uint64_t pml__otf2_ticks(const struct pml_otf2_read *t, double s);
 
 /*
- * pml__otf2_time - that of an event, after libotf2 corrected it: a time that the correction takes below 0 has wrapped
- * around, and is 0. A clock that begins in the upper half of the range is left alone.
+ * pml__otf2_time - an event's time after libotf2's correction: a time that the correction moves below 0 has wrapped
+ * around, and becomes 0. A clock that begins in the upper half of the range is left alone.
  */
 static inline uint64_t pml__otf2_time(const struct pml_otf2_read *t, uint64_t time) {
   return (time & ~t->start) >> 63 ? 0 : time;

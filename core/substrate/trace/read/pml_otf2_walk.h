@@ -11,7 +11,7 @@
 struct pml__otf2_tree {
   struct pml_otf2_path *node;
   size_t n, capacity;
-  struct pml__map map; /* of parent and region */
+  struct pml__map map; /* maps parent and region to a node */
 };
 
 /* pml__otf2_tree_join - the nodes of @from in @into; map[i]: the number there of node i. False: no memory. */
@@ -22,16 +22,17 @@ bool pml__otf2_tree_join(struct pml__otf2_tree *into, const struct pml__otf2_tre
  */
 bool pml__otf2_tree_order(struct pml__otf2_tree *t, size_t *map);
 
-/* Of one region or path, or of all; times in ticks. */
+/* Sums of one region or path, or of all; times in ticks. */
 struct pml__otf2_sums {
   uint64_t calls, unreturned, inclusive, exclusive;
-  uint64_t least, most, most_began, first, last; /* least > most: no call; first > last: none began, or none ended */
+  uint64_t least, most, most_began, first,
+      last; /* least > most: no call; first > last: no call began, or no call ended */
   uint64_t sent, sent_bytes, received, received_bytes;
   struct pml_sketch *durations; /* NULL: no call, or not asked for */
   bool touched;
 };
 
-/* What is not asked for is PML_OTF2_NONE; item: region, or node of the tree. */
+/* Indices that are not requested are PML_OTF2_NONE; item: region, or node of the tree. */
 struct pml__otf2_gathered {
   size_t process, location, column, item, most_location;
   struct pml__otf2_sums sums;
@@ -41,8 +42,8 @@ struct pml__otf2_frame {
   size_t region, item;
   uint64_t enter, inside; /* inside: time of the calls in it, in the column */
   bool wanted;
-  bool outer; /* of its region: it is in no other call of it */
-  bool top;   /* in no other call that is asked for */
+  bool outer; /* outermost call of its region */
+  bool top;   /* inside no other selected call */
 };
 
 struct pml__otf2_counts {
@@ -64,8 +65,8 @@ struct pml__otf2_walk {
   uint64_t unmatched, backward, unknown, outside, known; /* known: events at the last location's end */
   size_t damaged;
   uint64_t lost, uncounted;
-  uint64_t topmost; /* ticks in calls that are in no other call asked for; of the column */
-  size_t ntop;      /* open calls that are asked for */
+  uint64_t topmost; /* ticks in the column in calls inside no other selected call */
+  size_t ntop;      /* open selected calls */
   size_t *open;     /* [nregions] open calls */
   struct pml__otf2_tree tree;
   struct pml__otf2_sums *sums; /* [items] */
@@ -74,20 +75,23 @@ struct pml__otf2_walk {
   struct pml__otf2_frame *stack;
   size_t depth, stack_capacity;
   struct pml__otf2_gathered *row;
-  size_t nrows, rows_capacity, merged; /* merged: how many rows there were after the last merge */
+  size_t nrows, rows_capacity, merged; /* merged: number of rows after the last merge */
   bool refused;                        /* no memory */
-  char apart[128];                     /* the next worker's counts are on no line of the cache that this one reads */
+  char apart[128];                     /* keeps the next worker's counts off the cache lines that this worker reads */
 };
 
 /* pml__otf2_walk_open - @w has trace, question, wanted, boundary, columns. False: no memory. */
 bool pml__otf2_walk_open(struct pml__otf2_walk *w);
 void pml__otf2_walk_close(struct pml__otf2_walk *w);
 void pml__otf2_walk_callbacks(OTF2_EvtReaderCallbacks *c);
-/* pml__otf2_walk_begin - before the first event of a location. _end: its rows; what is still open ends there. */
+/*
+ * pml__otf2_walk_begin - before the first event of a location. _end: make its rows; calls that are still open end
+ * there.
+ */
 void pml__otf2_walk_begin(struct pml__otf2_walk *w, size_t location);
 void pml__otf2_walk_end(struct pml__otf2_walk *w);
 
-/* pml__otf2_rows_merge - rows of one place become one, in order. */
+/* pml__otf2_rows_merge - merge rows of the same indices, and order them. */
 void pml__otf2_rows_merge(struct pml__otf2_walk *w);
 /* pml__otf2_rows_take - the rows of @from, which has none then; false: no memory. */
 bool pml__otf2_rows_take(struct pml__otf2_walk *w, struct pml__otf2_walk *from);

@@ -7,7 +7,7 @@
 
 #define PML__OTF2_WORKERS_MAX 256u
 
-/* What came of a location's events. */
+/* The result of reading a location's events. */
 struct pml__otf2_location_read {
   uint64_t events;
   bool damaged; /* libotf2 could not read them all */
@@ -29,11 +29,10 @@ struct pml__otf2_reading {
 unsigned pml__otf2_workers(const struct pml_otf2_read *t, const struct pml_otf2_question *q);
 
 /*
- * pml__otf2_read_locations - those that @q asks for. Each worker has locations of its own, each with a reader of
- * libotf2: nothing is shared while they read, and joining the threads orders what they wrote before the return.
- * The calling thread is the first worker; the others block all signals. Where a thread cannot be had, the caller reads
- * its locations.
- * Returns 0, -EBUSY, -ENOMEM, PML_EOTF2 (no event of any location could be read), or what @end returned.
+ * pml__otf2_read_locations - read the locations selected by @q. Each worker has separate locations, each with a reader
+ * of libotf2: workers share no data while they read, and joining the threads orders their writes before the return. The
+ * calling thread is the first worker; the others block all signals. If a thread cannot be started, the caller reads its
+ * locations. Returns 0, -EBUSY, -ENOMEM, PML_EOTF2 (no event of any location could be read), or the value of @end.
  */
 int pml__otf2_read_locations(struct pml_otf2_read *t, const struct pml_otf2_question *q, unsigned workers,
                              const struct pml__otf2_reading *how);
