@@ -4,25 +4,25 @@
  *
  * A plugin NAME is libscorep_substrate_NAME.so; its headers are core/compat/scorep/include. It gets enters and leaves
  * with the values that came with them, and metric events as counters that are triggered; regions, metrics and threads
- * are its definitions and locations. What pmlua has no source for is said once, in a line.
+ * are its definitions and locations. Features without a source in pmlua are reported once, in one line.
  *
- * Of the interface's 83 events these come: ENTER_REGION and EXIT_REGION; TRIGGER_COUNTER_INT64, _UINT64 and _DOUBLE
- * (a plugin's metrics as they say, other integers unsigned); ENABLE_RECORDING and DISABLE_RECORDING; PROGRAM_BEGIN
- * when the plugin has begun, with the command, and PROGRAM_END, whose status is not known yet, before it ends;
- * THREAD_FORK_JOIN_* and THREAD_ACQUIRE_LOCK and _RELEASE_LOCK of OpenMP, within the regions of its constructs.
- * Not raised, for lack of a source: samples and calling contexts, rewinding, buffers of a trace that are
- * flushed, MPI, RMA, locks of other paradigms, threads that create others, allocations, parameters, post-mortem
- * metrics, files and communicators. The interface of Score-P 9 has no WRITE_METRIC_BEFORE_EVENT: an earlier one had it
- * under the number of WRITE_POST_MORTEM_METRICS, with the same arguments. Of the management functions those of tasks
- * are not called. dump_manifest adds to MANIFEST.md in the directory, after write_data.
+ * These of the interface's 83 events are raised: ENTER_REGION and EXIT_REGION; TRIGGER_COUNTER_INT64, _UINT64 and
+ * _DOUBLE (by the type of a plugin's metric, other integers unsigned); ENABLE_RECORDING and DISABLE_RECORDING;
+ * PROGRAM_BEGIN when the plugin has begun, with the command, and PROGRAM_END, whose status is not known yet, before it
+ * ends; THREAD_FORK_JOIN_* and THREAD_ACQUIRE_LOCK and _RELEASE_LOCK of OpenMP, within the regions of its constructs.
+ * Not raised, for lack of a source: samples and calling contexts, rewinding, buffers of a trace that are flushed, MPI,
+ * RMA, locks of other paradigms, threads that create others, allocations, parameters, post-mortem metrics, files and
+ * communicators. The interface of Score-P 9 has no WRITE_METRIC_BEFORE_EVENT: an earlier version had it under the
+ * number of WRITE_POST_MORTEM_METRICS, with the same arguments. The management functions of tasks are not called.
+ * dump_manifest adds to MANIFEST.md in the directory, after write_data.
  *
  * Teams are interim communicators, one for each fork. A task is known by the thread that created it, by its number,
  * which is unique in the process, and by a handle that is only good for comparing; the implicit task is number 0,
  * without a handle. A task's region is entered before TASK_BEGIN and left after TASK_END; a task that moves to another
  * thread begins there again. The order of acquisitions is one for all locks of the process.
  *
- * What a plugin sees is nested: a leave without its enter is left out, regions that an outer one's leave or the end
- * finds open are left first. Times are ticks of pml_clock. Handles of regions are pml_region_t.
+ * A plugin sees nested events: a leave without its enter is omitted, and regions still open at an outer region's leave
+ * or at the end are left first. Times are ticks of pml_clock. Handles of regions are pml_region_t.
  */
 #ifndef PML_SCOREP_H
 #define PML_SCOREP_H
@@ -38,40 +38,41 @@ struct pml_scorep;
 #define PML_SCOREP_LINES_MAX 256u
 
 struct pml_scorep_options {
-  const char *name;      /* of letters, digits and _ */
-  const char *path;      /* the folder that the library is in; NULL: where libraries are looked for */
-  const char *directory; /* of experiments; NULL: $SCOREP_EXPERIMENT_DIRECTORY, or substrates-TIME-PID */
+  const char *name;      /* letters, digits and _ */
+  const char *path;      /* the library's folder; NULL: the loader's search path */
+  const char *directory; /* experiment directory; NULL: $SCOREP_EXPERIMENT_DIRECTORY, or substrates-TIME-PID */
 };
 
 /*
- * pml_scorep_open - load a plugin and hand it events from now on.
- * pml_scorep_close - no more events; the plugin writes what it has, and ends. NULL is fine. Its library stays loaded.
+ * pml_scorep_open - load a plugin and start delivering events to it.
+ * pml_scorep_close - stop delivering events; the plugin writes its data and ends. NULL is fine. Its library stays
+ * loaded.
  *
  * The directory is one for all plugins that are open, and is made when one of them needs it.
  *
  * Returns 0, -EINVAL (the name), -ENOENT (no such library), -ENOEXEC (it cannot be loaded), PML_ENOSYMBOL (it is no
- * plugin of that name), PML_EFORMAT (what it says of itself is wrong), -ECANCELED (it refused, or threw), -EEXIST (it
- * is open, or another directory is in use), PML_EFULL, -ENOMEM, the errno of making the directory, or what
- * pml_stream_add() returns; *@p is NULL on failure.
+ * plugin of that name), PML_EFORMAT (its description is invalid), -ECANCELED (it refused, or threw), -EEXIST (it is
+ * open, or another directory is in use), PML_EFULL, -ENOMEM, the errno of making the directory, or an error of
+ * pml_stream_add(); *@p is NULL on failure.
  *
- * A plugin that throws C++ exceptions is dropped, and named; one that crashes or hangs is not survived. In a child
- * after a fork it gets neither events nor the end. Not from a consumer. Thread-safe, not async-signal-safe.
+ * A plugin that throws a C++ exception is dropped and reported; a crash or hang of a plugin is not caught. In a child
+ * after a fork a plugin gets neither events nor the end. Not from a consumer. Thread-safe, not async-signal-safe.
  *
  * Cost of an event: some 32 instructions and the plugin's own beside the stream's, more of a plugin in C++, whose calls
- * are guarded. The plugin may use any register, so that intercepted calls take the full path, not the plain one.
- * Memory: 17 KiB for each thread that raised, until the plugin is closed.
+ * are guarded. The plugin may use any register, so intercepted calls take the full path, not the fast one. Memory: 17
+ * KiB for each thread that emitted events, until the plugin is closed.
  */
 PML__SHARED int pml_scorep_open(struct pml_scorep **p, const struct pml_scorep_options *o);
 PML__SHARED void pml_scorep_close(struct pml_scorep *p);
 
 /*
- * pml_scorep_record - whether recording is on, as it is at first: while it is off, the plugin's functions for that mode
+ * pml_scorep_record - switch recording on, the default, or off: while it is off, the plugin's functions for that mode
  * get the events. From one thread at a time; the plugin's function for the switch is called on this thread's location.
  */
 PML__SHARED void pml_scorep_record(struct pml_scorep *p, bool on);
 
 struct pml_scorep_stats {
-  uint32_t threads, regions, metrics; /* that the plugin knows */
+  uint32_t threads, regions, metrics; /* numbers defined in the plugin */
   uint64_t unmatched;                 /* leaves without enters, left out */
   bool dropped;                       /* it threw */
 };

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* Of plugins that are compiled: these do not change. */
+/* The binary interface of compiled plugins, which must not change. */
 _Static_assert(sizeof(SCOREP_SubstratePluginInfo) == 936 && offsetof(SCOREP_SubstratePluginInfo, init) == 8 &&
                    offsetof(SCOREP_SubstratePluginInfo, get_event_functions) == 112 &&
                    offsetof(SCOREP_SubstratePluginInfo, get_requirement) == 128,
@@ -63,7 +63,7 @@ struct pml__scorep_functions {
   SCOREP_Substrates_ThreadForkJoinTaskEndCb task_end;
 };
 
-/* Where a thread is in OpenMP's teams and tasks, and the locks that it holds; what is deeper counts as the deepest. */
+/* A thread's position in OpenMP's teams and tasks, and its locks; deeper levels count as the deepest. */
 #define PML__SCOREP_TEAMS 16u
 #define PML__SCOREP_TASKS 64u
 #define PML__SCOREP_HELD 32u
@@ -83,7 +83,7 @@ struct pml__scorep_openmp {
 struct pml__scorep_stream {
   struct pml_scorep *plugin;
   struct SCOREP_Location *location;
-  SCOREP_Substrates_EnterRegionCb _Atomic enter; /* of the mode, here so that events have them close by */
+  SCOREP_Substrates_EnterRegionCb _Atomic enter; /* functions of the current mode, copied for locality */
   SCOREP_Substrates_ExitRegionCb _Atomic leave;
   uint32_t depth; /* regions open */
   uint32_t known; /* regions that the plugin knows, when this per-thread stream last looked */
@@ -98,7 +98,7 @@ struct pml__scorep_stream {
 };
 
 struct pml_scorep {
-  const struct pml__scorep_functions *_Atomic now; /* of the mode */
+  const struct pml__scorep_functions *_Atomic now; /* functions of the current mode */
   _Atomic uint32_t regions, metrics;               /* how many the plugin knows; under @lock */
   struct pml__scorep_functions functions[SCOREP_SUBSTRATES_NUM_MODES];
   SCOREP_SubstratePluginInfo info;
@@ -144,19 +144,21 @@ struct pml__scorep_arguments {
   FILE *manifest;
 };
 
-/* What the plugin's function returns, or 0; does nothing if the plugin lacks the function or was dropped. @a may be
- * NULL. */
+/*
+ * Call a function of the plugin and return its result; 0 if the plugin lacks the function or was dropped. @a may be
+ * NULL.
+ */
 int64_t pml__scorep_call(struct pml_scorep *p, enum pml__scorep_call which, struct pml__scorep_arguments *a);
 bool pml__scorep_has(const struct pml_scorep *p, enum pml__scorep_call which);
 
-/* Whether its library has the C++ run time: one that has not cannot throw. */
+/* Whether its library uses the C++ run time; otherwise it cannot throw. */
 bool pml__scorep_throws(const struct pml_scorep *p);
 
-/* An exception came out of it: no more calls of it. */
+/* The plugin threw an exception: make no more calls to it. */
 struct _Unwind_Exception;
 void pml__scorep_drop(struct pml_scorep *p, struct _Unwind_Exception *e);
 
-/* --- pml_scorep_host.c: what plugins have in common --- */
+/* --- pml_scorep_host.c: data shared by all plugins --- */
 
 extern const SCOREP_SubstratePluginCallbacks pml__scorep_callbacks;
 
@@ -212,7 +214,7 @@ int pml__scorep_listen(struct pml_scorep *p);
 struct pml__scorep_stream *pml__scorep_stream(struct pml_scorep *p, uint64_t thread);
 /* Definitions that the plugin does not know yet. */
 void pml__scorep_define(struct pml_scorep *p);
-/* Leave what is open, in all per-thread streams; no events are delivered any more. */
+/* Leave all open regions, in all per-thread streams; no more events are delivered. */
 void pml__scorep_leave_all(struct pml_scorep *p);
 
 #endif

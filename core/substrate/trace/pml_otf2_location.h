@@ -13,9 +13,9 @@
 
 #define PML__OTF2_SINGLE_SLOTS 2u
 
-/* What is open, innermost last: the word that the leave will have, or one of these marks. */
+/* Open regions, innermost last: the word of the future leave, or one of these marks. */
 #define PML__OTF2_DROPPED (UINT64_C(1) << 63) /* this enter was dropped: drop its leave */
-#define PML__OTF2_OVERFLOW PML__OTF2_DROPPED  /* alone: the frame that stands for all regions too deep for the stack */
+#define PML__OTF2_OVERFLOW PML__OTF2_DROPPED  /* alone: the frame of all regions too deep for the stack */
 
 struct pml__otf2_process;
 struct pml__otf2_set;
@@ -27,7 +27,7 @@ struct pml_otf2_location {
   uint64_t *open;        /* [capacity + 1] */
   uint64_t depth;        /* frames in @open */
   uint32_t known;        /* every region id up to here exists */
-  uint64_t overflow;     /* regions that PML__OTF2_OVERFLOW stands for */
+  uint64_t overflow;     /* regions that PML__OTF2_OVERFLOW represents */
   uint64_t metric_slots; /* slots of a metric record; 0: the archive has no metrics */
   uint64_t nmetrics;
   /* Counters of the recording thread, read by anybody. */
@@ -44,8 +44,8 @@ struct pml_otf2_location {
   uint64_t ref;
   char *name;
   struct pml__otf2_process *process;
-  const struct pml__otf2_set *set; /* what its records of metrics have */
-  struct pml__otf2_series *series; /* NULL: a thread's. It has no ring */
+  const struct pml__otf2_set *set; /* metrics of its records */
+  struct pml__otf2_series *series; /* NULL: a thread's location; else the location has no ring */
   struct pml_otf2_location *next;
 };
 

@@ -23,14 +23,14 @@ struct pml__otf2_window {
 
 struct pml__otf2_mpi {
   uint32_t nranks;
-  uint64_t *location; /* [nranks]: that of each rank's first thread */
+  uint64_t *location; /* [nranks]: location of each rank's first thread */
   uint32_t ncomms;
   struct pml__otf2_comm *comm;
   uint32_t nwindows;
   struct pml__otf2_window *window;
 };
 
-/* What a rank did with a message, a request or a collective operation; fields that it has not are 0. */
+/* A rank's event of a message, a request or a collective operation; unused fields are 0. */
 struct pml__otf2_communication {
   uint32_t what; /* enum pml__log_communication */
   uint32_t code; /* OTF2_CollectiveOp, enum pml__log_rma */
@@ -38,7 +38,7 @@ struct pml__otf2_communication {
   uint32_t comm, rank, tag, window;
   uint32_t peer;           /* @rank's index among all ranks */
   uint64_t sent, received; /* bytes */
-  uint64_t request;        /* unique in the archive, of an operation, too; 0: none */
+  uint64_t request;        /* unique in the archive, also for operations; 0: none */
 };
 
 /* pml__otf2_communicate - one event of a communication, at @time. As pml__otf2_write(). */

@@ -23,11 +23,11 @@ int pml__otf2_teams_open(struct pml_otf2 *a, struct pml__otf2_teams **t, const s
                          uint32_t nmetrics, uint32_t first_comm);
 void pml__otf2_teams_free(struct pml__otf2_teams *t);
 
-/* What one thread is in while its events are written; zeros at first. Teams, and locks, beyond are left out. */
+/* The state of one thread while its events are written; zeros at first. Further teams and locks are omitted. */
 #define PML__OTF2_TEAMS_DEEP 32u
 #define PML__OTF2_LOCKS_HELD 64u
 struct pml__otf2_openmp {
-  uint32_t forks, depth, nheld; /* forks: that were not joined */
+  uint32_t forks, depth, nheld; /* forks: not yet joined */
   struct {
     uint32_t team, index; /* the communicator, and the thread's number in it */
   } in[PML__OTF2_TEAMS_DEEP];
@@ -37,7 +37,10 @@ struct pml__otf2_openmp {
   } held[PML__OTF2_LOCKS_HELD];
 };
 
-/* pml__otf2_openmp_event - as pml__otf2_write(). What is of no team is left out, as OTF2 has no place for it. */
+/*
+ * pml__otf2_openmp_event - as pml__otf2_write(). Events outside of any team are omitted, because OTF2 has no record for
+ * them.
+ */
 int pml__otf2_openmp_event(struct pml_otf2 *a, struct pml_otf2_location *loc, const struct pml__otf2_teams *t,
                            struct pml__otf2_openmp *o, uint64_t ticks, const struct pml__recording_event *e);
 

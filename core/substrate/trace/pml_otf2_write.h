@@ -31,17 +31,17 @@ struct pml__otf2_set {
 struct pml__otf2_process {
   char *name, *host;
   uint32_t ref;
-  uint32_t node; /* of its host; set for the first process there */
+  uint32_t node; /* node of its host; set for the first process there */
   struct pml__otf2_process *next;
 };
 
 #define PML__OTF2_SPARE 2
 struct pml__otf2_chunk;
 struct pml_otf2 {
-  pid_t pid;              /* of the process that opened it; a forked child leaves all below alone */
+  pid_t pid;              /* process that opened it; a forked child leaves all below alone */
   struct pml__mutex lock; /* guards all below, and each location's flusher half */
   char *dir;
-  struct pml__otf2_set own; /* of the locations that pml_otf2_location() makes, and more sets */
+  struct pml__otf2_set own; /* metrics of the locations that pml_otf2_location() makes, and further sets */
   struct pml__otf2_process *processes, **last_process;
   uint32_t nprocesses;
   uint64_t capacity; /* slots of a ring, a power of two; 0: no rings */
@@ -90,10 +90,11 @@ struct pml__otf2_defs {
 /* --- pml_otf2.c --- */
 
 /*
- * pml__otf2_open_logs - an archive of what other processes left: it has no process yet, locations have no rings, and
- * times are ns since opened_realtime_ns, which the caller sets. As pml_otf2_open().
- * pml__otf2_add_process - a process, to have locations. pml__otf2_location_of - as pml_otf2_location(), of @process;
- * metrics are those of @set. pml__otf2_location_done - no more events of @loc follow; its memory and file are let go.
+ * pml__otf2_open_logs - open an archive for logs of other processes: it has no process yet, locations have no rings,
+ * and times are ns since opened_realtime_ns, which the caller sets. As pml_otf2_open().
+ * pml__otf2_add_process - add a process, for locations. pml__otf2_location_of - as pml_otf2_location(), for @process,
+ * with the metrics of @set. pml__otf2_location_done - free the memory and close the file of @loc, which gets no more
+ * events.
  */
 int pml__otf2_open_logs(struct pml_otf2 **a, const char *dir);
 int pml__otf2_add_process(struct pml_otf2 *a, const char *name, const char *host, struct pml__otf2_process **p);
@@ -120,8 +121,8 @@ void pml__otf2_series_free(struct pml__otf2_series *s);
 void pml__otf2_singles_free(struct pml_otf2 *a);
 
 /*
- * pml__otf2_add_set - a set of these metrics, or the one that is there. pml__otf2_fill_set - the same of the archive's
- * own. pml__otf2_set_free - what a set has.
+ * pml__otf2_add_set - add a set of these metrics, or find the existing one. pml__otf2_fill_set - fill in @set, the
+ * archive's first set. pml__otf2_set_free - free the contents of a set.
  */
 int pml__otf2_add_set(struct pml_otf2 *a, const struct pml_otf2_metric *metrics, size_t n,
                       const struct pml__otf2_set **set);
@@ -142,7 +143,7 @@ int pml__otf2_write_single(struct pml_otf2 *a, struct pml_otf2_location *loc, ui
 
 /* --- pml_otf2_write.c --- */
 
-/* Of the anchor and the definitions, with their endings, and of the folder of events. */
+/* Name of the anchor and the definitions, plus extension, and of the folder of events. */
 #define PML__OTF2_NAME "traces"
 
 /* pml__otf2_create - make the files; @a->dir is set. */
@@ -157,7 +158,10 @@ uint8_t pml__otf2_type(const struct pml_otf2_metric *m);
 /* pml__otf2_class - the class of an absolute @metric; of set->n: the number behind its classes. */
 uint32_t pml__otf2_class(const struct pml__otf2_set *set, size_t metric);
 
-/* pml__otf2_event - one event; @region is an OTF2 reference, @values are those of the set for a metric. Counts it. */
+/*
+ * pml__otf2_event - write and count one event; @region is an OTF2 reference, @values are a metric's values, in the
+ * order of the set.
+ */
 int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t kind, uint64_t ticks, uint32_t region,
                     const uint64_t *values);
 
@@ -176,7 +180,7 @@ int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t 
 /* pml__otf2_wrote - count the events of @loc that there are beside @before, all at @ticks; @code: an OTF2_ErrorCode. */
 int pml__otf2_wrote(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint64_t before, int code);
 
-/* String 0 is "" and stands for everything that is not said. */
+/* String 0 is "" and is used for all unspecified texts. */
 uint32_t pml__otf2_string(struct pml__otf2_defs *d, const char *text);
 /* Note what a definition, an OTF2_ErrorCode, returned. */
 void pml__otf2_defined(struct pml__otf2_defs *d, int code);
@@ -196,8 +200,8 @@ pml__otf2_definer pml__otf2_define;
 /* --- pml_otf2_series.c --- */
 
 /*
- * pml__otf2_series_of - all series of the file @path, each on a location of @process; @ns gives the time of ticks,
- * PML__OTF2_NEVER for what is left out. As pml_otf2_series_file().
+ * pml__otf2_series_of - write all series of the file @path, each on a location of @process; @ns converts ticks, and
+ * returns PML__OTF2_NEVER for values to be omitted. As pml_otf2_series_file().
  */
 #define PML__OTF2_NEVER UINT64_MAX
 int pml__otf2_series_of(struct pml_otf2 *a, const char *path, struct pml__otf2_process *process,

@@ -16,8 +16,8 @@
 PML_BEGIN_DECLS
 
 /*
- * What was written. Calls are cut at the window and at their location's last event; leaves without an enter are left
- * out, and a leave of an outer call ends those inside it: both are counted as unmatched.
+ * Numbers of written events. Calls are cut at the window and at their location's last event; leaves without an enter
+ * are omitted, and a leave of an outer call ends the calls inside it: both are counted as unmatched.
  */
 struct pml_export_counts {
   uint64_t calls, messages, metrics; /* messages: sends */
@@ -25,19 +25,19 @@ struct pml_export_counts {
   uint64_t unlinked;  /* sends and receives without an arrow: the other end is unknown, or too many channels */
 };
 
-/* What takes the bytes, some 64 KiB at a time. 0, or a negative code that ends the export. */
+/* Receives the bytes, some 64 KiB at a time. Returns 0, or a negative code to stop the export. */
 typedef int pml_export_sink(void *user, const char *bytes, size_t n);
 
 /* pml_export_form - the name of form @i; NULL behind the last. */
 PML__SHARED const char *pml_export_form(size_t i);
 
 /*
- * pml_export_events - hand the events that @q asks for to @sink, in form @form; its kinds are not asked, and lines of
- * "csv" have no head. One location after another: memory for regions, metrics, the depth of calls, and of messages
- * for each sender, receiver, communicator and tag, of at most 2^20; never for events.
+ * pml_export_events - write the events selected by @q to @sink, in form @form; its kinds are ignored, and lines of
+ * "csv" have no head. One location after another: memory for regions, metrics, the depth of calls, and of messages for
+ * each sender, receiver, communicator and tag, of at most 2^20; never for events.
  *
- * Returns 0, -EINVAL (unknown form), -EBUSY, -ENOMEM, PML_EOTF2, or what @sink returned.
- * Cost: reading the events, and 10 to 60 ns for each.
+ * Returns 0, -EINVAL (unknown form), -EBUSY, -ENOMEM, PML_EOTF2, or the value of @sink. Cost: reading the events, and
+ * 10 to 60 ns for each.
  */
 PML__SHARED int pml_export_events(struct pml_otf2_read *t, const struct pml_otf2_question *q, const char *form,
                                   pml_export_sink *sink, void *user, struct pml_export_counts *counts);

@@ -20,8 +20,8 @@ struct pml__export {
   struct pml_export_counts *counts;
   pml_export_sink *sink;
   void *user;
-  struct pml__text out;             /* handed to @sink when it is large, and at the end */
-  struct pml__text name;            /* the form's, for a text of its own */
+  struct pml__text out;             /* written to @sink when it is large, and at the end */
+  struct pml__text name;            /* scratch text of the form */
   struct pml__text place;           /* the form's, for the location whose events come */
   struct pml__text names;           /* of regions, as the form writes them: pml__export_region() */
   struct pml__export_name *name_of; /* [nregions] */
@@ -35,8 +35,8 @@ struct pml__export {
 };
 
 /*
- * A form. Of each location that has events begin_location() comes first and end_location() last; in between times do
- * not go back, and each enter has its leave, properly nested. NULL: the form has nothing for it.
+ * An export form. For each location that has events begin_location() is called first and end_location() last; in
+ * between, times do not decrease, and enters and leaves are properly nested. NULL: the form ignores it.
  */
 struct pml__export_form {
   const char *name;
@@ -49,14 +49,17 @@ struct pml__export_form {
   /* A send, receive or collective operation. @link: the same for a send and its receive; 0: none. */
   void (*message)(struct pml__export *x, uint64_t ns, const struct pml_otf2_event *e, uint64_t link);
   void (*metric)(struct pml__export *x, uint64_t ns, const struct pml_otf2_event *e);
-  void (*other)(struct pml__export *x, uint64_t ns, const struct pml_otf2_event *e); /* of all further kinds */
+  void (*other)(struct pml__export *x, uint64_t ns, const struct pml_otf2_event *e); /* all further kinds */
   void (*end_location)(struct pml__export *x, uint64_t ns);
   void (*end)(struct pml__export *x);
 };
 
 extern const struct pml__export_form pml__export_perfetto, pml__export_speedscope, pml__export_csv;
 
-/* pml__export_region - append the name of a region as the form's put_region() writes it, which is asked once. */
+/*
+ * pml__export_region - append the name of a region as the form's put_region() writes it; put_region() is called once
+ * per region.
+ */
 void pml__export_region(struct pml__export *x, size_t region);
 
 /* pml__export_value - a metric's value in its unit. */
@@ -64,7 +67,7 @@ double pml__export_value(const struct pml__export *x, const struct pml_otf2_even
 
 /*
  * pml__export_clean - @n bytes of a name as UTF-8 of the same length. pml__export_string - a string of JSON.
- * pml__export_plain - text as it is. pml__export_whole - a number.
+ * pml__export_plain - unchanged text. pml__export_whole - a number.
  */
 void pml__export_clean(struct pml__text *out, const char *text, size_t n);
 void pml__export_string(struct pml__text *out, const char *text);
