@@ -10,7 +10,7 @@
  *  - The thread fills slots, then stores head with release; the reader loads head with acquire and reads below it.
  *  - The reader reads slots, then stores the tail with release; the thread loads it with acquire and fills only slots
  *    below tail + capacity, so it overwrites only slots that the reader has read. The thread uses an older tail
- * (@limit) as long as that leaves room: an older tail is smaller, so it can only make the ring look fuller than it is.
+ *    (@limit) as long as that leaves room: an older tail is smaller, so the ring can only look fuller than it is.
  *
  * The inline functions are also compiled with general registers only; they call no other function.
  */

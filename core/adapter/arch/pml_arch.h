@@ -2,21 +2,21 @@
 /*
  * core/adapter/arch/pml_arch.h - architecture interface of interception: thunks, and return slots.
  *
- * Interception replaces the address of a function by that of a thunk, which puts where the function is described into a
- * scratch register and jumps to the enter stub. The stub saves all general registers that C clobbers, since functions
- * of other conventions than C's preserve some of them, and calls pml__call_enter(). A call that is recorded is made
- * again, with the arguments where they are, from a return slot: 16 bytes of code, one for each return address that was
- * ever seen. At a fixed distance is the address itself: so that one rule of unwinding, the same for all slots, leads
- * from a slot to the caller, for every unwinder (exceptions, cancellation, backtraces, debuggers). When the function
- * has returned to it, the slot jumps to the leave stub, which saves the same registers, calls pml__call_leave() and
- * returns to the caller. Every return therefore matches a call, as return prediction and shadow stacks require.
+ * Interception replaces the address of a function by the address of a thunk, which loads the address of the function's
+ * description into a scratch register and jumps to the enter stub. The stub saves all general registers that C
+ * clobbers, because functions of other conventions than C's preserve some of them, and calls pml__call_enter(). A
+ * recorded call is made again, with its arguments in place, from a return slot: 16 bytes of code, one slot for each
+ * return address seen so far. The return address itself is stored at a fixed distance from the slot, so a single
+ * unwinding rule leads every unwinder (exceptions, cancellation, backtraces, debuggers) from any slot to the caller.
+ * When the function returns to the slot, the slot jumps to the leave stub, which saves the same registers, calls
+ * pml__call_leave() and returns to the caller. Every return therefore matches a call, as return prediction and shadow
+ * stacks require.
  *
- * On x86-64 the stubs do themselves what most calls need, with five registers saved: consumers that all have fast
- * functions, with counts or without, a free frame, a return address that was seen before, an innermost call further
- * out.
- * pml__call_enter() and pml__call_leave() take the rest, and are the definition of what the stubs do.
+ * On x86-64 the stubs handle most calls themselves, with five registers saved: all consumers have fast functions, with
+ * counts or without, a frame is free, the return address was seen before, and the innermost call is further out.
+ * pml__call_enter() and pml__call_leave() handle the other calls, and define the stubs' behaviour.
  *
- * Vector registers are saved only when one of the two says so; then the stub calls its _full twin.
+ * Vector registers are saved only if one of the two functions requests it; then the stub calls its _full variant.
  */
 #ifndef PML_ARCH_H
 #define PML_ARCH_H
@@ -39,7 +39,7 @@ extern __attribute__((visibility("hidden"))) char pml__arch_slots[];
 static inline bool pml_arch_is_slot(uintptr_t at) {
   return at - (uintptr_t)pml__arch_slots < (uintptr_t)PML_ARCH_SLOTS * PML_ARCH_SLOT_BYTES;
 }
-/* Of the slot that @at is in the code of. */
+/* The slot whose code contains @at. */
 static inline const struct pml_arch_slot *pml_arch_slot_of(uintptr_t at) {
   _Static_assert(sizeof(struct pml_arch_slot) == PML_ARCH_SLOT_BYTES, "they are as far from each other");
   return &pml__call_table.slot[(at - (uintptr_t)pml__arch_slots) / PML_ARCH_SLOT_BYTES];
@@ -52,9 +52,9 @@ static inline uintptr_t pml_arch_code_of(uint32_t slot) {
  * Called by the stubs. @back: the return address of the call; @sp: the stack pointer of the call, the same in both; on
  * x86-64 where the return address stood. The first two use general registers only.
  *
- * Enter returns the code of the slot to call the function from, leave the address to return to. What is no address
- * asks for all registers to be saved and for the _full twin, which gets it as @begun: 0, or PML__CALL_BEGUN: all is
- * done but for the event. From pml__call_enter_full() 0: jump to the function, nothing is recorded.
+ * Enter returns the code of the slot to call the function from, leave returns the address to return to. Either may
+ * instead return 0, or PML__CALL_BEGUN (only the event is missing), to have all registers saved and its _full variant
+ * called with this value as @begun. pml__call_enter_full() returns 0 to jump to the function without recording.
  */
 #define PML__CALL_BEGUN 1u
 struct pml__call_function;
@@ -63,7 +63,10 @@ uintptr_t pml__call_leave(uintptr_t code, uintptr_t sp);
 uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t back, uintptr_t sp, uint32_t begun);
 uintptr_t pml__call_leave_full(uintptr_t code, uintptr_t sp, uint32_t begun);
 
-/* What this CPU has of registers to save. Returns 0 or PML_EMODE: a shadow stack is on (pml_intercept.h). */
+/*
+ * Find out which registers of this CPU must be saved. Returns 0, or PML_EMODE if a shadow stack is on
+ * (pml_intercept.h).
+ */
 int pml_arch_prepare(void);
 
 /*
@@ -80,10 +83,10 @@ uintptr_t pml_arch_thunk(uintptr_t block, uint32_t i);
 extern const uint32_t pml__arch_jump_slot, pml__arch_glob_dat, pml__arch_relative;
 
 /*
- * Of the slots of addresses in [@lo, @hi), those that @n bytes of code use, which are at @text and mapped at @at: @seen
- * is called for each use, @operand is where what follows the opcode is mapped, and @call says whether it is a call or a
- * jump. Code in pieces is seen whole if each begins with the last PML_ARCH_SCAN_SHARED bytes of the one before. False:
- * this instruction set does not show it.
+ * Find uses of the address slots in [@lo, @hi) in @n bytes of code at @text, mapped at @at. @seen is called for each
+ * use: @operand is the mapped address behind the opcode, and @call is true for a call or a jump. Code scanned in pieces
+ * is scanned completely if each piece begins with the last PML_ARCH_SCAN_SHARED bytes of the previous piece. False: not
+ * supported for this instruction set.
  */
 #define PML_ARCH_SCAN_SHARED 5u
 typedef void pml_arch_seen(void *arg, uintptr_t slot, uintptr_t operand, bool call);
@@ -91,8 +94,8 @@ bool pml_arch_scan(const uint8_t *text, size_t n, uintptr_t at, uintptr_t lo, ui
                    void *arg);
 
 /*
- * Code in memory. landing: *@to is where code goes on after an exception in the call that ends at @after, 0: nowhere;
- * *@ends: the function ends there, too, so the call does not return; false: that is not known.
+ * Code in memory. landing: *@to is where code continues after an exception in the call that ends at @after, 0: nowhere;
+ * *@ends: the function also ends at @after, so the call does not return; false: not known.
  */
 struct pml_arch_code {
   uintptr_t lo, hi;
@@ -104,9 +107,9 @@ struct pml_arch_code {
 bool pml_arch_is_call(const uint8_t *operand);
 
 /*
- * pml_arch_only_called - whether the address that code loads from a slot, at @operand, is called or jumped to, compared
- * with NULL, and nothing else, whichever way the code goes. False also where that is not known for certain.
- * Cost: some 30 ns for each instruction that may follow, 2048 of them at most. 40 KB of stack.
+ * pml_arch_only_called - whether the address that code loads from a slot, at @operand, is only called, jumped to, or
+ * compared with NULL, on every path of the code. False also if that is not certain. Cost: some 30 ns for each
+ * instruction that may follow, 2048 of them at most. 40 KB of stack.
  */
 bool pml_arch_only_called(const struct pml_arch_code *c, uintptr_t operand);
 
@@ -118,6 +121,6 @@ bool pml_arch_only_called(const struct pml_arch_code *c, uintptr_t operand);
 bool pml_arch_lead(uintptr_t operand, uintptr_t from, uintptr_t to, bool alone);
 /* Whether it uses the slot @to. */
 bool pml_arch_leads(uintptr_t operand, uintptr_t to);
-#define PML_ARCH_REACH ((uintptr_t)0x7fff0000) /* of code, to slots */
+#define PML_ARCH_REACH ((uintptr_t)0x7fff0000) /* distance of code to its slots */
 
 #endif

@@ -3,41 +3,44 @@
  * core/adapter/arch/pml_call.h - list of open intercepted calls, shared by the fast and the slow path. Internal.
  *
  * pml_call_gpr.c begins and ends most calls, in general registers only; pml_call.c the others, with all registers
- * saved. What is inline here is compiled into both.
+ * saved. The inline functions here are compiled into both.
  *
- * Where a recorded call returns to does not depend on the list of open calls. A return slot replaces the return address
- * of a call, and belongs to that one address for ever (struct pml_arch_slot): all calls from one place share one slot,
- * and whatever returns through it, later, twice, on another stack or thread, in a copy of a stack, in a child,
- * continues where it would have without recording. So no slot is ever used again, and nothing must be known of stacks,
- * of setjmp's kin, or of which frames still live; there are as many slots as places in the code that make calls. The
- * return address of a tail call is itself a slot, so its own slot leads there. Rejected: a slot for each open call
- * needs proof that no copy of the call will return, which nobody has once stacks can be copied; slots that check the
- * stack pointer and wait before they are used again only make the failure rarer.
+ * The address that a recorded call returns to does not depend on the list of open calls. A return slot replaces the
+ * return address of a call, and belongs to that one address for ever (struct pml_arch_slot): all calls from one place
+ * share one slot, and every return through it, later, twice, on another stack or thread, in a copy of a stack, in a
+ * child, continues where it would have without recording. So slots are never reused for other addresses, and pmlua
+ * needs no knowledge of stacks, of setjmp() and similar functions, or of which frames still live; there are as many
+ * slots as places in the code that make calls. The return address of a tail call is itself a slot, so the slot of the
+ * tail call leads there. Rejected: a slot for each open call needs proof that no copy of the call will return, which is
+ * impossible once stacks can be copied; slots that check the stack pointer and wait before reuse only make the failure
+ * rarer.
  *
  * The list of open calls only serves the measurement. A thread has a list of frames, which it takes from a common
- * supply in chunks: those of its open calls, from the outermost to `open`, and then the free ones. The first frame
- * belongs to no call, and is further out than all. A call takes the next frame of the list, and a return the one
- * before: each is one store, to `open`. A return ends the call whose frame has its stack pointer and its slot; without
- * such a frame there is no event. A frame is over when it returned, or when it is below the present stack pointer.
+ * supply in chunks: first the frames of its open calls, from the outermost to `open`, then the free frames. The first
+ * frame belongs to no call, and is outside of all calls. A call moves `open` to the next frame of the list, and a
+ * return to the previous one, each by a single store. A return ends the call whose frame has its stack pointer and its
+ * slot; without such a frame there is no event. A frame is over when its call returned, or when it is below the current
+ * stack pointer.
  *
- * Each machine stack has a list and a stream of its own: a struct pml__stream_thread, so that to consumers it is one
- * more thread. There calls nest as on any thread, whatever other stacks do meanwhile; the time of a call includes the
- * time for which its stack rests, as that of a thread that waits. A stream is used again for another stack when no call
- * is open on it. The C library knows a thread's own stack, and sigaltstack(2) an alternate one. Any other stack is
- * assumed to reach from a KiB above its first call to 16 KiB below. Where that is wrong a call has no caller in the
- * profile. A stack inside a frame of the thread's own looks as if a longjmp ended calls, until one of these returns.
- * Sections and other adapters' events stay with the thread.
+ * Each machine stack has a separate list and stream, a struct pml__stream_thread, so consumers see it as a further
+ * thread. Calls nest on it as on any thread, independently of other stacks; the time of a call includes the time for
+ * which its stack is inactive, as for a thread that waits. A stream is reused for another stack when no call is open on
+ * it. The C library gives the bounds of a thread's first stack, and sigaltstack(2) gives the bounds of an alternate
+ * stack. Any other stack is assumed to reach from 1 KiB above its first call to 16 KiB below. If that is wrong, a call
+ * has no caller in the profile. Calls on a stack inside a frame of the thread's first stack look as if a longjmp ended
+ * the outer calls, until one of these returns. Sections and other adapters' events stay with the thread.
  *
- * While a thread changes its lists, or delivers an event, a stack pointer just below that of the call marks it: in the
- * delivery guard of the thread (base/stream/pml_stream_private.h) where fast functions get the event, otherwise in
- * `busy`, which suspends fast delivery. Calls that are made meanwhile, by a consumer, an allocator or a signal handler
- * that interrupted, go to their functions unrecorded, because the lists have one user at a time. A handler may leave
- * with a longjmp; then the stack pointer shows that no code is inside any more, and the list is whole: an operation of
- * several stores can at worst lose a frame.
+ * While a thread changes its lists, or delivers an event, it is marked by a stack pointer just below the call's: in the
+ * delivery guard of the thread (base/stream/pml_stream_private.h) if fast functions get the event, otherwise in `busy`,
+ * which suspends fast delivery. Calls made meanwhile, by a consumer, an allocator or an interrupting signal handler, go
+ * to their functions unrecorded, because the lists have one user at a time. A handler may leave with a longjmp; then
+ * the stack pointer shows that no code is inside any more, and the list is intact: an interrupted operation of several
+ * stores can at worst lose a frame.
  *
- * A call is open before its enter is delivered, and until its leave was. So one that a longjmp ends in between gets a
- * leave when that is detected, whether its enter, or another leave, was delivered or not: consumers ignore a leave of
- * any but their innermost call. In any other order a consumer could stay inside a call for good.
+ * A call is open from before its enter is delivered until after its leave was delivered. So a call that a longjmp ends
+ * in between gets a leave when that is detected, even if its enter was not delivered, or if a leave was: consumers
+ * ignore every leave that is not of their innermost call. In any other order a consumer could stay inside a call for
+ * ever.
  */
 #ifndef PML_CALL_H
 #define PML_CALL_H
@@ -57,7 +60,7 @@
 struct pml__call_function {
   uintptr_t target;
   pml_region_t region;
-  uint32_t names; /* of the hash of its name and library */
+  uint32_t names; /* part of the hash of its name and library */
 };
 _Static_assert(sizeof(struct pml__call_function) == PML_ARCH_FUNCTION_BYTES &&
                    offsetof(struct pml__call_function, target) == 0,
@@ -68,8 +71,8 @@ _Static_assert(sizeof(struct pml__call_function) == PML_ARCH_FUNCTION_BYTES &&
 int pml__call_prepare(void);
 /* Calls that were not recorded: too many under way, or from too many places; made while the thread was at its lists. */
 void pml__call_stats(uint64_t *deep, uint64_t *nested);
-void pml__call_forked(void);                /* counts begin again in the child */
-void pml__call_switch(bool on);             /* calls are recorded, or go to their functions as they are */
+void pml__call_forked(void);                /* reset the counts in the child */
+void pml__call_switch(bool on);             /* record calls, or let them go to their functions */
 void pml__call_confine(bool without_clock); /* as pml_intercept_confine() */
 
 /*
@@ -152,7 +155,7 @@ static inline void pml__call_end_busy(struct pml__call_thread *t, struct pml__st
 
 /* ---- return slots ---- */
 
-#define PML__CALL_NO_SLOT (&pml__call_table.known[0]) /* of no return address */
+#define PML__CALL_NO_SLOT (&pml__call_table.known[0]) /* belongs to no return address */
 #define PML__CALL_HASH 0x9e3779b1u
 #define PML__CALL_PROBES 32u
 
@@ -160,8 +163,10 @@ static inline uint32_t pml__call_hash(uintptr_t back) {
   return (uint32_t)back * PML__CALL_HASH >> 15;
 }
 
-/* The slot of @back; NULL: it may have none yet. The return address is stored last, with release: whoever sees it sees
- * all. */
+/*
+ * The slot of @back; NULL: it may have none yet. The return address is stored last, with release: a thread that sees it
+ * also sees the other fields.
+ */
 static inline const struct pml__call_known *pml__call_find_slot(uintptr_t back) {
   uint32_t i = pml__call_hash(back);
   for (uint32_t n = 0; n < PML__CALL_PROBES; n++, i = (i + 1) % PML__CALL_KNOWN) {
@@ -172,7 +177,7 @@ static inline const struct pml__call_known *pml__call_find_slot(uintptr_t back) 
   return NULL;
 }
 
-/* The same, made if there is none. NULL: there are too many, or too many tail calls end each other. No lock. */
+/* The same, made if missing. NULL: too many slots, or too long a chain of tail calls. No lock. */
 const struct pml__call_known *pml__call_take_slot(uintptr_t back);
 void pml__call_prepare_slots(void);
 
@@ -212,9 +217,9 @@ struct pml__call_stack {
   struct pml__call_frame *open; /* the innermost call's while the stack is not in use; as of a thread */
   uintptr_t lo, hi;
   struct pml__stream_thread *stream;
-  struct pml__call_stack *next; /* of the thread's */
-  bool taken;                   /* atomic: it is a thread's */
-  bool learnt;                  /* in the thread's own: pml__call_learn() */
+  struct pml__call_stack *next; /* in the thread's list */
+  bool taken;                   /* atomic: owned by a thread */
+  bool learnt;                  /* inside a frame of the thread's first stack: pml__call_learn() */
 };
 
 /*

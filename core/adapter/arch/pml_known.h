@@ -20,8 +20,8 @@ PML_BEGIN_DECLS
  *   walk    a load of a line at random from memory four times as large as the last cache: a miss in each cache
  *   sleep   100 us without the processor: a context switch
  *
- * What a loop takes besides is the same for every @n, but for touch, which maps and unmaps @n pages.
- * Returns 0, -EINVAL (no such loop) or -ENOMEM. Thread-safe.
+ * The overhead of a loop does not depend on @n, except for touch, which maps and unmaps @n pages. Returns 0, -EINVAL
+ * (no such loop) or -ENOMEM. Thread-safe.
  */
 PML__SHARED int pml_known_run(const char *name, uint64_t n);
 

@@ -3,52 +3,54 @@
  * core/adapter/intercept/pml_intercept.h - interception of calls between libraries at run time, without headers, as
  * events of pml_stream.
  *
- * Loaded objects call each other through slots that the loader fills. Interception fills those of the chosen functions
- * with thunks (adapter/arch/pml_arch.h), which emit an enter, run the function on the caller's own stack frame, so
- * that arguments of any number stay where they are, and emit a leave when it returns. The region is the function, with
- * its library as the file. The program's signal handlers, stack limits and environment are left alone.
+ * Loaded objects call each other through slots that the loader fills. Interception stores thunks
+ * (adapter/arch/pml_arch.h) in the slots of the selected functions. A thunk emits an enter, runs the function on the
+ * caller's stack frame, so that any number of arguments stay in place, and emits a leave when the function returns. The
+ * region is the function, with its library as the file. The program's signal handlers, stack limits and environment are
+ * left alone.
  *
  * Handled: every argument and result of the platform's C convention, with variable arguments, vectors of any width that
  * the CPU has, x87, structs in registers and memory; recursion; tail calls; exceptions and cancellation, which unwind
  * through a recorded call by its unwinding rule; longjmp, whose skipped calls get their leave with the thread's next
- * event; threads; forks (the child goes on without consumers, as pml_stream says) and vfork; contexts of
- * makecontext(3), also resumed by another thread, as long as a stack that is given up has no recorded call open on it.
+ * event; threads; forks (the child continues without consumers, see pml_stream.h) and vfork; contexts of
+ * makecontext(3), also resumed by another thread, as long as an abandoned stack has no recorded call open on it.
  *
- * Left alone, because a changed return address or a second return would harm: what returns twice or on another stack
- * (setjmp and its kin, contexts, vfork, clone), what throws, unwinds or walks the stack (libgcc's and LLVM's unwinder,
- * libunwind, every function with "backtrace" or "stacktrace" in its name), what looks at its caller (the loader's
- * functions, profilers' hooks), whichever library defines it: pml_intercept_never.c has the list. Also functions with
- * another convention for vector registers; and always libc, the loader, sanitizers and pmlua, as callers and as
- * callees, unless @lib names libc or a sanitizer itself. A function that looks at its own return address for another
- * reason sees that of pmlua, and a backtrace from inside a recorded call has a frame of pmlua for it; the fast
- * backtrace of libunwind, on x86-64, ends there. A function must return its results as C does (or Swift): what else a
- * caller reads after its return may have changed. Calls and returns are paired as a shadow stack wants them, but
- * unwinders take a pad for a signal's frame, which has other entries there: what keeps a shadow stack is refused.
+ * Left alone, because a changed return address or a second return would do harm: functions that return twice or on
+ * another stack (setjmp() and similar, contexts, vfork, clone); functions that throw, unwind or walk the stack
+ * (libgcc's and LLVM's unwinder, libunwind, every function with "backtrace" or "stacktrace" in its name); functions
+ * that look at their caller (the loader's functions, profilers' hooks), in any library: pml_intercept_never.c has the
+ * list. Also functions with another convention for vector registers; and always libc, the loader, sanitizers and pmlua,
+ * as callers and as callees, unless @lib names libc or a sanitizer itself. A function that looks at its return address
+ * for another reason sees an address of pmlua, and a backtrace from inside a recorded call has a frame of pmlua for it;
+ * the fast backtrace of libunwind, on x86-64, ends there. A function must return its results as C (or Swift) does:
+ * other registers that a caller reads after the return may have changed. Calls and returns are paired as a shadow stack
+ * requires, but unwinders treat a return slot as a signal frame, which has other entries on a shadow stack: a process
+ * with a shadow stack is refused.
  *
- * Seen through every kind of slot: bound when it is called or when the object is loaded, read-only or not, with a PLT
- * or (x86-64, gcc) without; functions chosen by others (IFUNC), versions of one name (two functions, one region),
- * libraries that are closed and opened again; and, if @dlsym asks for it, through pointers that the program or a
- * library gets from dlsym() or dlvsym(). Without it every address that a program can see is what it was: pointers of
- * dlsym() are equal to the function's address, dladdr() knows them, and look-ups of chosen functions are counted. With
- * it the thunk is what the program gets; one that compares addresses or asks dladdr(), as Ruby does, may then fail.
+ * Calls are seen through every kind of slot: bound at the call or when the object is loaded, read-only or not, with a
+ * PLT or (x86-64, gcc) without; of functions chosen by others (IFUNC), of versions of one name (two functions, one
+ * region), of libraries that are closed and opened again; and, with @dlsym, through pointers that the program or a
+ * library gets from dlsym() or dlvsym(). Without @dlsym every address visible to a program is unchanged: pointers from
+ * dlsym() equal the function's address, dladdr() recognises them, and look-ups of selected functions are counted. With
+ * @dlsym the program gets the thunk; a program that compares addresses or calls dladdr(), as Ruby does, may then fail.
  *
  * Not seen: calls inside a library that do not go through its slots (-Bsymbolic, hidden functions); pointers in tables
  * that the loader filled (virtual functions, callbacks in static data); calls by an address that code took through a
- * slot, as comparisons must hold: then the code of the calls through the slot is changed to use another slot
- * (pml_intercept_code.h), and pml_intercept_unrecorded() names the function (on arm64 all calls through slots but those
- * of the PLT, which look as loads do); calls of signal handlers that interrupt the recording itself, which are counted.
- * Nor:
- * - objects of dlmopen(), which are counted: another namespace has its own libc, with which nothing here is shared;
- * - with @dlsym, what RTLD_NEXT and RTLD_DEFAULT give to a library, since that depends on its place among the others;
- *   to the program, RTLD_NEXT of what it defines itself, and what may be closed again, which the loader keeps for the
- *   object that asks;
+ * slot, because comparisons of addresses must still hold: then the code of the calls through the slot is changed to use
+ * another slot (pml_intercept_code.h), and pml_intercept_unrecorded() names the function (on arm64 this affects all
+ * calls through slots outside of the PLT, because they look like loads); calls of signal handlers that interrupt the
+ * recording itself, which are counted. Also not seen:
+ * - objects of dlmopen(), which are counted: another namespace has a separate libc, which shares no data with this one;
+ * - with @dlsym, results of RTLD_NEXT and RTLD_DEFAULT in a library, because they depend on its position among the
+ *   others; in the program, RTLD_NEXT of the program's functions, and functions of libraries that may be closed again,
+ *   which the loader keeps loaded for the object that calls it;
  * - slots of an object of dlopen() that the loader has not bound yet, if the function is found in two places (which
- *   comes first depends on how it was opened) or only in an object that may be closed before: they are looked at
- *   again with the next dlopen() or dlsym() that brings something;
- * - what constructors of an object call while it is opened; and what dlopen() of a bare name brings (where that is
- *   looked for depends on the caller) until the next dlsym(), or dlopen() of a path.
+ *   comes first depends on how it was opened) or only in an object that may be closed before: they are scanned again
+ *   with the next dlopen() or dlsym() that loads an object;
+ * - calls by constructors of an object while it is opened; and calls of objects from dlopen() of a bare name (its
+ *   search path depends on the caller) until the next dlsym(), or dlopen() of a path.
  *
- * Files may be stripped or damaged: of their tables is believed what the loader had to, and no more.
+ * Files may be stripped or damaged: only the parts of their tables that the loader used are trusted.
  */
 #ifndef PML_INTERCEPT_H
 #define PML_INTERCEPT_H
@@ -65,50 +67,50 @@ PML_BEGIN_DECLS
  * ".so" and what follows; by its path if the pattern has a '/'. A program is no library unless a pattern names it.
  */
 struct pml_intercept_options {
-  const char *lib;    /* whose functions */
-  const char *sym;    /* which functions, by their names in the symbol table */
+  const char *lib;    /* libraries whose functions are recorded */
+  const char *sym;    /* functions, by their names in the symbol table */
   const char *but;    /* exclude libraries and functions with these names */
   const char *filter; /* a file of rules (pml_filter.h), which may leave out more; libraries are its files */
-  const char *scans;  /* a folder, where what takes long to find out of large files is kept for later processes */
-  const char *aside;  /* libraries of the tool: neither calls to them nor by them count as the program's */
+  const char *scans;  /* folder of cached scan results of large files, for later processes */
+  const char *aside;  /* libraries of the tool: calls to or from them are not the program's */
   bool dlsym;         /* dlsym() gives thunks of chosen functions, which differ from the functions' addresses */
-  bool wrapped;       /* wrapped functions (pml_wrap.h) are chosen whatever the others say */
+  bool wrapped;       /* select all wrapped functions (pml_wrap.h), ignoring the other options */
   bool hooks; /* no calls become events: hooks (pml_intercept_hooks.h) alone, until something else is installed, and
                  again after its removal */
 };
 
 /*
- * pml_intercept_install - from now on calls are events: those of all objects that are loaded, and of those that are
- * loaded later, through dlopen() or found at a dlsym().
+ * pml_intercept_install - record calls as events: from all loaded objects, and from objects that are loaded later,
+ * through dlopen() or found at a dlsym().
  * @o: copied; NULL: all.
  *
- * Returns 0, -EALREADY (it is), PML_EMODE (a shadow stack), -ENOMEM, -EACCES (no memory may become executable), or what
- * pml_filter_open() says of the filter. A running thread may make a call or two more without an event. Thread-safe; not
+ * Returns 0, -EALREADY (it is), PML_EMODE (a shadow stack), -ENOMEM, -EACCES (no memory may become executable), or an
+ * error of pml_filter_open(). A running thread may make a call or two more without an event. Thread-safe; not
  * async-signal-safe; not from a consumer of the stream.
  *
- * Cost, once: about half a microsecond per call slot, some twenty per object; what is read of a file is kept, of 128
- * files and 4 MiB at most, for when it is loaded again. Of a call: the two clock reads and, mostly beside them, some
- * 250 instructions, while every consumer has plain functions (pml_stream.h), and there are four at most; with a profile
- * some 350. With another consumer all vector registers are saved, which is three times that. Without a consumer:
- * some 20 instructions. Memory: 1 MiB for 32768 calls under way in all threads at a time (more are not recorded, and
- * counted), 64 bytes per thread and 48 per function.
+ * Cost, once: about half a microsecond per call slot, some twenty per object; data read from a file is cached, for at
+ * most 128 files and 4 MiB, in case the file is loaded again. Cost of a call: two clock reads and, mostly overlapping
+ * with them, some 250 instructions, if every consumer has fast functions (pml_stream.h) and there are at most four;
+ * with a profile some 350. With any other consumer all vector registers are saved, which triples the cost. Without a
+ * consumer: some 20 instructions. Memory: 1 MiB for 32768 calls under way in all threads at a time (more are not
+ * recorded, and counted), 64 bytes per thread and 48 per function.
  */
 PML__SHARED int pml_intercept_install(const struct pml_intercept_options *o);
 
 /*
- * pml_intercept_remove - slots have their functions again. Calls under way return as they came, and their leaves are
+ * pml_intercept_remove - restore the functions in the slots. Calls under way return as they came, and their leaves are
  * emitted; thunks that dlsym() gave stay good, and emit no more. Idempotent. Thread-safe.
  */
 PML__SHARED void pml_intercept_remove(void);
 
 /*
- * pml_intercept_pause - calls emit nothing until it is called with false; those under way get their leaves. Also for
- * what is installed later. Thread-safe; not async-signal-safe.
+ * pml_intercept_pause - calls emit no events until it is called with false; calls under way get their leaves. Also
+ * affects later installations. Thread-safe; not async-signal-safe.
  */
 PML__SHARED void pml_intercept_pause(bool pause);
 
 struct pml_intercept_stats {
-  uint64_t objects;   /* that were looked at */
+  uint64_t objects;   /* inspected objects */
   uint64_t functions; /* that are intercepted */
   uint64_t slots;     /* filled with thunks */
   uint64_t
@@ -122,9 +124,9 @@ struct pml_intercept_stats {
 PML__SHARED void pml_intercept_stats(struct pml_intercept_stats *s);
 
 /*
- * pml_intercept_confine - calls of the calling thread are recorded without a system call from now on, as far as
- * consumers make none; @without_clock: its calls are recorded no more, nor the ends of those under way. For good; for a
- * thread that gives up its right to system calls, or to the processor's clock. Not async-signal-safe.
+ * pml_intercept_confine - record calls of the calling thread without system calls, unless consumers make some;
+ * @without_clock: stop recording its calls, including the ends of calls under way. This is final; for a thread that is
+ * about to forbid itself system calls, or the processor's clock. Not async-signal-safe.
  */
 PML__SHARED void pml_intercept_confine(bool without_clock);
 
@@ -145,12 +147,12 @@ typedef int pml_intercept_unmatched_visit(const struct pml_intercept_unmatched *
 
 /*
  * pml_intercept_unmatched - patterns of the last installation that have matched nothing so far, also after its removal.
- * What is loaded later may match still: ask at the end. Functions that exist match, whether anybody calls them or not;
- * where no library matches, no function is missed.
+ * Objects that are loaded later may still match, so call this at the end. Existing functions match even if they are
+ * never called; if no library matches, functions are not reported as missing.
  *
  * Returns 0, -ENOMEM, or what @visit returned: not 0 ends it. Strings are the visitor's until it returns.
- * Cost: some microseconds; with functions that are missed, a microsecond per function of the chosen libraries and
- * pattern. Thread-safe; not async-signal-safe.
+ * Cost: some microseconds; with missing functions, a microsecond per function of the chosen libraries and pattern.
+ * Thread-safe; not async-signal-safe.
  */
 PML__SHARED int pml_intercept_unmatched(pml_intercept_unmatched_visit *visit, void *arg);
 

@@ -2,7 +2,8 @@
 /*
  * core/adapter/intercept/pml_intercept_choice.h - selection of libraries and functions by name.
  *
- * Decided when slots are filled, for every name of every library that is loaded: what can be compared is not globbed.
+ * The selection is made when slots are filled, for every name of every loaded library, so comparisons replace globs
+ * where possible.
  */
 #ifndef PML_INTERCEPT_CHOICE_H
 #define PML_INTERCEPT_CHOICE_H
@@ -15,8 +16,8 @@
 
 struct pml__pattern {
   const char *text;
-  size_t n;     /* of what is compared */
-  char kind;    /* '=': the whole name; '*': how it begins; '?': a glob */
+  size_t n;     /* length of the compared text */
+  char kind;    /* '=': the whole name; '*': a prefix; '?': a glob */
   bool matched; /* atomic */
 };
 
@@ -36,9 +37,9 @@ struct pml__choice {
   struct pml__choice *next; /* all that ever were: a dlsym() may be reading one */
   struct pml__patterns lib, sym, but, aside;
   struct pml_filter *filter;
-  bool dlsym;   /* what dlsym() gives is a thunk */
+  bool dlsym;   /* dlsym() returns thunks */
   bool wrapped; /* all wrapped functions are wanted */
-  bool hooks;   /* nothing is, and calls that have hooks go to these without an event */
+  bool hooks;   /* no function is wanted; calls with hooks go to the hooks without an event */
 };
 
 /* The choice that @o says, for good. Returns 0, -ENOMEM, or what pml_filter_open() says. Under the caller's lock. */

@@ -16,14 +16,15 @@ void pml__exports_free(struct pml__exports *e);
 
 /*
  * The function with this name, of @n bytes and hash @hash (pml__object_hash()), if exactly one library has the name,
- * once, and it is a global function in its default version; else 0. Cost: a look at one place, however many libraries
- * there are; those with more than a million symbols, and from the 4096th on, are asked by themselves.
+ * once, and it is a global function in its default version; else 0. Cost: one look-up for any number of libraries;
+ * libraries with more than a million symbols, and from the 4096th on, are searched one by one.
  */
 uintptr_t pml__exports_only(const struct pml__exports *e, const char *name, size_t n, uint32_t hash);
 
 /*
- * Hints for the caches, in this order and some time apart. pml__exports_ahead - pml__exports_only() will be asked for a
- * name with this hash. pml__exports_likely - its symbol, or that of another name with the same hash; NULL: none.
+ * Hints for the caches, in this order and some time apart. pml__exports_ahead - pml__exports_only() will be called for
+ * a name with this hash. pml__exports_likely - its symbol, or the symbol of another name with the same hash; NULL:
+ * none.
  * pml__export_ahead - the symbol's name will be compared.
  */
 struct pml__export {

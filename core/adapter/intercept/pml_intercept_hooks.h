@@ -27,7 +27,7 @@ enum pml__hooks_role {
  * second: a function that such a library exports under any file name, and @role knows no other library with it.
  * second_name: to @second, under which no tool stands before the library's function @name; false: it is of another one.
  * layer:  whether an object that calls @name may stand between the program and the library, as tools do: it exports
- *         another name of that function, or one that every such tool has. @exports asks whether it exports a name.
+ *         another name of that function, or a name that every such tool has. @exports: whether it exports a name.
  */
 struct pml__hooks {
   enum pml__hooks_role (*role)(const char *file);

@@ -20,9 +20,9 @@ struct pml__landings {
 void pml__landings_of(struct pml__landings *l, const struct pml__object *o);
 
 /*
- * pml__landing - *@to: where code goes on after an exception in the call that ends at @after; 0: nowhere in its
- * function. *@ends: its function ends there, too. False: the tables do not show it, or are damaged. Cost: a search by
- * halves, and a walk through the calls of one function.
+ * pml__landing - *@to: where code continues after an exception in the call that ends at @after; 0: nowhere in its
+ * function. *@ends: its function also ends at @after. False: the tables do not show it, or are damaged. Cost: a binary
+ * search, and a walk through the calls of one function.
  */
 bool pml__landing(const struct pml__landings *l, uintptr_t after, uintptr_t *to, bool *ends);
 

@@ -2,8 +2,8 @@
 /*
  * core/adapter/intercept/pml_intercept_object.h - loaded objects, and the tables of their dynamic sections.
  *
- * What a file says about itself may be damaged in ways that the loader never looks at. So nothing is believed: a table
- * is what lies in one mapped segment that can be read, counts are cut to it, names end in it.
+ * A file's tables may be damaged in ways that the loader never notices. Therefore no table is trusted: a table must lie
+ * in one readable mapped segment, counts are limited to it, and names end in it.
  */
 #ifndef PML_INTERCEPT_OBJECT_H
 #define PML_INTERCEPT_OBJECT_H
@@ -16,7 +16,7 @@
 #include "adapter/intercept/pml_intercept_hooks.h"
 #include "adapter/intercept/pml_intercept_wrapped.h"
 
-#define PML__SEGMENTS 16u /* what an object has more is not looked at */
+#define PML__SEGMENTS 16u /* further segments are ignored */
 
 struct pml__segment {
   uintptr_t lo, hi;
@@ -25,18 +25,18 @@ struct pml__segment {
 };
 
 struct pml__object {
-  uintptr_t base, lo, hi; /* of its image */
-  char *path;             /* of the program, too; owned */
-  char *file;             /* of pml__object_file(); owned */
+  uintptr_t base, lo, hi; /* bounds of its image */
+  char *path;             /* also for the program; owned */
+  char *file;             /* result of pml__object_file(); owned */
   const char *soname;     /* the name that it gives itself, or NULL */
   struct pml__segment segment[PML__SEGMENTS];
   uint32_t nsegments;
-  uintptr_t relro_lo, relro_hi; /* what the loader made read-only; whole pages */
+  uintptr_t relro_lo, relro_hi; /* pages that the loader made read-only */
   bool program;
   bool startup; /* loaded with the program: it stays, and what it exports is for all */
-  bool wanted;  /* its functions are; for the user of this */
+  bool wanted;  /* its functions are wanted; for the caller */
   enum pml__hooks_role role;
-  /* of its dynamic section, or NULL and 0 */
+  /* from its dynamic section, or NULL and 0 */
   const Elf64_Sym *sym;
   const char *str;
   const Elf64_Rela *jmprel, *rela;
@@ -47,11 +47,11 @@ struct pml__object {
   void *handle;                      /* while it is pinned */
   const Elf64_Phdr *phdr;
   size_t nphdr;
-  struct pml__wrap_list wrapped; /* what it has wrappers for; for the user of this */
-  bool asked;                    /* it was asked for them */
+  struct pml__wrap_list wrapped; /* functions it has wrappers for; for the caller */
+  bool asked;                    /* @wrapped was searched */
 };
 
-/* Where an object is: what a search by halves reads lies together. */
+/* Address range of an object; the data of a binary search lies together. */
 struct pml__image {
   uintptr_t lo, hi;
   uint32_t object; /* its index */
@@ -60,7 +60,7 @@ struct pml__image {
 struct pml__objects {
   struct pml__object *at; /* in the loader's order; the first is the program */
   size_t n, room;
-  struct pml__image *by_address; /* those of all */
+  struct pml__image *by_address; /* the ranges of all, sorted */
 };
 
 /* All objects of the program's namespace. Returns 0 or -ENOMEM; pair with pml__objects_free() in either case. */
@@ -70,15 +70,18 @@ void pml__objects_free(struct pml__objects *all);
 const struct pml__object *pml__objects_find(const struct pml__objects *all, uintptr_t address);
 
 /*
- * The name that the object is reported by, the same under whichever name it was loaded; its own while it is not freed.
- * Cost: some system calls, once, where it was loaded under another name than it gives itself.
+ * The name by which the object is reported, independent of the name it was loaded by; owned by the object. Cost: some
+ * system calls, once, if it was loaded by another name than its soname.
  */
 const char *pml__object_file(struct pml__object *o);
 
 /* The one object at @address alone. False: no object there, or no memory; else the caller frees its path. */
 bool pml__object_at(struct pml__object *o, uintptr_t address);
 
-/* The first, in the loader's order, of which @is says so. False: none, or no memory; else its path is to be freed. */
+/*
+ * The first object in the loader's order for which @is returns true. False: none, or no memory; else the caller frees
+ * its path.
+ */
 bool pml__object_first(struct pml__object *o, bool (*is)(const struct pml__object *o, void *arg), void *arg);
 
 /* It stays loaded until it is unpinned. False: it is not there any more. */
@@ -88,9 +91,9 @@ void pml__object_unpin(struct pml__object *o);
 bool pml__object_is_code(const struct pml__object *o, uintptr_t address);
 /* Whether a slot at @address is one: aligned, and in what the file says may be written. */
 bool pml__object_has_slot(const struct pml__object *o, uintptr_t address);
-/* How many bytes of segment @s can be read without a fault, whatever the file has become. */
+/* Number of bytes of segment @s that can be read without a fault, even if the file was truncated since. */
 size_t pml__object_readable(const struct pml__object *o, const struct pml__segment *s);
-size_t pml__segment_readable(const struct pml__segment *s, uint64_t file_bytes); /* of a file of this size */
+size_t pml__segment_readable(const struct pml__segment *s, uint64_t file_bytes); /* for a file of this size */
 /* Whether @n bytes from @address on are in a segment that can be read, and are these. */
 bool pml__object_has_bytes(const struct pml__object *o, uintptr_t address, const void *bytes, size_t n);
 
@@ -144,12 +147,12 @@ void pml__hash_table_find(const struct pml__object *o, const struct pml__hash_ta
 void pml__object_walk(const struct pml__object *o, pml__seen_symbol *seen, void *arg);
 
 /*
- * Whether @address is that of a piece of the PLT of @o, the program, which stands in for the function @name of a
- * library: a program at a fixed address has such for functions whose addresses it takes, and every object uses these.
+ * Whether @address is a PLT entry of @o, the program, that serves as the address of the function @name of a library: a
+ * program at a fixed address has such entries for functions whose address it takes, and every object uses them.
  */
 bool pml__object_stands_in(const struct pml__object *o, const char *name, uintptr_t address);
 
-/* Whether the object exports @name as the function at @address, or as one that chose it (IFUNC). */
+/* Whether the object exports @name as the function at @address, or as an IFUNC that chose it. */
 bool pml__object_exports(const struct pml__object *o, const char *name, uintptr_t address);
 /* Whether it exports a function @name. */
 bool pml__object_defines(const struct pml__object *o, const char *name);

@@ -44,12 +44,12 @@ void pml__intercept_loader_prepare(void);
 void pml__intercept_loader_forked(void);
 uint64_t pml__intercept_unseen(void); /* look-ups of chosen functions whose calls are not seen */
 
-uint64_t pml__intercept_elsewhere(void); /* what was opened in other namespaces */
+uint64_t pml__intercept_elsewhere(void); /* objects opened in other namespaces */
 
-/* What is chosen now; NULL: calls are not intercepted. Lock-free. */
+/* The current selection; NULL: calls are not intercepted. Lock-free. */
 const struct pml__choice *pml__intercept_chosen(void);
-const struct pml__choice *pml__intercept_last_choice(void); /* also after its end; NULL: never made */
-/* Scan what was loaded since, unless a scan is running. */
+const struct pml__choice *pml__intercept_last_choice(void); /* also after removal; NULL: none so far */
+/* Scan objects loaded since the last scan, unless a scan is running. */
 void pml__intercept_scan_new(void);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * core/adapter/intercept/pml_intercept_scans.h - scan results of objects, cached by file identity.
  *
- * All of it is used under the lock of pml_intercept.c. Memory: 8 bytes for each slot of a function and each call of one
- * whose address is used, too, 4 MiB in all, or one object that has more.
+ * All functions need the lock of pml_intercept.c. Memory: 8 bytes for each slot of a function, and for each call of a
+ * function whose address is also used; 4 MiB in all, or one object that needs more.
  */
 #ifndef PML_INTERCEPT_SCANS_H
 #define PML_INTERCEPT_SCANS_H
@@ -27,8 +27,8 @@ static inline uint64_t pml__scan_mix(uint64_t hash, const void *bytes, size_t n)
 enum { PML__SLOT_UNKNOWN, PML__SLOT_LEFT, PML__SLOT_CHOSEN };
 
 struct pml__scan_slot {
-  uint32_t index;                           /* of its relocation */
-  bool address;                             /* of those of addresses, else of calls */
+  uint32_t index;                           /* index of its relocation */
+  bool address;                             /* a slot of addresses, else of calls */
   uint8_t called : 1, used : 1, missed : 1; /* by code: through it; in any other way; calls that `site` has not */
   uint8_t choice;                           /* whether its function's name is wanted, once that was asked */
 };
@@ -36,20 +36,20 @@ struct pml__scan_slot {
 /* A call through a slot of addresses, or a load of an address that is only called. */
 struct pml__scan_site {
   uint32_t slot;
-  uint32_t operand; /* from the begin of the object's image; what follows the opcode */
+  uint32_t operand; /* offset in the object's image of the bytes after the opcode */
 };
 
 struct pml__file {
   dev_t device;
   ino_t inode;
-  uint64_t bytes, headers; /* a hash of what is mapped of its headers and notes */
+  uint64_t bytes, headers; /* @headers: hash of its mapped headers and notes */
   struct timespec written, changed;
 };
 
 struct pml__scan {
-  struct pml__scan_slot *slot; /* NULL: a free place */
-  struct pml__scan_site *site; /* of slots that are used, too; sorted by slots */
-  size_t n, ncalls, nsites;    /* slots of calls stand first */
+  struct pml__scan_slot *slot; /* NULL: a free entry */
+  struct pml__scan_site *site; /* of slots whose address is also used; sorted by slot */
+  size_t n, ncalls, nsites;    /* slots of calls come first */
   bool named, code_read, far;  /* far: its slots lie too far apart to be looked for */
   struct pml__file file;
   uint64_t use;
@@ -80,7 +80,7 @@ uintptr_t *pml__slot_at(const struct pml__object *o, const Elf64_Rela *r, uint32
 
 /* Interception is over; the next one chooses again. */
 void pml__scans_forget(void);
-/* A thread of the parent was at them: what they have is not freed. */
+/* In a child, when a thread of the parent was using them: drop them without freeing. */
 void pml__scans_give_up(void);
 
 #endif

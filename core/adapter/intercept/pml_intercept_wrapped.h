@@ -12,23 +12,24 @@ struct pml__wrap_list {
 };
 
 /*
- * pml__wrap_listed - those of a loaded object, by its note. One that is not relocated yet, or whose note is damaged,
- * has none. The list is sorted in place, once. Thread-safe. pml__wrap_lists - whether @name is one of them, or the name
- * that the linker gives to a wrapper of one.
+ * pml__wrap_listed - the wrapped functions of a loaded object, from its note. The list is empty if the object is not
+ * relocated yet, or its note is damaged. The list is sorted in place, once. Thread-safe. pml__wrap_lists - whether
+ * @name is in the list, or is the linker's name of a wrapper of a function in it.
  */
 struct pml__object;
 struct pml__wrap_list pml__wrap_listed(const struct pml__object *o);
 bool pml__wrap_lists(const struct pml__wrap_list *list, const char *name);
 
 /*
- * pml__wrap_library - the file that @f is in: the one that its wrapper was made for, unless another is loaded in its
- * place, as another version of the library. @to has room for the name. Not async-signal-safe.
+ * pml__wrap_library - the file that contains @f: the file that its wrapper was made for, unless another one is loaded
+ * instead, such as another version of the library. @to has room for the name. Not async-signal-safe.
  */
 const char *pml__wrap_library(const struct pml_wrap_function *f, char *to, size_t bytes);
 
 /*
  * pml_wrap_function.records: one of the first three; whether the choice of interception leaves the function out; and
- * whether its calls are counted. Of the last two either makes it negative: one comparison tells that a call is plain.
+ * whether its calls are counted. Either of the last two makes it negative, so one comparison shows that a call needs
+ * neither.
  */
 enum {
   PML__WRAP_UNKNOWN,
@@ -40,8 +41,10 @@ enum {
 };
 #define PML__WRAP_NEGATIVE 0x80000000u
 
-/* pml__wrap_choose - leave out those of @list, wrapped by @o, that @c does not choose, and count what is chosen if
- * calls are counted; NULL: neither. */
+/*
+ * pml__wrap_choose - leave out functions of @list, wrapped by @o, that @c does not select, and count calls of selected
+ * ones if calls are counted; NULL: neither.
+ */
 struct pml__choice;
 void pml__wrap_choose(const struct pml__object *o, const struct pml__wrap_list *list, const struct pml__choice *c);
 

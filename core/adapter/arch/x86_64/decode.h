@@ -3,7 +3,7 @@
  * core/adapter/arch/x86_64/decode.h - one instruction: length, branch target, and effect on a general register.
  * Internal.
  *
- * What is not known for certain is PML__INSN_UNKNOWN or PML__REG_READ: callers change code only where they know.
+ * Uncertain cases are PML__INSN_UNKNOWN or PML__REG_READ, because callers change code only where they are certain.
  */
 #ifndef PML_DECODE_H
 #define PML_DECODE_H
@@ -13,10 +13,10 @@
 
 enum pml__insn_kind {
   PML__INSN_UNKNOWN,
-  PML__INSN_PLAIN,    /* goes on behind itself */
-  PML__INSN_BRANCH,   /* goes on at `to` or behind itself */
-  PML__INSN_JUMP,     /* goes on at `to` */
-  PML__INSN_JUMP_REG, /* jumps to what register `reg` has */
+  PML__INSN_PLAIN,    /* continues behind itself */
+  PML__INSN_BRANCH,   /* continues at `to` or behind itself */
+  PML__INSN_JUMP,     /* continues at `to` */
+  PML__INSN_JUMP_REG, /* jumps to the address in register `reg` */
   PML__INSN_JUMP_ANY, /* jumps elsewhere */
   PML__INSN_CALL,     /* calls `to`, or what lies in memory */
   PML__INSN_CALL_REG, /* calls what register `reg` has */
@@ -28,7 +28,7 @@ enum pml__reg_use { PML__REG_LEFT, PML__REG_WRITTEN, PML__REG_READ };
 
 struct pml__insn {
   enum pml__insn_kind kind;
-  enum pml__reg_use use; /* of the register that was asked for; the register of a CALL_REG or JUMP_REG is not counted */
+  enum pml__reg_use use; /* use of the requested register, except as the target of a CALL_REG or JUMP_REG */
   uint8_t length, reg;
   uintptr_t to;
 };
