@@ -2,9 +2,9 @@
 /*
  * core/source/plugin/pml_plugin.h - metric plugins: sources of values, loaded at run time.
  *
- * A plugin written for Score-P's metric interface runs as it is (compat/scorep); a program may also provide one of its
- * own, without a library. Each metric is an event, plugin::NAME::METRIC, of any event set. What a plugin measures in
- * its own time comes as series.
+ * A plugin written for Score-P's metric interface runs unchanged (compat/scorep); a program may also provide a plugin
+ * without a library. Each metric is an event, plugin::NAME::METRIC, for any event set. A plugin that measures
+ * asynchronously delivers series.
  *
  *   struct pml_plugin *p;
  *   pml_plugin_load(&(struct pml_plugin_options){.name = "demo_plugin"}, &p);  // libdemo_plugin.so, its metrics from
@@ -13,17 +13,17 @@
  *   pml_plugin_end(p);                                                        // the last values are collected
  *   pml_plugin_series(p, visit, NULL);
  *
- * Life. A plugin is loaded, and described by its metrics. It is joined by the first event set that names one of them,
- * or by pml_plugin_start(): then its counters are added, on each joining thread or once, as its scope is, and it
- * begins. It ends by pml_plugin_end(), or with the process: it is notified, its series are collected, it is finalized.
- * From then on event sets go on with its last values. Its library is never unloaded: threads of it may still run there.
+ * Life cycle. A plugin is loaded and lists its metrics. The first event set that names one of them, or
+ * pml_plugin_start(), starts it: its counters are added, on each joining thread or once, depending on its scope.
+ * pml_plugin_end(), or the end of the process, stops it: the plugin is notified, its series are collected, and it is
+ * finalized. Event sets then keep its last values. Its library is never unloaded, because its threads may still run.
  *
- * Faults of a plugin are its trouble: a failure, an exception, a NULL, a wrong size. Each is reported in one
- * line, the plugin or the metric is dropped, and everything else goes on. What cannot be helped: code that crashes or
- * hangs.
+ * Faults of a plugin are contained: a failure, an exception, a NULL, a wrong size. Each is reported in one line, the
+ * plugin or the metric is dropped, and the rest continues. Code that crashes or hangs is not contained.
  *
- * A child after a fork has no plugins: they are the parent's, and their events stand still. It may load its own. When
- * it exits, destructors of its parent's plugins do not run: they would wait for threads that a child does not have.
+ * A child after a fork has no plugins: they belong to the parent, and their events keep their values. It may load
+ * others. When it exits, destructors of its parent's plugins do not run, because they would wait for threads that a
+ * child does not have.
  */
 #ifndef PML_PLUGIN_H
 #define PML_PLUGIN_H
@@ -41,8 +41,8 @@ struct pml_plugin; /* never freed */
 /* In the order of Score-P's. */
 enum pml_plugin_sync {
   PML_PLUGIN_STRICTLY_SYNC, /* a value at each read */
-  PML_PLUGIN_SYNC,          /* at a read, if there is a new one; else the one before */
-  PML_PLUGIN_ASYNC_EVENT,   /* a series, of which reads collect what there is */
+  PML_PLUGIN_SYNC,          /* a new value at a read, if there is one; else the previous one */
+  PML_PLUGIN_ASYNC_EVENT,   /* a series; reads collect its current values */
   PML_PLUGIN_ASYNC,         /* a series, collected at the end */
   PML_PLUGIN_SYNCS
 };
@@ -71,18 +71,18 @@ PML_API double pml_plugin_scale(const struct pml_plugin_metric *m); /* base^expo
 
 struct pml_plugin_info {
   const char *name;
-  const char *path; /* of its library, or "" */
+  const char *path; /* path of its library, or "" */
   enum pml_plugin_sync sync;
   enum pml_plugin_scope scope;
   enum pml_plugin_state state;
-  bool here;            /* this process is the one that measures, of a host or of all */
-  uint64_t delta_ticks; /* between two questions, at least */
+  bool here;            /* this process is the measuring one of its host, or of all */
+  uint64_t delta_ticks; /* minimum time between two reads */
   size_t nmetrics;
   const struct pml_plugin_metric *metric; /* [nmetrics] */
   const char *trouble;                    /* the first failure, one line, or "" */
 };
 
-/* A value of a series, at ticks of pml_clock; the bits are those of the metric's type. */
+/* A value of a series, at ticks of pml_clock; its bits have the metric's type. */
 struct pml_plugin_pair {
   uint64_t ticks, value;
 };
@@ -95,25 +95,25 @@ struct pml_plugin_options {
 };
 
 /*
- * pml_plugin_load - load a plugin and ask it for its metrics.
+ * pml_plugin_load - load a plugin and get its metrics.
  *
  * Returns 0; -EINVAL (no name); -EEXIST (one of that name is loaded and has not ended); -ENOENT (no such library);
  * PML_EPLUGIN (it cannot be loaded, is not a plugin, or failed: the detail says which call and how); -ENOMEM. *@p is
- * NULL on failure. A plugin without metrics is loaded, too, and costs nothing. Thread-safe; not to be called by a
- * plugin. Cost: the loader's and the plugin's.
+ * NULL on failure. A plugin without metrics is also loaded, and has no cost. Thread-safe; not to be called by a plugin.
+ * Cost: the loader's and the plugin's.
  */
 PML_API int pml_plugin_load(const struct pml_plugin_options *o, struct pml_plugin **p);
 
 /*
- * pml_plugin_load_environment - load those that $SCOREP_METRIC_PLUGINS names (separated by $SCOREP_METRIC_PLUGINS_SEP
- * or
- * ","), once per process; those that fail are in the list, dropped. Listing and parsing events call it.
+ * pml_plugin_load_environment - load the plugins that $SCOREP_METRIC_PLUGINS names (separated by
+ * $SCOREP_METRIC_PLUGINS_SEP or ","), once per process; those that fail are in the list, dropped. Listing and parsing
+ * events call it.
  */
 PML__SHARED void pml_plugin_load_environment(void);
 
 /*
- * What a program provides instead of a library. All calls are made with the plugin's lock held, one at a time; they
- * must not call pml_plugin functions of it. NULL: there is nothing to do.
+ * A program's functions for a plugin without a library. All calls are made with the plugin's lock held, one at a time;
+ * they must not call pml_plugin functions for the same plugin. NULL: no action.
  */
 struct pml_plugin_provider {
   enum pml_plugin_sync sync; /* not strictly synchronous */
@@ -121,11 +121,11 @@ struct pml_plugin_provider {
   uint64_t delta_ticks;
   const struct pml_plugin_metric *metric; /* [nmetrics], copied */
   size_t nmetrics;
-  int (*start)(void *arg);                                /* at the first join; 0 or a negative code with its detail */
+  int (*start)(void *arg); /* at the first join; returns 0 or a negative code with its detail */
   int (*read)(void *arg, size_t metric, uint64_t *value); /* synchronous: 1, 0 (nothing new) or negative */
   int (*collect)(void *arg, size_t metric, struct pml_plugin_pair **list, size_t *n); /* the list from malloc() */
-  void (*stop)(void *arg);  /* no value is measured any more; what there is may still be collected */
-  void (*close)(void *arg); /* the last call; also where providing it or starting it failed */
+  void (*stop)(void *arg);  /* stop measuring; existing values may still be collected */
+  void (*close)(void *arg); /* the last call; also after a failure to provide or start it */
   void *arg;
 };
 PML_API int pml_plugin_provide(const char *name, const struct pml_plugin_provider *provider, struct pml_plugin **p);
@@ -137,11 +137,12 @@ typedef int pml_plugin_visit(struct pml_plugin *p, void *arg); /* non-zero stops
 PML_API int pml_plugin_list(pml_plugin_visit *visit, void *arg);
 
 /*
- * pml_plugin_start - the calling thread joins: its counters are added, it begins. Idempotent. 0, PML_ECLOSED (ended),
- * PML_EPLUGIN (dropped).
- * pml_plugin_collect - take in what an ASYNC_EVENT plugin has by now. 0, PML_EMODE (it is not one), PML_ECLOSED.
- * pml_plugin_end - tell it to stop, collect its series, finalize it; idempotent. Waits for reads that are under way.
- * -EBUSY: a read did not come back within a second; the plugin is left as it is, not finalized. -EDEADLK: by a plugin.
+ * pml_plugin_start - let the calling thread join: add its counters and start the plugin. Idempotent. Returns 0,
+ * PML_ECLOSED (ended), PML_EPLUGIN (dropped).
+ * pml_plugin_collect - collect the current values of an ASYNC_EVENT plugin. Returns 0, PML_EMODE (another kind),
+ * PML_ECLOSED.
+ * pml_plugin_end - stop the plugin, collect its series, finalize it; idempotent. Waits for reads that are under way.
+ * -EBUSY: a read did not return within a second; the plugin is not finalized. -EDEADLK: called by a plugin.
  * Thread-safe.
  */
 PML_API int pml_plugin_start(struct pml_plugin *p);

@@ -2,8 +2,8 @@
 /*
  * core/source/plugin/pml_plugin_log.h - series of plugins in the log of a recorded process.
  *
- * A recorded process appends what it takes in from its plugins to its log at once (docs/log.md, Series), so that it is
- * there however the process ends. What a plugin had not handed over by then is lost with it.
+ * A recorded process appends values collected from its plugins to its log at once (docs/log.md, Series), so they
+ * survive however the process ends. Values that a plugin had not delivered by then are lost.
  */
 #ifndef PML_PLUGIN_LOG_H
 #define PML_PLUGIN_LOG_H
@@ -13,16 +13,16 @@
 PML_BEGIN_DECLS
 
 /*
- * pml_plugin_load_series - call @visit with each series that has values in the log @path, in the order of time. What is
- * visited is valid until @visit returns; other than 0 ends the walk and is returned. The log's process may still run.
- * Nothing in the file is trusted: a series that makes no sense is left out. Returns 0, also without any series, -errno,
- * -ENOMEM or PML_EFORMAT (no log, or damaged). Memory: 16 bytes a value of the longest series, and its extents.
+ * pml_plugin_load_series - call @visit with each series that has values in the log @path, in the order of time. The
+ * arguments are valid until @visit returns; a value other than 0 ends the walk and is returned. The log's process may
+ * still run. No file is trusted: an invalid series is omitted. Returns 0, also without any series, -errno, -ENOMEM or
+ * PML_EFORMAT (no log, or damaged). Memory: 16 bytes a value of the longest series, and its extents.
  *
- * Ticks are of the clock that the log's process read, which may be another machine's.
+ * Ticks belong to the clock of the log's process, which may have run on another machine.
  */
 struct pml_plugin_log_clock {
   const char *name;
-  uint64_t ticks, realtime_ns; /* the same moment, of that clock and of CLOCK_REALTIME */
+  uint64_t ticks, realtime_ns; /* the same moment on that clock and on CLOCK_REALTIME */
   double tick_ns;
 };
 typedef int pml_plugin_log_visit(const char *plugin, const struct pml_plugin_series *s,
@@ -30,8 +30,8 @@ typedef int pml_plugin_log_visit(const char *plugin, const struct pml_plugin_ser
 PML__SHARED int pml_plugin_load_series(const char *path, pml_plugin_log_visit *visit, void *arg);
 
 /*
- * pml_plugin_save - the series of this process's plugins as a log of their own, NAME.pmlog in @folder, an absolute
- * path. Without a value there is no log. Returns 0 with their number, -errno or -ENOMEM.
+ * pml_plugin_save - write the series of this process's plugins to a separate log, NAME.pmlog in @folder, an absolute
+ * path. Without values no log is written. Returns 0 with the number of series, -errno or -ENOMEM.
  */
 PML__SHARED int pml_plugin_save(const char *folder, const char *name, size_t *series);
 

@@ -12,11 +12,11 @@
 #include <stdatomic.h>
 
 #define PML__PLUGIN_LINE 512u
-#define PML__PLUGIN_PREFIX "plugin::" /* of their metrics among all other events */
+#define PML__PLUGIN_PREFIX "plugin::" /* begins the names of plugins' metrics */
 
 /*
- * A metric at a place. Readers of strictly synchronous ones call `get` without a lock; all else is under the plugin's
- * lock.
+ * A metric at a place. Readers of strictly synchronous metrics call `get` without a lock; the plugin's lock guards all
+ * else.
  */
 struct pml__plugin_counter {
   struct pml__plugin_use *use;
@@ -24,9 +24,9 @@ struct pml__plugin_counter {
   int32_t id;
   bool dead;                    /* no id, or the plugin got something wrong with it */
   bool has;                     /* @value is one */
-  uint64_t value;               /* the newest; of a relative metric the sum */
-  uint64_t newest_ticks;        /* of a series: when that was */
-  uint64_t read_ticks;          /* of the last question */
+  uint64_t value;               /* the newest; for a relative metric the sum */
+  uint64_t newest_ticks;        /* for a series: the time of the newest value */
+  uint64_t read_ticks;          /* of the last read */
   struct pml_plugin_pair *pair; /* a series */
   size_t npairs, room;
   bool sorted;
@@ -79,10 +79,10 @@ extern __attribute__((visibility("hidden"))) struct pml__sde_body pml__plugin_in
 
 /* --- pml_plugin.c --- */
 
-/* Note the trouble of @p and say it; the first is kept. */
+/* Note and report a failure of @p; only the first is stored. */
 void pml__plugin_trouble(struct pml_plugin *p, const char *fmt, ...) PML_PRINTF(2, 3);
-void pml__plugin_say_trouble(const struct pml_plugin *p); /* what was noted while it was being loaded */
-/* No call is made to it any more. */
+void pml__plugin_say_trouble(const struct pml_plugin *p); /* report failures noted while it was loaded */
+/* Make no more calls to it. */
 void pml__plugin_drop(struct pml_plugin *p);
 static inline bool pml__plugin_alive(const struct pml_plugin *p) {
   int state = atomic_load_explicit(&((struct pml_plugin *)(uintptr_t)p)->state, memory_order_acquire);
@@ -90,12 +90,12 @@ static inline bool pml__plugin_alive(const struct pml_plugin *p) {
 }
 /* A plugin with nothing but its name, not listed yet; NULL: no memory. */
 struct pml_plugin *pml__plugin_new(const char *name, const char *path);
-void pml__plugin_free(struct pml_plugin *p); /* one that was never listed */
+void pml__plugin_free(struct pml_plugin *p); /* only if it was never listed */
 void pml__plugin_insert(struct pml_plugin *p);
-bool pml__plugin_is_taken(const char *name); /* by one that has not ended */
-/* Once more end all plugins when the process ends, before whatever has been registered to be done then by now. */
+bool pml__plugin_is_taken(const char *name); /* a plugin of this name has not ended */
+/* Register again to end all plugins when the process ends, before all exit handlers registered so far. */
 void pml__plugin_end_at_exit(void);
-/* Copied; one that is there already stays as it is. -EINVAL, PML_EFULL, -ENOMEM. */
+/* Copied; an existing metric does not change. Returns 0, -EINVAL, PML_EFULL, -ENOMEM. */
 int pml__plugin_add_metric(struct pml_plugin *p, const struct pml_plugin_metric *m);
 
 /* The metric NAME::METRIC; -ENOENT: no such plugin, PML_ENOEVENT: no such metric. */
@@ -112,7 +112,7 @@ int pml__plugin_walk(const struct pml__walk *w);
 
 int pml__plugin_open(struct pml_plugin *p, const struct pml_plugin_options *o);
 
-/* --- pml_plugin_call.c: the calls of a plugin, whichever kind it is of; with its lock --- */
+/* --- pml_plugin_call.c: calls of plugins of both kinds; with the plugin's lock --- */
 
 int32_t pml__plugin_add(struct pml_plugin *p, uint32_t metric); /* the counter's id, < 0 */
 void pml__plugin_synchronize(struct pml_plugin *p, bool responsible, bool begin);
@@ -131,9 +131,9 @@ struct pml__plugin_use *pml__plugin_join(struct pml_plugin *p, int *err);
 bool pml__plugin_ask(struct pml__plugin_counter *c, uint64_t *value);
 
 /*
- * An inherited plugin's library does nothing any more: whatever of it is called returns at once. When a process exits,
- * with no thread in it. A library that registers handlers of forks itself is left alone, and so is each where the
- * system allows no new code or the machine is neither x86-64 nor arm64. Cost: its code is copied.
+ * Disable the library of an inherited plugin: every function of it returns at once. For the exit of a process, with no
+ * thread inside the library. A library that registers fork handlers is left alone; so are all if the system allows no
+ * new code or the machine is neither x86-64 nor arm64. Cost: a copy of its code.
  */
 void pml__plugin_silence(const struct pml_plugin *p);
 
@@ -143,12 +143,12 @@ void pml__plugin_silence(const struct pml_plugin *p);
 void pml__plugin_take(struct pml__plugin_counter *c); /* ask for its series and append it */
 void pml__plugin_note_value(struct pml__plugin_counter *c, uint64_t value);
 
-/* Put @pair in the order of time; what was in it mostly stays where it is. */
+/* Sort @pair by time; fast if it is mostly sorted. */
 void pml__plugin_sort(struct pml_plugin_pair *pair, size_t n);
 
 /*
- * Append what is new to the process's log, if calls of the process are recorded. With the lock. Cost: a copy of 16
- * bytes a value; now and then what pml__log_extent() costs.
+ * Append new values to the process's log, if calls of the process are recorded. With the lock. Cost: a copy of 16 bytes
+ * a value; now and then a call of pml__log_extent().
  */
 void pml__plugin_keep(struct pml__plugin_counter *c);
 

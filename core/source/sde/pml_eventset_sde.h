@@ -16,7 +16,7 @@ struct pml__sde_share {
   char **absent; /* [share.n] why there is no value while no library has registered it; NULL: not asked yet */
 };
 
-/* What the entry in the table of sources (pml_event_sde.c) has of sets: pml_eventset_sde.c */
+/* Functions of the source's entry (pml_event_sde.c) for event sets: pml_eventset_sde.c */
 int pml__sde_open(struct pml__share *share, const struct pml_event *ev, const struct pml_eventset_options *options);
 void pml__sde_close(struct pml__share *share);
 void pml__sde_describe(const struct pml__share *share, uint32_t k, struct pml_eventset_event *info);
@@ -31,8 +31,8 @@ int pml__sde_share_read(struct pml_eventset *s, uint64_t *values); /* all events
 pml__source_plain_read pml__sde_plain_read;                        /* and all are pml__sde_usual() */
 
 /*
- * What threads count for themselves: pml_eventset_compiler.c. Changes how @h, which is open, is read if all its events
- * are. 0 or -ENOMEM.
+ * Per-thread events: pml_eventset_compiler.c. Changes the read function of @h, which is open, if all its events are
+ * per-thread. Returns 0 or -ENOMEM.
  */
 int pml__compiler_open(struct pml__sde_share *h);
 void pml__compiler_close(struct pml__sde_share *h);

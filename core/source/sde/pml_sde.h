@@ -37,11 +37,11 @@ enum pml_sde_kind {
   PML_SDE_COUNT,
   PML_SDE_GROUP,
   PML_SDE_SET,
-  PML_SDE_PER_THREAD /* each thread counts for itself: what the compiler counts; see pml_sde_read() */
+  PML_SDE_PER_THREAD /* the compiler's counts, which each thread counts separately; see pml_sde_read() */
 };
 enum pml_sde_operation { PML_SDE_SUM, PML_SDE_MAX, PML_SDE_MIN };
 
-typedef int64_t pml_sde_callback(void *param); /* a double travels as its bits, as in libsde */
+typedef int64_t pml_sde_callback(void *param); /* a double is returned as its bits, as in libsde */
 
 /*
  * pml_sde_grown - how often the registry has grown by what stays: a library, an event that is filled, a member of a
@@ -60,16 +60,15 @@ PML_API int pml_sde_library(struct pml_sde_library **lib, const char *name);
 PML__SHARED void pml_sde_on_first_library(void (*notify)(void));
 
 /*
- * Each registers @event of @lib ("LIB::EVENT"), filling in a placeholder that a reader left. Registering a name again
- * that is there changes nothing and returns 0 (creates return the same handle). The object file that holds @variable
- * or @callback is kept loaded until unregister, so that a dlclose() in between is survived.
- * A variable is aligned to its size. A callback's int or float is in the low bytes of what it returns.
- * A SUM group counts from a start as its members do, instant members as they are; MAX and MIN are of the members'
- * values as they are, and instant themselves.
- * Unregister and shutdown return when no reader is in what was taken back, so that the variable may then be freed; from
- * inside a callback they do not wait. Created counters, recorders and sets live on while a reference to the event
- * exists. Return 0, -EINVAL (name, type, other kind under that name), PML_ECLOSED (the library was shut down), -ENOMEM.
- * Thread-safe; a lock, not for hot paths.
+ * Each registers @event of @lib ("LIB::EVENT"), filling in a reader's placeholder. Registering an existing name again
+ * has no effect and returns 0 (creates return the same handle). The object file that contains @variable or @callback is
+ * kept loaded until unregister, so a dlclose() in between does no harm. A variable is aligned to its size. A callback's
+ * int or float is in the low bytes of its result. A SUM group adds what its members counted since the start, and the
+ * current values of instant members; MAX and MIN groups use the members' current values, and are instant. Unregister
+ * and shutdown block until no reader uses the removed event, so the variable may be freed afterwards; from inside a
+ * callback they do not wait. Created counters, recorders and sets live on while a reference to the event exists. Return
+ * 0, -EINVAL (name, type, other kind under that name), PML_ECLOSED (the library was shut down), -ENOMEM. Thread-safe; a
+ * lock, not for hot paths.
  */
 PML_API int pml_sde_register(struct pml_sde_library *lib, const char *event, unsigned mode, enum pml_type type,
                              void *variable);
@@ -84,15 +83,15 @@ PML_API int pml_sde_group_add(struct pml_sde_library *lib, const char *event, co
 PML_API int pml_sde_describe(struct pml_sde_library *lib, const char *event, const char *description);
 PML_API int pml_sde_unregister(struct pml_sde_library *lib, const char *event);
 /*
- * pml_sde_tidy - free what was behind @ev before it was unregistered, if the caller's reference is the only one: else
- * it stays until the last one is released. Counters, recorders and sets that were created for it are gone then; the
- * caller answers for no thread being in one of them.
+ * pml_sde_tidy - free the storage of @ev from before it was unregistered, if the caller's reference is the only one;
+ * else it is freed when the last reference is released. This frees counters, recorders and sets that were created for
+ * it, so the caller must ensure that no thread uses them.
  */
 PML__SHARED void pml_sde_tidy(struct pml_sde_event *ev);
 PML_API int pml_sde_shutdown(struct pml_sde_library *lib); /* unregisters all of it; the handle then is spent */
 
 /*
- * pml_sde_increment - add to a created counter: on a shard of the calling thread's own, no lock, no atomic
+ * pml_sde_increment - add to a created counter: on a shard that belongs to the calling thread, no lock, no atomic
  * read-modify-write unless an overflow threshold is set. Inline, below. 0, or -EINVAL if there is no counter. Not from
  * signal handlers that interrupt an increment: one of the two would be lost.
  * reset: counts from 0 again.
@@ -113,19 +112,20 @@ struct pml_sde_element {
 PML_API int pml_sde_set_visit(struct pml_sde_set *s, int (*visit)(const struct pml_sde_element *, void *), void *arg);
 
 /*
- * pml_sde_find - the event "LIB::EVENT" (with or without "sde:::"), for reading. An unknown one of the form LIB::EVENT
- * becomes a placeholder (*made, if not NULL, says so) that reads -1 until it is registered; without "::" PML_ENOEVENT.
- * Release with pml_sde_release(). Recorders also have EVENT:CNT and, where there is an order, :MIN :Q1 :MED :Q3 :MAX.
+ * pml_sde_find - the event "LIB::EVENT" (with or without "sde:::"), for reading. An unknown event of the form
+ * LIB::EVENT becomes a placeholder (then *made is true, if not NULL) that reads -1 until it is registered; without "::"
+ * PML_ENOEVENT. Release with pml_sde_release(). Recorders also have EVENT:CNT and, where there is an order, :MIN :Q1
+ * :MED :Q3 :MAX.
  */
 PML_API int pml_sde_find(const char *name, struct pml_sde_event **ev, bool *made);
 PML_API void pml_sde_release(struct pml_sde_event *ev);
-/* pml_sde_find_in - @event of @lib, there or a placeholder: to refer to it before it is created. */
+/* pml_sde_find_in - find @event of @lib, or make a placeholder, to refer to it before it is created. */
 PML__SHARED int pml_sde_find_in(struct pml_sde_library *lib, const char *event, struct pml_sde_event **ev);
 
 /*
- * pml_sde_read - the value now, widened. A recorder reads its count, a counting set its size. What each thread counts
- * for itself is here the sum over all threads that were; an event set has its own thread's (pml_eventset.h). 0 or a
- * negative code.
+ * pml_sde_read - read the current value, widened. A recorder reads its count, a counting set its size. Per-thread
+ * events read the sum over all threads, including ended ones; an event set reads its thread's counts (pml_eventset.h).
+ * Returns 0 or a negative code.
  */
 PML_API int pml_sde_read(struct pml_sde_event *ev, struct pml_value *v);
 /* pml_sde_write - set a read-write registered or created counter; -EACCES if read-only, PML_EMODE for other kinds. */
@@ -138,24 +138,27 @@ struct pml_sde_info {
   enum pml_sde_kind kind;
   enum pml_type type;
   unsigned mode;
-  struct pml_recorder *recorder; /* of a recorder and its derived events, else NULL */
+  struct pml_recorder *recorder; /* for a recorder and its derived events, else NULL */
   struct pml_sde_set *set;
 };
 PML_API int pml_sde_info(struct pml_sde_event *ev, struct pml_sde_info *info); /* strings live as long as @ev */
 
-/* pml_sde_list - every event, placeholders too; the visitor must not register. Non-zero from it stops the walk. */
+/*
+ * pml_sde_list - visit every event, including placeholders; the visitor must not register. A non-zero result stops the
+ * walk.
+ */
 PML_API int pml_sde_list(int (*visit)(const struct pml_sde_info *, void *), void *arg);
 
-/* pml_sde_count - how many events there are, placeholders too. Thread-safe; takes the registry's lock. */
+/* pml_sde_count - the number of events, including placeholders. Thread-safe; takes the registry's lock. */
 PML__SHARED size_t pml_sde_count(void);
 
 /*
- * pml_sde_select - those events whose names fit one of @n patterns (without "sde:::"; * and ?), in the order of
- * registration, at most @most of them. A pattern without "::" is of events of any library. What belongs to a recorder
- * (RECORDER:MED) is left out where the recorder is selected, too. @from is 0 at first; with @more set, the next call
- * goes on: a call looks at a million events at most, so that it may visit none.
- * Returns 0, -ENOMEM, or what @visit returned. Thread-safe: the lock is held for some thousand events at a time. Cost:
- * 10 to 50 ns for each event; names without stars are looked up.
+ * pml_sde_select - visit events whose names match one of @n patterns (without "sde:::"; * and ?), in the order of
+ * registration, at most @most of them. A pattern without "::" matches events of any library. Derived events of a
+ * recorder (RECORDER:MED) are omitted if the recorder is also selected. @from is 0 at first; if @more is set, the next
+ * call continues: a call checks at most a million events, so it may visit none. Returns 0, -ENOMEM, or what @visit
+ * returned. Thread-safe: the lock is held for some thousand events at a time. Cost: 10 to 50 ns for each event; names
+ * without stars are looked up.
  */
 struct pml_sde_selection {
   const char *const *pattern;
@@ -169,8 +172,8 @@ PML__SHARED int pml_sde_select(struct pml_sde_selection *s, int (*visit)(const s
 /*
  * pml_sde_log_sample - write the values of events in the program's memory (variables, callbacks, groups, sets) into the
  * process's log, with the time; created counters and recorders live there anyway. If the process is killed, the log has
- * the values of the last call. @callbacks: callbacks and groups, too. False: there is no log. Thread-safe; not for hot
- * paths.
+ * the values of the last call. @callbacks: include callbacks and groups. False: there is no log. Thread-safe; not for
+ * hot paths.
  */
 PML__SHARED bool pml_sde_log_sample(bool callbacks);
 
@@ -178,9 +181,8 @@ PML__SHARED bool pml_sde_log_sample(bool callbacks);
  * pml_sde_on_overflow - call @notify once each time the value passes another multiple of @threshold: created counters
  * from inside the increment; registered counters and callbacks when they are read, and at the latest after
  * PML_SDE_POLL_NS from a thread that polls them. NULL ends it. The object file that holds @notify is kept loaded.
- * It may use the registry; one that hangs stops the polling. A forked child has the same handlers. Returns 0,
- * -EINVAL (other kinds, a threshold below 1), -ENOMEM, -EAGAIN (no thread to poll: the threshold is noticed at reads
- * only).
+ * It may use the registry; if it hangs, polling stops. A forked child has the same handlers. Returns 0, -EINVAL (other
+ * kinds, a threshold below 1), -ENOMEM, -EAGAIN (no thread to poll: the threshold is noticed at reads only).
  */
 #define PML_SDE_POLL_NS 1000000
 PML_API int pml_sde_on_overflow(struct pml_sde_event *ev, int64_t threshold, void (*notify)(int64_t value, void *arg),
@@ -196,16 +198,16 @@ PML_API int pml_sde_on_overflow(struct pml_sde_event *ev, int64_t threshold, voi
  */
 #define PML__SDE_HIGH (UINT64_C(1) << 63)
 
-/* A thread's place among the shards of any counter; by @block, a counter knows where they begin. */
+/* A thread's position among the shards of every counter: counters list where each block of shards begins. */
 struct pml__sde_lane {
-  uint64_t block;    /* plus one; 0: not asked for yet, PML__SDE_BLOCKS + 1: refused for good */
+  uint64_t block;    /* plus one; 0: not requested yet, PML__SDE_BLOCKS + 1: refused for good */
   uint64_t at_bytes; /* of its shard in the block, and PML__SDE_HIGH */
 };
 
 extern PML_API PML_THREAD_LOCAL struct pml__sde_lane pml__sde_lane __attribute__((tls_model("initial-exec")));
 
 /*
- * The head of a counter: where a block of shards begins, and PML__SDE_HIGH; 0: the slow way knows why, also while there
+ * The head of a counter: where each block of shards begins, and PML__SDE_HIGH; 0: use the slow path, also while there
  * is a threshold.
  */
 struct pml__sde_fast {
@@ -215,8 +217,8 @@ struct pml__sde_fast {
 PML_API int pml__sde_increment_slowly(struct pml_sde_counter *c, int64_t by);
 
 /*
- * pml__sde_counter_also - ways that open are written to @fast, too, which is all 0: a handle's. NULL: no more, and what
- * was written is cleared. One @fast for each counter; it stays for as long as the process.
+ * pml__sde_counter_also - also write blocks that become available to @fast, a handle's, which is all 0. NULL: stop, and
+ * clear it. One @fast for each counter; it stays as long as the process.
  */
 PML__SHARED void pml__sde_counter_also(struct pml_sde_counter *c, struct pml__sde_fast *fast);
 

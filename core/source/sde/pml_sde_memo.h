@@ -2,8 +2,9 @@
 /*
  * core/source/sde/pml_sde_memo.h - memo table of nested groups during one read.
  *
- * Without it a group that two others share is read twice, and n levels of such sharing cost 2^n. Only what is shared is
- * kept, so that ordinary groups pay nothing. One reader at a time. Without memory for it, reads are right and slow.
+ * Without it a group that two others share is read twice, and n levels of such sharing cost 2^n. Only shared groups are
+ * stored, so ordinary groups have no extra cost. One reader at a time. Without memory for the table, reads are right
+ * but slow.
  */
 #ifndef PML_SDE_MEMO_H
 #define PML_SDE_MEMO_H
@@ -16,16 +17,19 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* A value, and what of it is relative to a start: all of a counter, nothing of a level, the counters of a sum. */
+/*
+ * A value, and its part that is relative to a start: all of a counter, nothing of an instant event, the counters of a
+ * sum.
+ */
 struct pml__sde_sample {
-  struct pml_value value, base; /* of one type */
+  struct pml_value value, base; /* both have the same type */
   bool has;
 };
 
 struct pml__sde_memo {
   struct pml__sde_found {
     const void *what;
-    uint64_t pass; /* of another pass: nothing is there */
+    uint64_t pass; /* another pass: the entry is empty */
     struct pml__sde_sample sample;
   } * found;
   uint32_t room, used; /* a power of two, or 0; of @pass */
@@ -43,7 +47,7 @@ static inline struct pml__sde_found *pml__sde_memo_place(const struct pml__sde_m
   }
 }
 
-/* What was kept of @what in this @pass (not 0); NULL: nothing. */
+/* The sample of @what stored in this @pass (not 0), or NULL. */
 static inline const struct pml__sde_sample *pml__sde_memo_find(struct pml__sde_memo *m, const void *what,
                                                                uint64_t pass) {
   if (m->pass != pass) m->used = 0;

@@ -12,15 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PML__SDE_OBJECTS 2u /* what a body may keep loaded: a function's object and its parameter's */
+#define PML__SDE_OBJECTS 2u /* objects that a body may keep loaded: a function's and its parameter's */
 #define PML__SDE_NAME_MAX 256u
-#define PML__SDE_PREFIX "sde:::" /* of its events among all others */
+#define PML__SDE_PREFIX "sde:::" /* begins the names of software-defined events */
 
 /*
- * Two things are kept apart. An event is a name that was registered or requested; readers hold references to it.
- * Its body is what is read: written before it is published, exchanged under the registry's lock, NULL for a
- * placeholder. Readers take the body without a lock, between pml__sde_enter() and pml__sde_leave(); a writer that takes
- * a body away waits for the readers that were inside (pml__sde_wait_for_readers()) before what it points to goes.
+ * Event and body are separate. An event is a name that was registered or requested; readers hold references to it. Its
+ * body describes the source of its value: written before it is published, exchanged under the registry's lock, NULL for
+ * a placeholder. Readers load the body without a lock, between pml__sde_enter() and pml__sde_leave(); a writer that
+ * removes a body waits for the readers that were inside (pml__sde_wait_for_readers()) before it frees what the body
+ * points to.
  */
 
 /* A threshold; belongs to a body or a created counter and lives as long. */
@@ -28,21 +29,21 @@ struct pml__sde_overflow {
   int64_t threshold;
   void (*notify)(int64_t value, void *arg);
   void *arg;
-  void *object;                     /* keeps @notify loaded */
-  _Atomic int64_t total;            /* created counters: the count since the threshold was set, of all threads */
-  _Atomic int64_t passed;           /* how many multiples were */
-  struct pml__sde_overflow *before; /* one that this replaced: an increment may still be in it */
+  void *object;                     /* handle that keeps @notify loaded */
+  _Atomic int64_t total;            /* created counters: the count over all threads since the threshold was set */
+  _Atomic int64_t passed;           /* multiples passed so far */
+  struct pml__sde_overflow *before; /* the threshold that this replaced: an increment may still use it */
 };
 
 /* A recorder is shared by its event and those derived from it; the last body closes it. */
 struct pml__sde_recorder {
   struct pml_recorder *recorder;
   _Atomic unsigned users;
-  struct pml__sde_recorder *next; /* of those that are gone, but for who reads the log */
+  struct pml__sde_recorder *next; /* in the list of removed recorders, which only the log's readers see */
 };
 
 /*
- * A new recorder of @name, without users, or, in a log, the one of that name and @options that is gone, emptied. The
+ * A new recorder of @name, without users, or, in a log, the removed recorder of that name and @options, emptied. The
  * last user calls pml__sde_recorder_leave(). 0 or what pml_recorder_open() returns.
  */
 int pml__sde_recorder_new(struct pml__sde_recorder **r, const char *name, const struct pml_recorder_options *options);
@@ -72,11 +73,11 @@ struct pml__sde_members {
 enum pml__sde_plain { PML__SDE_NOT_PLAIN, PML__SDE_PLAIN_VARIABLE, PML__SDE_PLAIN_CREATED, PML__SDE_PLAIN_PER_THREAD };
 
 /*
- * What is counted per thread: a sum over cells of which each thread has its own, each with its weight. Terms come
- * behind the last one, when a cell comes into use; it was 0 until then. Never freed.
+ * A per-thread event: a weighted sum over cells, which each thread has. Terms are appended when a cell comes into use,
+ * which was 0 until then. Never freed.
  */
 struct pml__sde_term {
-  uint16_t cell, place; /* which cell, and where a thread has it */
+  uint16_t cell, place; /* number of the cell, and its index in a thread's cells */
   uint32_t weight;
 };
 struct pml__sde_terms {
@@ -104,9 +105,9 @@ struct pml__sde_body {
   _Atomic unsigned groups; /* it is a member of */
   uint64_t walked;         /* the walk over groups that was here last, and how deep groups lie below */
   unsigned depth;
-  struct pml__sde_members *outgrown; /* of groups it was in: go with it, when no reader is in them */
+  struct pml__sde_members *outgrown; /* member lists of its groups: freed with it, when no reader uses them */
   void *object[PML__SDE_OBJECTS];
-  struct pml__sde_body *next; /* of the retired ones of an event */
+  struct pml__sde_body *next; /* next retired body of the event */
 };
 
 struct pml_sde_library {
@@ -122,8 +123,8 @@ struct pml_sde_event {
   char *name; /* "LIB::EVENT" */
   char *description;
   unsigned refs;
-  unsigned order; /* of registration, for lists */
-  /* Of the one who samples: its place in the log of the process of that number. */
+  unsigned order; /* order of registration, for lists */
+  /* For sampling: its cell in the log of process @cell_process. */
   struct pml__log_cell *cell;
   uint64_t cell_process;
   struct pml__sde_body *retired;
@@ -137,7 +138,7 @@ struct pml__sde_text {
   char text[];
 };
 
-/* --- the registry: pml_sde.c; what takes an event is called with the lock held --- */
+/* --- the registry: pml_sde.c; functions with an event parameter are called with the lock held --- */
 
 void pml__sde_lock(void);
 void pml__sde_unlock(void);
@@ -184,13 +185,13 @@ uint64_t pml__sde_walk(void); /* the number of a new walk, so that each body is 
 /* --- created counters: pml_sde_counter.c --- */
 
 /*
- * What increments and readers need of a created counter: the way to a thread's shard; the first lane's shard, where
- * that is all there is, as while one thread counts; and the rest: increments of threads without a shard, less what
- * resets and writes took off. Of a counter that is in a log, this is memory that the kernel clears in a child.
+ * The data of a created counter that increments and readers need: the addresses of shards; the first thread's shard, if
+ * it is the only one, as while one thread counts; and the rest: increments of threads without a shard, less the amounts
+ * that resets and writes subtracted. For a counter in a log, the kernel clears this memory in a child.
  */
 struct pml__sde_shard { /* a cell of the log, or like one */
   _Alignas(64) _Atomic int64_t value;
-  _Atomic int64_t rest; /* of the first: the same as the head's, less what a child has of its parent */
+  _Atomic int64_t rest; /* in the first shard: the head's rest, less the child's inherited count */
 };
 
 struct pml__sde_counter_head {
@@ -216,17 +217,17 @@ static inline uint64_t pml__sde_counter_value(const struct pml_sde_counter *c) {
 }
 
 /*
- * Where PMLUA_REPORT asks for a log, the shards of @name lie in it. What it counted stays there when it is freed, until
+ * If PMLUA_REPORT is set, the shards of @name lie in the log. The count stays there when the counter is freed, until
  * there is a counter of that name again.
  */
 struct pml_sde_counter *pml__sde_counter_new(const char *name, unsigned mode);
-/* It is what its name stands for: the log says so from now on. */
+/* Define the counter in the log, as the current one of its name. */
 void pml__sde_counter_log(struct pml_sde_counter *c);
 void pml__sde_counter_free(struct pml_sde_counter *c);
 /*
- * pml__sde_counter_keep - @c waits in @kept for its name: threads may still add to it by a pointer from before. False:
- * it is in a log, where it waits anyway.
- * pml__sde_counter_kept - out of @kept, restarted at 0; NULL if there is none.
+ * pml__sde_counter_keep - store @c in @kept for reuse under its name, because threads may still add to it by an old
+ * pointer. False: it is in a log, which stores it anyway.
+ * pml__sde_counter_kept - take a counter out of @kept, restarted at 0, or NULL.
  */
 bool pml__sde_counter_keep(struct pml_sde_counter **kept, struct pml_sde_counter *c);
 struct pml_sde_counter *pml__sde_counter_kept(struct pml_sde_counter **kept);
@@ -247,9 +248,9 @@ struct pml__sde_reader {
   _Alignas(64) _Atomic uint64_t passes;      /* odd while inside; written by one user at a time */
   const struct pml__sde_body *_Atomic alone; /* inside, and touching nothing but this body; NULL: anything */
   atomic_bool taken;
-  uint64_t *cells; /* of the thread whose set it is; NULL: not asked for yet */
+  uint64_t *cells; /* cells of the thread that owns the set; NULL: not requested yet */
   struct pml__sde_memo memo;
-  bool whole; /* what threads count for themselves is read as the process's sum */
+  bool whole; /* per-thread events are read as the process's sum */
   struct pml__sde_reader *next;
 };
 /* membarrier(2) fences the readers on behalf of the waiting writer */
@@ -279,18 +280,18 @@ static inline void pml__sde_leave(struct pml__sde_reader *r) {
 }
 
 /*
- * pml__sde_leave_from - the same after loads alone, which call nothing that enters again: @inside is what
- * pml__sde_enter() gave. Reads one after the other wait for one store each, not for two.
+ * pml__sde_leave_from - the same after loads only, which call no function that enters again: @inside is the result of
+ * pml__sde_enter(). Consecutive reads then wait for one store each, not for two.
  */
 static inline void pml__sde_leave_from(struct pml__sde_reader *r, uint64_t inside) {
   atomic_store_explicit(&r->passes, inside + 1, memory_order_release);
 }
 
 /*
- * pml__sde_wait_for_readers - until each reader that is inside now has left, but for those that are alone with a body
- * that is none of the @n that go: a callback that hangs only holds up the caller that unregisters it. Called without
- * the lock, since what it waits for may be a callback that asks the registry something. False when called from inside a
- * callback, where it would wait for itself: then nothing may be taken away yet; or, without @wait, when one is inside.
+ * pml__sde_wait_for_readers - wait until each reader that is inside now has left, except readers that only use a body
+ * that is not among the @n removed ones, so a callback that hangs only blocks the caller that unregisters it. Called
+ * without the lock, because it may wait for a callback that uses the registry. False when called from inside a
+ * callback, where it would wait for itself: then no body may be freed yet; or, without @wait, when a reader is inside.
  */
 bool pml__sde_wait_for_readers(struct pml__sde_body *const *going, size_t n, bool wait);
 void pml__sde_callback_begin(void);
@@ -300,16 +301,16 @@ void pml__sde_callback_end(void);
 
 /* Raised after a term was appended, and when a per-thread event came or was taken back; never 0. */
 extern _Atomic uint64_t pml__sde_compiler_epoch;
-/* Whose cells @r reads from now on: the calling thread's, or all if it has no cells of its own. */
+/* Let @r read the calling thread's cells, or the sum of all threads if the thread has no cells. */
 void pml__sde_compiler_take(struct pml__sde_reader *r);
 void pml__sde_compiler_give_back(struct pml__sde_reader *r);
 /* Whether @t is Byfl's sum of number @e: for as long as the process, so is the event that has it. */
 bool pml__sde_compiler_is_sum(const struct pml__sde_terms *t, unsigned e);
-uint64_t pml__sde_compiler_total(struct pml__sde_terms *t); /* of all threads */
-/* Publish the body @b of a new event, or free it where there is one of that name. 0 or a negative code. */
+uint64_t pml__sde_compiler_total(struct pml__sde_terms *t); /* over all threads */
+/* Publish the body @b of a new event, or free it if the name exists. Returns 0 or a negative code. */
 int pml__sde_publish(struct pml_sde_library *lib, const char *event, struct pml__sde_body *b);
 
-/* --- what a log has of events in the program's memory: pml_sde_log.c --- */
+/* --- events in the program's memory, in the log: pml_sde_log.c --- */
 
 /*
  * Called for each library that is made (@leaving NULL), and before @leaving, or its event LIB::@name, goes: who samples
@@ -324,11 +325,11 @@ void pml__sde_check_overflow(struct pml__sde_overflow *o, const struct pml_value
 /* --- reading: pml_sde_read.c --- */
 
 /*
- * What a snapshot of an event set holds of an event: its value's bits; what later values are relative to if this is
- * where the counting starts, 0 for levels; and what both are.
+ * The words of an event in a set's snapshot: the bits of its value; the base of later values if counting starts here, 0
+ * for instant events; and flags for both.
  */
 enum { PML__SDE_VALUE, PML__SDE_BASE, PML__SDE_WHAT, PML__SDE_WORDS };
-#define PML__SDE_HAS 1u    /* it has a value: it is no placeholder, no empty recorder */
+#define PML__SDE_HAS 1u    /* it has a value: not a placeholder, not an empty recorder */
 #define PML__SDE_DOUBLE 2u /* the bits are a double's */
 #define PML__SDE_LEVEL 4u  /* instant */
 
@@ -372,7 +373,7 @@ static inline bool pml__sde_plain(const struct pml__sde_reader *r, const struct 
 
 /* pml__sde_snapshot - by reader @r, which is inside: PML__SDE_WORDS words for each of @n events. */
 void pml__sde_snapshot(struct pml__sde_reader *r, struct pml_sde_event *const *ev, size_t n, uint64_t *words);
-/* Of one event, whatever it is; NULL: of none. */
+/* The snapshot of one event of any kind; NULL: no body. */
 void pml__sde_snapshot_one(struct pml__sde_reader *r, const struct pml__sde_body *b, uint64_t *words);
 
 #endif

@@ -6,13 +6,13 @@
 #include "record/recorder/pml_recorder_log.h"
 #include "record/summary/pml_summary.h"
 
-/* What a counter or recorder left. */
+/* The final state of a counter or recorder. */
 struct pml__sde_left {
   char *name;
-  const char *kind;   /* of a counter; NULL: a recorder, which has what follows as_of_ns */
-  bool instant, real; /* it is a level; its value is a double */
+  const char *kind;   /* kind of a counter; NULL: a recorder, which uses the fields after as_of_ns */
+  bool instant, real; /* it is instant; its value is a double */
   uint64_t bits;      /* of the value */
-  int64_t as_of_ns;   /* since the process started; -1: the value is exact */
+  int64_t as_of_ns;   /* time of the value since the process's start; -1: the value is exact */
   uint64_t count, dropped, nans;
   bool cut, has_quantiles; /* further elements are not in the log */
   double quantile[PML__QUANTILES];
@@ -31,11 +31,11 @@ PML__SHARED int pml__sde_log_read(struct pml__sde_log *list, const struct pml__l
 PML__SHARED void pml__sde_log_drop(struct pml__sde_log *list);
 
 /*
- * pml__sde_log_summary - the same as rows of @s, of process @number. Returns 0 or a negative code with its sentence.
+ * pml__sde_log_summary - add the same as rows of process @number to @s. Returns 0 or a negative code with its sentence.
  *
- *   row                    detail             values, and what else it has
+ *   row                    detail             values, and other fields
  *   PML_SUMMARY_COUNTER    "level" or ""      value
- *   PML_SUMMARY_RECORDER                      elements, dropped; its calls and its sketch are those of the elements
+ *   PML_SUMMARY_RECORDER                      elements, dropped; calls and sketch describe the elements
  */
 int pml__sde_log_summary(struct pml_summary *s, int64_t number, const struct pml__log_reader *r,
                          const struct pml__log_cells *c);
