@@ -2,9 +2,9 @@
 /*
  * core/adapter/mpi/pml_mpi.h - MPI in unmodified programs: declarations shared by the shims of all MPI libraries.
  *
- * Interception (pml_intercept.h) makes every function of MPI a region. A call of one that communicates leads to a hook
- * of the shim (core/adapter/mpi/shim), which is compiled with that MPI's own header. The hook calls the function and
- * emits what was communicated. This part knows no MPI: handles are numbers here.
+ * Interception (pml_intercept.h) makes every function of MPI a region. Calls of communicating functions lead to a hook
+ * of the shim (core/adapter/mpi/shim), which is compiled with that MPI's header. The hook calls the function and emits
+ * the communication events. The code here is independent of MPI: handles are numbers.
  *
  * Fortran's bindings are libraries that call the C functions: these calls are seen, so that each interface of Fortran
  * is recorded under the names of C, once.
@@ -28,12 +28,12 @@ PML_BEGIN_DECLS
 /* ---- libraries ---- */
 
 /*
- * pml_mpi_intercept - interception that is installed from now on knows MPI. Idempotent. Cost: a store; a shim is loaded
- * when a library of its MPI is there.
- * pml__mpi_report   - the same where sections alone are kept: of a program that has MPI, Init and Finalize alone are
- * seen. False: there is no folder for the log (PMLUA_REPORT), no MPI, or no interception.
- * pml_mpi_trouble   - why messages of this process are not recorded; NULL: nothing is in the way. Lives for good.
- * pml__mpi_set_trouble - the same, from the shim; the first counts. Not in two threads at a time.
+ * pml_mpi_intercept - let interceptions that are installed later handle MPI. Idempotent. Cost: a store; a shim is
+ * loaded when a library of its MPI is loaded.
+ * pml__mpi_report - the same if only sections are recorded: only MPI_Init and MPI_Finalize are intercepted. False:
+ * there is no folder for the log (PMLUA_REPORT), no MPI, or no interception.
+ * pml_mpi_trouble - the reason why messages of this process are not recorded, or NULL. Never freed.
+ * pml__mpi_set_trouble - set it, from the shim; only the first call counts. One thread at a time.
  */
 PML__SHARED void pml_mpi_intercept(void);
 bool pml__mpi_report(void);
@@ -41,8 +41,8 @@ PML__SHARED const char *pml_mpi_trouble(void);
 PML__SHARED void pml__mpi_set_trouble(const char *text);
 
 struct pml__mpi_hook {
-  const char *name;       /* of the function in C */
-  void (*function)(void); /* takes its place */
+  const char *name;       /* the function's C name */
+  void (*function)(void); /* replaces it */
 };
 struct pml__mpi_hooks {
   const struct pml__mpi_hook *at;
@@ -50,7 +50,7 @@ struct pml__mpi_hooks {
   bool always; /* also where sections alone are kept */
 };
 
-/* What a shim exports under the name pml__mpi_shim: lists up to one that is NULL. */
+/* The type of a shim's export pml__mpi_shim: lists, ended by NULL. */
 typedef const struct pml__mpi_hooks *pml__mpi_shim_t;
 
 /* ---- events ---- */
@@ -83,20 +83,20 @@ static inline bool pml__mpi_put(uint32_t what, uint64_t v0, uint64_t v1, uint64_
 }
 
 /*
- * Events of a call whose enter is the thread's last event: they have its time, or that of the leave, so that no clock
+ * Events of a call whose enter is the thread's last event: they use the time of the enter or of the leave, so no clock
  * is read (PML__LOG_CALL_COMMUNICATION).
  *
- * pml__mpi_open  - begin a delivery in which they are written; NULL: they are to be emitted or put. @enter: the word of
- * the call's enter, which other threads may set. Room is for PML_STREAM_FITS events. End it with pml__stream_unguard():
- * no other event of the thread is written before. pml__mpi_take - room for some of them. pml__mpi_store - @e, of which
- * the values behind the first are stored, and those that are 0 need not be. In halves, as constants then take no
- * register: an event counts by its kind, which is stored last.
+ * pml__mpi_open - begin a delivery in which they are written; NULL: emit or put them instead. @enter: the word of the
+ * call's enter, which other threads may set. There is room for PML_STREAM_FITS events. End it with
+ * pml__stream_unguard(); no other event of the thread is written before that. pml__mpi_take - allocate some of this
+ * room. pml__mpi_store - write @e, whose values after the first are stored already, unless they are 0. It stores
+ * halves, because constants then need no register; the event becomes valid by its kind, which is stored last.
  */
 typedef uint32_t __attribute__((may_alias)) pml__mpi_half_t;
 static inline pml__mpi_half_t *pml__mpi_half(uint64_t *whole) {
   return (pml__mpi_half_t *)whole; /* the lower one first: MPI's statuses are copied so, too */
 }
-/* Room for @n, from what is returned on. */
+/* Returns room for @n events. */
 static inline struct pml__log_event *pml__mpi_take(struct pml_stream_place *p, uint32_t n) {
   struct pml__log_event *e = p->next;
   pml__own_add_release((uint64_t *)(void *)&p->next, n * sizeof *e);
@@ -119,9 +119,8 @@ static inline void pml__mpi_store(struct pml__log_event *e, uint32_t what, uint6
 /* ---- handles ---- */
 
 /*
- * A table of what is known of handles. No lock: a slot is taken by one exchange of its key. Of one handle there may be
- * two entries for a moment, where a thread completed a request and another already got its handle again; the older is
- * then claimed.
+ * A table of handles. No lock: an exchange of its key takes a slot. A handle may briefly have two entries, if a thread
+ * completed a request and another thread already got the same handle again; the older entry is then claimed.
  */
 #define PML__MPI_LEFT 1u
 enum pml__mpi_state { PML__MPI_FREE, PML__MPI_KNOWN, PML__MPI_CLAIMED };
@@ -133,11 +132,11 @@ struct pml__mpi_entry {
 };
 
 #define PML__MPI_LEVELS 16u
-#define PML__MPI_FIRST_BITS 10u /* of the number of entries of the first */
+#define PML__MPI_FIRST_BITS 10u /* log2 of the first level's entries */
 struct pml__mpi_table {
-  char *level[PML__MPI_LEVELS]; /* atomic; each has twice the entries of the one before */
+  char *level[PML__MPI_LEVELS]; /* atomic; each has twice as many entries as the previous level */
 };
-#define PML__MPI_ENTRY_BYTES 64u /* of which the first are a struct pml__mpi_entry */
+#define PML__MPI_ENTRY_BYTES 64u /* beginning with a struct pml__mpi_entry */
 
 /*
  * pml__mpi_add - a free entry for @key, which is not found before pml__mpi_publish(). NULL: no memory.
@@ -194,7 +193,7 @@ static inline void pml__mpi_remove(struct pml__mpi_entry *e) {
 
 /* ---- the log ---- */
 
-/* What is written into the process's log, if it has one. A lock each. Thread-safe. */
+/* Each writes to the process's log, if there is one. A lock each. Thread-safe. */
 
 /* @version: a line, of the library. pml__mpi_has_begun - whether it was called. */
 bool pml__mpi_has_begun(void);

@@ -3,8 +3,8 @@
  * core/adapter/openmp/pml_openmp.h - OpenMP constructs as events of pml_stream and sums in the process's log.
  *
  * A runtime with OMPT, the tools interface of OpenMP 5, calls ompt_start_tool(), which libpmlua.so exports and which
- * asks for callbacks where calls are recorded or PMLUA_REPORT is set. The runtime finds that symbol without
- * OMP_TOOL_LIBRARIES, so the variable stays the user's. For libgomp, see preload/record_gomp.h.
+ * requests callbacks if calls are recorded or PMLUA_REPORT is set. The runtime finds that symbol without
+ * OMP_TOOL_LIBRARIES, so users may set the variable themselves. For libgomp, see preload/record_gomp.h.
  *
  * Each construct at each place of the code is a region: "omp parallel @PROGRAM+0x11c3", with the path of PROGRAM as its
  * file; pml_intercept.h chooses it as a function "omp parallel" of a library "OpenMP". Readers of logs turn the address

@@ -14,7 +14,7 @@
 
 /* One construct at one address of the code, for a thread with one number in its team. */
 struct pml__openmp_place {
-  uint64_t key; /* of pml__openmp_key() */
+  uint64_t key; /* from pml__openmp_key() */
   uint32_t index;
   enum pml__log_openmp_construct construct;
   pml_region_t region;          /* 0: not chosen, or out of memory */
@@ -50,8 +50,8 @@ struct pml__openmp_frame {
   uint64_t tasks;   /* ticks of tasks that ran during this wait */
   uint64_t waited;  /* the thread's when the construct began */
   union {
-    struct pml__openmp_role before; /* of an implicit task: the thread's role outside it */
-    uint64_t number;                /* of an explicit task, from pml__openmp_create() */
+    struct pml__openmp_role before; /* for an implicit task: the thread's role outside it */
+    uint64_t number;                /* for an explicit task, from pml__openmp_create() */
   };
 };
 
@@ -73,7 +73,7 @@ struct pml__openmp_thread {
 /* The calling thread; NULL before its first event. */
 extern PML_THREAD_LOCAL struct pml__openmp_thread *pml__openmp_known __attribute__((tls_model("initial-exec")));
 
-/* What pml__openmp_self() and pml__openmp_place() do at a thread's first call, after a fork, and at a new place. */
+/* The slow paths of pml__openmp_self() and pml__openmp_place(): a thread's first call, after a fork, a new place. */
 struct pml__openmp_thread *pml__openmp_begin_thread(enum pml_openmp_runtime runtime);
 struct pml__openmp_place *pml__openmp_find_place(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
                                                  uint64_t key);
@@ -145,9 +145,9 @@ void pml__openmp_waited(struct pml__openmp_thread *t);
 
 /*
  * The runtime keeps 64 bits for each task: its number, its creator and its region.
- * pml__openmp_create - those of a new task. pml__openmp_switch - @t leaves the task that it executes, which is complete
- * if @complete, for @next, whose data in the runtime are at @task. pml__openmp_complete - the task that @t executes is
- * complete; @t returns to the one that it interrupted.
+ * pml__openmp_create - the data of a new task. pml__openmp_switch - @t leaves its current task, which is complete if
+ * @complete, for @next, whose data in the runtime is at @task. pml__openmp_complete - the current task of @t is
+ * complete; @t returns to the interrupted task.
  */
 PML__SHARED uint64_t pml__openmp_create(struct pml__openmp_thread *t, const void *code);
 PML__SHARED void pml__openmp_switch(struct pml__openmp_thread *t, bool complete, void *task, uint64_t next);

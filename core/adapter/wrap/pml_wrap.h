@@ -27,12 +27,12 @@
  *     return result;
  *   }
  *
- * A wrapper that a C++ exception or a cancellation may pass is compiled with -fexceptions; it then gets its leave. One
- * that is left by a longjmp gets it with the thread's next recorded call. A shared library of wrappers is called
- * libpmlua-wrap-NAME.so.
+ * A wrapper that a C++ exception or a cancellation may pass must be compiled with -fexceptions, so that it emits its
+ * leave. A wrapper left by a longjmp emits it with the thread's next recorded call. A shared library of wrappers is
+ * called libpmlua-wrap-NAME.so.
  *
- * While calls are intercepted (pml_intercept.h, pmlua record), wrapped functions that the choice of libraries and
- * functions leaves out emit nothing, and their values reach no recorder.
+ * While calls are intercepted (pml_intercept.h, pmlua record), wrapped functions that the selection of libraries and
+ * functions leaves out emit no events, and their values reach no recorder.
  */
 #ifndef PML_WRAP_H
 #define PML_WRAP_H
@@ -48,7 +48,7 @@
 
 PML_BEGIN_DECLS
 
-/* --- what is wrapped ---------------------------------------------------------------------------------------------- */
+/* --- wrapped functions -------------------------------------------------------------------------------------------- */
 
 /* Values travel as 64 bits: an integer, a double's bits, the number of a text. */
 enum pml_wrap_type { PML_WRAP_INTEGER, PML_WRAP_REAL, PML_WRAP_TEXT };
@@ -59,13 +59,16 @@ enum pml_wrap_type { PML_WRAP_INTEGER, PML_WRAP_REAL, PML_WRAP_TEXT };
 #define PML_WRAP_VALUES_MAX 16u /* in and out each */
 
 struct pml_wrap_value {
-  const char *name; /* of the argument; "return" of the result */
+  const char *name; /* the argument's name; "return" for the result */
   enum pml_wrap_type type;
   unsigned keep;                 /* PML_WRAP_METRIC, PML_WRAP_RECORD or both */
   struct pml_recorder *recorder; /* pmlua's */
 };
 
-/* Static, one per function; the strings live as long as it does. What is not the wrapper's is zero in the beginning. */
+/*
+ * Static, one per function; the strings live as long as it does. Fields that the wrapper does not set are zero at
+ * first.
+ */
 struct pml_wrap_function {
   const char *name;    /* in the symbol table */
   const char *library; /* its file name, as in the program's dynamic section: "libz.so.1" */
@@ -117,15 +120,15 @@ struct pml_wrap_function {
 PML__SHARED void *pml__wrap_look(const struct pml_wrap_function *f);
 
 /*
- * pml_wrap_real - for wrappers that carry the function's own name: the function that is found next, after the object
- * that the wrapper is in; else that of the library by its name, if that is loaded where not all see it, as what scripts
- * and plugins bring. Such a library stays loaded from then on. Looked up once: a library that the program opens for all
- * to see, closes and opens again must not move in between.
+ * pml_wrap_real - for wrappers with the function's own name: the next function of that name after the wrapper's object;
+ * else the function in the library with its file name, if that is loaded locally, as by scripts and plugins. Such a
+ * library then stays loaded. The look-up is made once, so a library that the program opens globally, closes and opens
+ * again must not move in between.
  *
- * NULL with errno ENOSYS: it is nowhere behind the wrapper, where the loader would have refused the call, or the
- * program would have seen a weak symbol that is not there. pml_error_detail(-ENOSYS) then is the sentence. The wrapper
- * leaves errno as it is and returns a value that is all zero; it does not end the program.
- * Cost: one load, one predicted branch. May be called before any constructor ran. Thread-safe.
+ * NULL with errno ENOSYS: no such function; without the wrapper the loader would have refused the call, or the program
+ * would have seen an undefined weak symbol. pml_error_detail(-ENOSYS) then returns the sentence. The wrapper leaves
+ * errno alone and returns a value that is all zero; it does not end the program. Cost: one load, one predicted branch.
+ * May be called before any constructor ran. Thread-safe.
  */
 static inline void *pml_wrap_real(struct pml_wrap_function *f) {
   void *real = __atomic_load_n(&f->real, __ATOMIC_RELAXED);
@@ -152,14 +155,14 @@ PML__SHARED void pml__wrap_results(struct pml_wrap_call *call, struct pml_wrap_f
 PML__SHARED void pml__wrap_leave(struct pml_wrap_call *call);
 
 /*
- * pml_wrap_enter - emit the enter of @f. A consumer that gets it gets the leave, however the wrapper ends; one that is
- * added in between may get the leave alone. errno is kept.
+ * pml_wrap_enter - emit the enter of @f. A consumer that gets it also gets the leave, however the wrapper ends; a
+ * consumer that is added in between may get only the leave. errno is preserved.
  *
  * Cost: without a consumer of enters, a load and a predicted branch. Else one clock read and some 50 instructions
- * beside what the stream takes; a lock and allocations at a function's first call, and at a thread's. Calls under way
- * are on the list of interception, so that both nest, and share its limits: more than it holds are not recorded, and
- * counted. Nor are calls made by the recording itself, or by a signal handler that interrupts it. Thread-safe;
- * async-signal-safe after the thread's and the function's first call, as far as the consumers are.
+ * besides the stream's cost; a lock and allocations at a function's first call, and at a thread's. Calls under way are
+ * on the list of interception, so that both nest and share its limits: calls beyond these are counted, but not
+ * recorded. Calls by the recording itself, or by a signal handler that interrupts it, are not recorded either.
+ * Thread-safe; async-signal-safe after the thread's and the function's first call, as far as the consumers are.
  */
 static inline void pml_wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f) {
   call->function = NULL;
@@ -212,9 +215,9 @@ static inline uint64_t pml_wrap_from_real(double v) {
 }
 
 /*
- * pml_wrap_from_text - the number of a text, 0 for NULL: a hash of its first PML_WRAP_TEXT_MAX bytes, which are kept
- * once per process, as those of the first PML_WRAP_TEXTS texts. Of others the number alone is known.
- * Cost: a pass over the bytes and one look-up without a lock; allocates when the text is new. Thread-safe.
+ * pml_wrap_from_text - the number of a text, 0 for NULL: a hash of its first PML_WRAP_TEXT_MAX bytes. The bytes of the
+ * first PML_WRAP_TEXTS different texts are stored, once per process; for further texts only the number exists. Cost: a
+ * pass over the bytes and one look-up without a lock; allocates when the text is new. Thread-safe.
  */
 #define PML_WRAP_TEXT_MAX 255u
 #define PML_WRAP_TEXTS 8192u
@@ -229,9 +232,9 @@ PML__SHARED bool pml_wrap_is_text(const struct pml_stream_metrics *m, uint32_t i
  */
 
 /*
- * pml_wrap_listen - @l gets the values of each recorded call: those of the arguments when it began, those of the
- * results when it ended, in the order of @f. One listener at a time, in place of the one before; NULL: none. @l must
- * stay; a consumer from before may still get the rest of a call. Lock-free.
+ * pml_wrap_listen - pass the values of each recorded call to @l: arguments at its begin, results at its end, in the
+ * order of @f. One listener at a time, which replaces the previous one; NULL: none. @l must stay; the previous listener
+ * may still get the rest of a call. Lock-free.
  */
 struct pml_wrap_listener {
   void (*values)(void *arg, const struct pml_wrap_function *f, bool results, const uint64_t *values);
@@ -248,7 +251,7 @@ struct pml_wrap_stats {
   uint64_t texts;      /* that are kept */
   uint64_t nameless;   /* times that a text was new, and there was no room */
 };
-/* Calls that were not recorded are among those of pml_intercept_stats(). Lock-free. */
+/* pml_intercept_stats() includes the calls that were not recorded. Lock-free. */
 PML__SHARED void pml_wrap_stats(struct pml_wrap_stats *s);
 
 PML_END_DECLS

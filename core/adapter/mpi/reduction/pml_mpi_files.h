@@ -10,7 +10,7 @@
 
 PML_BEGIN_DECLS
 
-/* Functions that move data, without MPI_File_. Of a split operation its end moves them. */
+/* Functions that transfer data, without MPI_File_. For a split operation this is the end function. */
 #define PML__MPI_FILE_FUNCTIONS(X)                                                                                     \
   X(read)                                                                                                              \
   X(read_at)                                                                                                           \
@@ -49,8 +49,8 @@ enum pml__mpi_file_function { PML__MPI_FILE_FUNCTIONS(PML__MPI_FILE) PML__MPI_FI
 PML__SHARED void pml__mpi_count_file(enum pml__mpi_file_function function, uint64_t bytes);
 
 /*
- * pml__mpi_files_summary - add to @s what was counted in this process, @rank: rows PML_SUMMARY_MPI "file", whose detail
- * is the function's whole name, with values "calls" and "bytes". Returns 0 or what pml_summary_add() returns.
+ * pml__mpi_files_summary - add the counts of this process, @rank, to @s: rows PML_SUMMARY_MPI "file", whose detail is
+ * the function's whole name, with values "calls" and "bytes". Returns 0 or an error of pml_summary_add().
  */
 int pml__mpi_files_summary(struct pml_summary *s, int rank);
 

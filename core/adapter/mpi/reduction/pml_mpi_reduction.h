@@ -20,21 +20,21 @@
 
 PML_BEGIN_DECLS
 
-/* ---- who asks for it ---- */
+/* ---- for callers ---- */
 
 struct pml_mpi_reduction {
-  int (*add)(struct pml_summary *s, int64_t rank, void *arg); /* what this process measured; 0 or a failure */
-  void (*written)(void *arg);                                 /* that is in the file of the job; may be NULL */
+  int (*add)(struct pml_summary *s, int64_t rank, void *arg); /* adds the process's measurements; 0 or a failure */
+  void (*written)(void *arg);                                 /* called once they are in the job's file; may be NULL */
   void *arg;
   const char *path; /* the file that rank 0 writes, .../job.pmlsum; stays */
-  bool all;         /* however large that is; else it has PML__MPI_BYTES for each rank in it */
+  bool all;         /* no limit of size; else PML__MPI_BYTES for each rank in it */
 };
 #define PML__MPI_BYTES 8192u
 
 /*
- * pml_mpi_reduce - MPI_Finalize reduces from now on, and messages are counted. @r is copied. Before MPI_Init, in all
- * ranks. Not thread-safe. Where it is not called and PMLUA_REPORT is set, what the process's log has is reduced to
- * job.pmlsum beside it.
+ * pml_mpi_reduce - let MPI_Finalize reduce the ranks' summaries, and count messages. @r is copied. Before MPI_Init, in
+ * all ranks. Not thread-safe. Without this call, and with PMLUA_REPORT set, the contents of the processes' logs are
+ * reduced to job.pmlsum beside them.
  */
 PML__SHARED void pml_mpi_reduce(const struct pml_mpi_reduction *r);
 
@@ -47,15 +47,16 @@ PML__SHARED int pml__mpi_time_summary(struct pml_summary *s, int64_t rank);
 /* ---- for the shim ---- */
 
 /*
- * pml__mpi_reduction_begin - the summary of this rank alone; NULL: not asked for, or no memory. Close it with
+ * pml__mpi_reduction_begin - make the summary of this rank; NULL: not requested, or no memory. Close it with
  * pml_summary_close().
- * pml__mpi_reduction_pack - @s as @n bytes for another rank: 0 or -ENOMEM. pml__mpi_reduction_free - they go: not with
- * free(), for the shim may have another heap than the library.
- * pml__mpi_reduction_merge - @bytes of another rank's join @s: 0, or what pml_summary_unpack() or _merge() returns.
- * pml__mpi_reduction_write - the file of the job, whole or not at all, and read back: 0, -errno or PML_EFORMAT.
- * pml__mpi_reduction_written - what this rank added is in that file.
- * pml__mpi_reduction_spawned - another job started this one, @job is its number: its file is job-@job.pmlsum, beside
- * that of the other one. Before MPI_Finalize.
+ * pml__mpi_reduction_pack - pack @s into @n bytes for another rank: 0 or -ENOMEM. pml__mpi_reduction_free - free them;
+ * not by free(), because the shim may use another heap than the library.
+ * pml__mpi_reduction_merge - merge @bytes of another rank into @s: 0, or an error of pml_summary_unpack() or _merge().
+ * pml__mpi_reduction_write - write the file of the job, completely or not at all, and read it back: 0, -errno or
+ * PML_EFORMAT.
+ * pml__mpi_reduction_written - notify this rank that its data is in that file.
+ * pml__mpi_reduction_spawned - another job spawned this one, number @job: its file is job-@job.pmlsum, beside the other
+ * job's file. Before MPI_Finalize.
  * pml__mpi_reduction_timeout - in ns: PMLUA_MPI_TIMEOUT in seconds, 10 without it.
  */
 PML__SHARED struct pml_summary *pml__mpi_reduction_begin(int rank, int size);
@@ -70,20 +71,20 @@ PML__SHARED int64_t pml__mpi_reduction_timeout(void);
 /* ---- pml_mpi_bound.c ---- */
 
 /*
- * pml__mpi_pack_within - @s as @size bytes, @most of them if that can be: functions of libraries other than MPI, those
- * with the least time first, are left out, and a row PML_SUMMARY_MPI "left out" has their number (functions), calls,
- * and time without what is inside. Sections, counters and what MPI did are never left out. Free @bytes with free().
- * Returns 0 or what pml_summary_pack() or pml_summary_add() returns.
+ * pml__mpi_pack_within - pack @s into @size bytes, at most @most if possible: functions of libraries other than MPI are
+ * left out, beginning with the least time, and a row PML_SUMMARY_MPI "left out" has their number (functions), calls,
+ * and exclusive time. Sections, counters and MPI's rows are never left out. Free @bytes with free(). Returns 0 or an
+ * error of pml_summary_pack() or pml_summary_add().
  */
 int pml__mpi_pack_within(const struct pml_summary *s, size_t most, unsigned char **bytes, size_t *size);
 
 /* ---- the tree ---- */
 
 /*
- * A binomial tree: rank 0 is its root, and a parent has the number of its child without the lowest bit that is set.
- * pml__mpi_tree_height - how many children @rank has of @size ranks: child k is @rank + 2^k.
- * pml__mpi_tree_share - how much of the timeout a rank of that height waits for its children: a half and more at the
- * leaves, 9/10 at the root, so that a parent still waits when its child gives up.
+ * A binomial tree with root 0: a parent's rank is its child's rank without the lowest set bit.
+ * pml__mpi_tree_height - the number of children of @rank among @size ranks: child k is @rank + 2^k.
+ * pml__mpi_tree_share - the part of the timeout that a rank of that height waits for its children: at least half at the
+ * leaves, 9/10 at the root, so that a parent still waits when its child times out.
  */
 static inline int pml__mpi_tree_parent(int rank) {
   return rank & (rank - 1);
@@ -101,12 +102,13 @@ static inline double pml__mpi_tree_share(int height, int size) {
 /* ---- pml_mpi_times.c ---- */
 
 /*
- * pml_mpi_times_summary - add to @s how long the process whose log is at @path was in the calls that sent and received
- * its messages, by size: rows "time sent" and "time received", whose values are ns, named as those of "messages sent".
- * What it has of a call with several messages is shared equally among them. The begin and each test of a request count
- * with its message. Without a trace there are no events, and no rows. The process may go on writing. Events that the
- * shim wrote without counting them (PML__LOG_CALL_COMMUNICATION) are counted: once, before pml__mpi_traffic_summary().
- * Returns 0, -errno of open or read, PML_EFORMAT, -ENOMEM. Cost: some 30 ns for each event of the trace.
+ * pml_mpi_times_summary - add to @s the time that the process of the log @path spent in the calls that sent and
+ * received its messages, by size: rows "time sent" and "time received", whose values are ns, named as the values of
+ * "messages sent". The time of a call with several messages is divided equally among them. The begin and each test of a
+ * request count with its message. Without a trace there are no events, and no rows. The process may continue writing.
+ * This also counts the events that the shim wrote without counting them (PML__LOG_CALL_COMMUNICATION), so call it once,
+ * before pml__mpi_traffic_summary(). Returns 0, -errno of open or read, PML_EFORMAT, -ENOMEM. Cost: some 30 ns for each
+ * event of the trace.
  */
 PML__SHARED int pml_mpi_times_summary(struct pml_summary *s, int64_t rank, const char *path);
 
@@ -114,14 +116,14 @@ PML__SHARED int pml_mpi_times_summary(struct pml_summary *s, int64_t rank, const
 
 /*
  * pml__mpi_traffic_count - count messages and collective operations from now on.
- * pml__mpi_traffic_summary - add to @s what this rank of @size sent, by receiver, and received: rows PML_SUMMARY_MPI.
- * Returns 0 or what pml_summary_add() returns.
+ * pml__mpi_traffic_summary - add to @s the messages that this rank of @size sent, by receiver, and received: rows
+ * PML_SUMMARY_MPI. Returns 0 or an error of pml_summary_add().
  *
- *   name             values: number of what
- *   messages sent    "10": those of 2^9 to 2^10 - 1 bytes; "0": without bytes
+ *   name             values: meaning of the number
+ *   messages sent    "10": messages of 2^9 to 2^10 - 1 bytes; "0": without bytes
  *   bytes sent       the same; and messages received, bytes received
- *   collective       of the operation that the detail names: calls, sent and received bytes
- *   messages to      "7": from the block of ranks that the detail names to block 7
+ *   collective       operation in the detail: calls, sent and received bytes
+ *   messages to      "7": from the block of ranks in the detail to block 7
  *   bytes to         the same
  *
  * A block has one rank in jobs of up to PML__MPI_BLOCKS ranks, and more in larger ones, so that there are at most that

@@ -16,7 +16,7 @@
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"
 #include "base/pml_own.h"
 
-#define PML__MPI_CLASSES 64u /* of sizes: no bytes, 1, 2 to 3, 4 to 7, ... */
+#define PML__MPI_CLASSES 64u /* classes of sizes: no bytes, 1, 2 to 3, 4 to 7, ... */
 #define PML__MPI_OPERATIONS 22u
 #define PML__MPI_WORLD 1u /* its number */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * core/adapter/mpi/shim/quick.h - fast path of common calls in some 60 instructions: on MPI_COMM_WORLD, with predefined
- * types, right after the enter event of the call. What is here calls nothing, so that no argument has to be saved.
- * Functions return false where a call is another one: nothing was recorded, and the way through event.c is left.
+ * types, right after the enter event of the call. The functions here call no others, so no argument has to be saved.
+ * They return false for any other call: no event was recorded, and event.c must handle the call.
  */
 #ifndef SHIM_QUICK_H
 #define SHIM_QUICK_H
@@ -14,8 +14,8 @@
 #pragma GCC visibility push(hidden)
 
 /*
- * The enter of calls of a function of MPI, as it is in the log; until the function was first called, no event's word.
- * shim_learn - find it.
+ * The word of a function's enters in the log; before the function's first call, the word of no event. shim_learn - find
+ * it.
  */
 #define UNKNOWN_ENTER UINT64_MAX
 #define ENTER_OF(name) JOINED(enter_of_, name, SUFFIX)
@@ -29,7 +29,7 @@ void shim_learn(uint64_t *enter, const char *function);
 /* Type and size of the thread's last message. shim_learn_type - remember @type if it is predefined. */
 enum { OF_TYPE, BYTES_OF_TYPE };
 void shim_learn_type(MPI_Datatype type);
-extern uint32_t shim_ranks; /* of the world, from MPI_Init on */
+extern uint32_t shim_ranks; /* ranks of the world, from MPI_Init on */
 
 #define OF_WORLD(what, n) PML__LOG_COMMUNICATED(what, n, PML__MPI_WORLD)
 
@@ -56,7 +56,10 @@ __attribute__((always_inline)) static inline bool shim_quick_send(const uint64_t
   return true;
 }
 
-/* Who sent what, as the log has it: the tag above the rank, which is negative of what was not received. */
+/*
+ * Tag and sender of a message in the log's format: the tag above the rank, which is negative if no message was
+ * received.
+ */
 static inline uint64_t shim_sender(const MPI_Status *s) {
   uint64_t sender;
   _Static_assert(offsetof(MPI_Status, MPI_TAG) == offsetof(MPI_Status, MPI_SOURCE) + 4, "both are one value");
@@ -67,7 +70,7 @@ static inline bool shim_is_usual(const MPI_Status *s, uint64_t sender) {
   return PML_LIKELY((int32_t)sender >= 0) && PML_LIKELY(shim_is_plain(s));
 }
 
-/* Write what was received to @e. @id: 0 of a blocking receive. */
+/* Write a received message to @e. @id: 0 for a blocking receive. */
 static inline void shim_put_received(struct pml__log_event *e, const MPI_Status *s, uint64_t sender, uint64_t id) {
   uint64_t bytes = shim_plain_bytes_of(s);
   e[1].ticks = sender;

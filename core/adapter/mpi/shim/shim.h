@@ -3,9 +3,9 @@
  * core/adapter/mpi/shim/shim.h - declarations shared by the hooks of MPI functions. Compiled for each MPI, with its
  * header.
  *
- * A hook has the name of its function with a small first letter of "hook" before it, calls the function by its second
- * name, PMPI_, and emits what was communicated: a send before the call, what was received after it. What fails emits
- * nothing. While recording is off, the call goes straight to the function.
+ * The hook of a function is called hook_ and the function's name. It calls the function by its second name, PMPI_, and
+ * emits the communication events: a send before the call, a receive after it. A failed call emits no event. While
+ * recording is off, the call goes straight to the function.
  */
 #ifndef SHIM_H
 #define SHIM_H
@@ -24,8 +24,8 @@
 
 /*
  * key_of:    a number for a handle, never 0.
- * bytes_of:  how many bytes a message had, from its status.
- * is_shared: the handle stands for several requests, which are all complete.
+ * bytes_of: the size of a message in bytes, from its status.
+ * is_shared: the handle represents several requests, which are all complete.
  * shim_is_plain: not cancelled, and shim_plain_bytes_of() has its bytes.
  */
 #ifdef OPEN_MPI
@@ -89,7 +89,7 @@ static inline bool shim_wanted_of_world(MPI_Comm comm) {
   { #function, (void (*)(void))hook_##function }
 /*
  * Files of functions with counts are compiled a second time with LARGE, for the functions whose names end in _c. @name
- * is that of the function without MPI_ and without _c.
+ * is the function's name without MPI_ and without _c.
  */
 #ifdef LARGE
 typedef MPI_Count count_t;
@@ -124,16 +124,16 @@ extern const struct pml__mpi_hooks shim_message_hooks_c, shim_persistent_hooks_c
 struct communicator {
   struct pml__mpi_entry entry;
   uint32_t number, flags;
-  int32_t rank, size; /* of the local group */
-  int32_t partners;   /* how many a collective operation has: size, or that of the remote group */
-  uint32_t parent;    /* its number, or 0 */
-  uint32_t made;      /* atomic: communicators that were made from it without an exchange */
-  uint32_t windows;   /* atomic: how many were made from it */
+  int32_t rank, size; /* in the local group */
+  int32_t partners;   /* partners of a collective operation: size, or the remote group's size */
+  uint32_t parent;    /* number of its parent, or 0 */
+  uint32_t made;      /* atomic: communicators made from it without communication */
+  uint32_t windows;   /* atomic: number of windows made from it */
   uint64_t global;
 };
 _Static_assert(sizeof(struct communicator) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
 
-/* The one of @handle; one that was made out of sight is noted now, without its global id. Never NULL. */
+/* The communicator of @handle; if its creation was not seen, it is noted now, without its global id. Never NULL. */
 extern struct communicator *shim_world_communicator; /* from MPI_Init to MPI_Finalize; else NULL */
 struct communicator *shim_other_communicator(MPI_Comm handle);
 static inline struct communicator *shim_communicator(MPI_Comm handle) {
@@ -160,8 +160,8 @@ enum request_kind {
   REQUEST_RECEIVE,
   REQUEST_COLLECTIVE,
   REQUEST_DUP,
-  REQUEST_BOTH,        /* a receive, and a send whose id is @sent */
-  REQUEST_PARTITIONED, /* a receive whose status has no message: what it gets is known before */
+  REQUEST_BOTH,        /* a receive, and a send with id @sent */
+  REQUEST_PARTITIONED, /* a receive whose status has no message: the message is known before */
   REQUEST_BOTH_KNOWN,  /* REQUEST_BOTH with such a receive */
   REQUEST_PERSISTENT = 8,
   REQUEST_STARTED = 16
@@ -171,18 +171,17 @@ struct request {
   struct pml__mpi_entry entry; /* its kind is a request_kind */
   uint64_t id;
   uint32_t communicator; /* its number */
-  int32_t peer, tag;     /* of a collective: root, operation */
+  int32_t peer, tag;     /* for a collective: root, operation */
   uint64_t sent, received;
-  void *made; /* of REQUEST_DUP, whose global id is @sent: where its handle will be */
+  void *made; /* for REQUEST_DUP, with global id @sent: the address for its handle */
 };
 _Static_assert(sizeof(struct request) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
 
 /*
- * shim_request_id - another number in each call.
- * shim_request_begin - a request that was begun, or, if it is persistent, made: @r is copied.
- * shim_request_begun - the same where its begin was emitted, also after a failure, @err.
- * shim_request_posted - the same of a message of @kind, REQUEST_SEND or REQUEST_RECEIVE. Returns @err.
- * shim_request_find - what is known of it, or NULL.
+ * shim_request_id - a new number in each call. shim_request_begin - note a request that was begun, or, if it is
+ * persistent, made: @r is copied. shim_request_begun - the same after its begin event was emitted, also after a
+ * failure, @err. shim_request_posted - the same for a message of @kind, REQUEST_SEND or REQUEST_RECEIVE. Returns @err.
+ * shim_request_find - the entry of a request, or NULL.
  */
 extern uint64_t shim_last_request;
 static inline uint64_t shim_request_id(void) {
@@ -210,9 +209,9 @@ uint32_t shim_take_probed(MPI_Message message);
 /* ---- types (type.c) ---- */
 
 /*
- * Sizes of predefined types, from MPI_Init on, each in the place that its handle leads to; of two with the same place
- * only one is here. Predefined types are never freed. The size of any other type is asked for at each call, as its
- * handle may later be that of another type.
+ * Sizes of predefined types, from MPI_Init on, in a hash table by handle; of two types with the same slot, only one is
+ * here. Predefined types are never freed. The size of any other type is queried at each call, because another type may
+ * later get its handle.
  */
 #define TYPES 256u
 struct type {
@@ -221,7 +220,7 @@ struct type {
 };
 extern struct type shim_type[TYPES];
 void shim_types_begin(void);
-struct type *shim_type_find(MPI_Datatype type); /* its place, or the free one that it may have */
+struct type *shim_type_find(MPI_Datatype type); /* its slot, or the free slot for it */
 /* Bytes that are not known are UINT64_MAX, see PML__LOG_BYTES_MAX; shim_ask_bytes notes it once. shim_plus - a sum. */
 uint64_t shim_ask_bytes(MPI_Count count, MPI_Datatype type);
 static inline uint64_t shim_plus(uint64_t a, uint64_t b) {
@@ -281,9 +280,9 @@ void shim_part(void);
 /* ---- clocks (clock.c) ---- */
 
 /*
- * Of all ranks of the world, together, where there is shim_own. shim_clock_measure: each notes how far its clock is
- * from that of rank 0, as the others do at the beginning, by @rank, and at the end. Without @all ranks of the world
- * none waits for another.
+ * Called by all ranks of the world, together, if shim_own exists. shim_clock_measure: each rank records the offset of
+ * its clock from rank 0's. The other functions do so at the beginning, by @rank, and at the end. Unless @all ranks of
+ * the world take part, no rank waits for another.
  */
 void shim_clock_begin(int rank);
 void shim_clock_measure(void);
