@@ -12,19 +12,19 @@
 PML_BEGIN_DECLS
 
 /*
- * What is counted. {0} is the calling thread only: pid 0, any_cpu. Events of packages (part.cpu_any >= 0) count at
- * their own cpus whatever the target is.
+ * The target of counting. {0} is the calling thread only: pid 0, any cpu. Events of packages (part.cpu_any >= 0) ignore
+ * the target and count on their PMU's cpus.
  */
 struct pml_target {
   pid_t pid;    /* 0 the calling thread, > 0 that thread (a process's id: its first), -1 all on the cpu, or a cgroup */
   int cpu_plus; /* 0 any cpu, else cpu number + 1 */
-  bool inherit; /* count children created from now on, too */
+  bool inherit; /* also count children created from now on */
 };
 
 /*
- * pml_target_cgroup - count what the processes of a cgroup do on a cpu: set @t->pid to the folder @path of a cgroup
- * file system, opened. Returns 0, -EINVAL (no such folder is a cgroup) or -errno. pml_target_release - close it; what
- * was opened meanwhile counts on. Idempotent, also of other targets.
+ * pml_target_cgroup - count the processes of a cgroup on a cpu: open the folder @path of a cgroup file system and store
+ * it in @t->pid. Returns 0, -EINVAL (not a cgroup's folder) or -errno. pml_target_release - close it; counters opened
+ * meanwhile continue. Idempotent, also for other targets.
  */
 PML__SHARED int pml_target_cgroup(struct pml_target *t, const char *path);
 PML__SHARED void pml_target_release(struct pml_target *t);
@@ -100,7 +100,7 @@ PML_API void pml_counter_close(struct pml_counter *c);
  * read by several threads at once, but not while it is closed.
  *
  * A program that closes the descriptor, with all others, ends it: -EBADF (a page stays readable). The descriptor has a
- * high number (3584 and up, or below the limit of open files), as no read asks what the number stands for by then: a
+ * high number (3584 and up, or below the limit of open files), because no read then checks what the number refers to: a
  * program that has opened thousands of files since would have one read instead. Closing asks, and closes no other file.
  */
 PML_API int pml_counter_read(const struct pml_counter *c, struct pml_reading *r);

@@ -27,16 +27,16 @@ static inline int pml__counter_read_page(const struct pml_counter *c, uint64_t s
 /* Most members of one group: every part of every event of the largest set. */
 #define PML__GROUP_MAX 512u
 
-/* What read(2) gives, in 64-bit words: times are words 1 and 2 in both forms, the value or values are not. */
+/* Result of read(2), in 64-bit words: times are words 1 and 2 in both forms; the position of values differs. */
 #define PML__WORD_ENABLED 1u
 #define PML__WORD_RUNNING 2u
 #define PML__WORD_SINGLE_VALUE 0u /* value, enabled, running */
 #define PML__WORD_GROUP_VALUES 3u /* nr, enabled, running, value... */
 
 /*
- * A read(2) that gives less than all is -EIO: 0 bytes of an event that the kernel gave up, or a block that is cut; what
- * stands in the buffer is no count then. It is not made again after EINTR: the kernel does not sleep interruptibly in
- * such a read, and a loop would cost each of them four instructions.
+ * A short read(2) is -EIO: 0 bytes if the event is in the error state, or a truncated block; then the buffer contains
+ * no valid count. It is not repeated after EINTR, because the kernel does not sleep interruptibly in such a read, and a
+ * loop would cost each read four instructions.
  */
 
 #endif

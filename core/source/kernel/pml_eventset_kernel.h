@@ -34,11 +34,11 @@ struct pml__kernel_share {
   uint32_t ngroups;
   bool restarts; /* cores differ in kind: pages are read in restartable sections */
   struct pml__kernel_group *group;
-  const volatile struct perf_event_mmap_page **page; /* of all groups */
+  const volatile struct perf_event_mmap_page **page; /* pages of all groups */
   uint32_t nextra;
   struct pml__kernel_extra *extra;
 
-  /* What opening, closing and questions touch. */
+  /* Fields that only opening, closing and queries touch. */
   uint32_t ncounters;
   struct pml_counter *counter;
   struct pml__kernel_part *part;
@@ -68,14 +68,14 @@ int pml__kernel_part(const struct pml__share *share, uint32_t k, unsigned p, con
 /* As pml__share.plain_read, of an only group with pages; the second where cores differ in kind. */
 pml__source_plain_read pml__kernel_plain_read, pml__kernel_plain_read_restartable;
 
-/* Set how the share, and its set if it is the only one, are read: by what is in it and has pages. */
+/* Choose the read functions of the share, and of its set if it is the only share, by its events and their pages. */
 void pml__kernel_choose_read(struct pml__kernel_share *k);
 
 /*
- * pml__reading_of_turns - the reading of a hybrid event from those of its @n parts, of which one counts at a time.
- * The kernel runs the enabled clock of every part while any of them counts: the time of the event is that of one part,
- * and what was seen of it is the sum of their running times. The parts are enabled and read one after the other, so the
- * shortest enabled time is taken, and running time beyond it is no time missed.
+ * pml__reading_of_turns - the reading of a hybrid event from the readings of its @n parts, of which one counts at a
+ * time. The kernel runs the enabled clock of every part while any part counts, so the enabled time of the event is the
+ * enabled time of one part, and its running time is the sum of their running times. The parts are enabled and read one
+ * after the other, so the shortest enabled time is used, and the running time is limited to it.
  */
 struct pml_reading pml__reading_of_turns(const struct pml_reading *part, uint32_t n);
 

@@ -11,8 +11,8 @@
 #include "source/kernel/pml_rdpmc.h"
 
 /*
- * Of a set whose events are the group's members in their order, by one try each. Returns 0; or what @otherwise does,
- * which is called where that does not do, with how many tries were in vain.
+ * Read a set whose events are the group's members in their order, with one try for each page. Returns 0; if a try
+ * fails, calls @otherwise with the number of failed tries, and returns its result.
  */
 static inline __attribute__((always_inline)) int
 pml__kernel_read_pages(struct pml_eventset *s, uint64_t *values, bool restarts,

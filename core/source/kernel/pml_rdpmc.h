@@ -11,12 +11,12 @@ PML_BEGIN_DECLS
 
 /*
  * The page is a seqlock whose writer is the kernel, in an interrupt, an NMI or a context switch of the very thread that
- * reads. An interrupt is precise: what stands before it in program order has happened, what stands after has not. So
- * the reader sees the writer's stores in order as soon as the compiler keeps its own loads in order; a thread that
- * moves to another cpu passes through the scheduler, which is a full barrier. The first fence has the meaning of
- * an acquire (nothing of the body before the first load of lock), the second of a load-load fence before the
- * second load. x86 never reorders loads, hence a compiler fence is that much even for a writer on another cpu;
- * elsewhere an acquire fence makes it so. The counter instruction itself is ordered by the first argument only.
+ * reads. An interrupt is precise: instructions before it in program order have executed, instructions after it have
+ * not. So the reader sees the writer's stores in order if the compiler keeps the reader's loads in order; a thread that
+ * moves to another cpu passes through the scheduler, which is a full barrier. The first fence acts as an acquire (no
+ * access of the body before the first load of lock), the second as a load-load fence before the second load. x86 never
+ * reorders loads, hence a compiler fence suffices even for a writer on another cpu; elsewhere an acquire fence is
+ * needed for that. The counter instruction itself is ordered by the first argument only.
  */
 #if defined(__x86_64__)
 #define PML_RDPMC_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)
@@ -145,7 +145,7 @@ static inline uint64_t pml__rdpmc_cycles(void) {
 
 #endif
 
-/* Tests and benches define these before they include this header, to read a page of their own. */
+/* Tests and benches define these before they include this header, to read simulated pages. */
 #ifdef PML_RDPMC_INSN
 #define PML__RDPMC_TAKE(pc, counter, value) (*(value) = PML_RDPMC_INSN(counter), true)
 #else

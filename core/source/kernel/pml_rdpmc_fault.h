@@ -3,12 +3,11 @@
  * core/source/kernel/pml_rdpmc_fault.h - fallback to read(2) when a user-space counter read faults. Internal.
  *
  * When root writes 0 to the PMU's rdpmc file (x86) or to kernel.perf_user_access (arm64), the kernel forbids the
- * counter instruction on all cpus at once, and pages that are mapped do not say so: the next read faults. Nothing that
- * a reader could look at first would help, as the permission may go between the look and the instruction. So the
- * instruction may fault: the objects that have one name it in a table, with where to go on and the register that holds
- * the page, and a handler of the signal looks there. It puts a page in the place of the one that was read which says
- * that it may not be read, so that a page costs one signal and not one for each read. A read that does not fault takes
- * no instruction more.
+ * counter instruction on all cpus at once, but mapped pages do not show it: the next read faults. A check before the
+ * instruction would not help, because the permission may be lost between check and instruction. So the instruction may
+ * fault: each object that contains one lists it in a table, with the address to continue at and the register that holds
+ * the page, and a signal handler looks it up there. The handler replaces the page by a page that forbids reads, so a
+ * page costs a single signal, not a signal for each read. A read that does not fault takes no further instruction.
  */
 #ifndef PML_RDPMC_FAULT_H
 #define PML_RDPMC_FAULT_H
@@ -18,11 +17,11 @@
 #include <linux/perf_event.h>
 
 /*
- * pml__rdpmc_guard - catch SIGSEGV (x86) or SIGILL (arm64) of the counter instructions from now on; once, before the
- * first page is read. All other signals go to what was installed before, with its flags and mask; where that was the
- * default, the program ends by the signal as without this. A program that installs its own handler afterwards takes the
- * place of this one, and then gets the signal of a read that was forbidden meanwhile.
- * Cost: two syscalls, the first time. Thread-safe, not async-signal-safe.
+ * pml__rdpmc_guard - start catching SIGSEGV (x86) or SIGILL (arm64) of the counter instructions; once, before the first
+ * page is read. All other signals go to the previous handler, with its flags and mask; if that was the default, the
+ * signal ends the program as usual. A handler that the program installs later replaces this one, and then gets the
+ * signal of a read that was forbidden meanwhile. Cost: two syscalls, the first time. Thread-safe, not
+ * async-signal-safe.
  */
 void pml__rdpmc_guard(void);
 

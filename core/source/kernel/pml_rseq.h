@@ -3,12 +3,12 @@
  * core/source/kernel/pml_rseq.h - restartable counter reads: no migration between loading the index and reading the
  * counter. Internal.
  *
- * Where cores differ in kind, a thread that is moved after it has loaded the index reads a counter that the other core
- * may not have, which faults. A restartable sequence (rseq(2), registered by the C library) closes the window: the
- * kernel looks at the thread's area whenever it takes the thread off its cpu or gives it a signal, and if the thread
- * stands between start and end of the section whose descriptor is there, lets it go on at the section's abort address.
- * So both instructions run on one cpu, or the try counts as one in which the kernel wrote. A descriptor that is left
- * behind does no harm: the thread stands outside, and the library is never unloaded.
+ * If cores differ in kind, a thread that migrates after it has loaded the index reads a counter that the new core may
+ * not have, which faults. A restartable sequence (rseq(2), registered by the C library) closes the window: the kernel
+ * checks the thread's area whenever it preempts the thread or delivers a signal, and if the thread is between start and
+ * end of the section whose descriptor is there, continues it at the section's abort address. So either both
+ * instructions run on one cpu, or the try counts as disturbed by a kernel write. A stale descriptor does no harm: the
+ * thread is outside of the section, and the library is never unloaded.
  */
 #ifndef PML_RSEQ_H
 #define PML_RSEQ_H

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 /*
- * pml__breakpoint_check - does a breakpoint on a variable of our own count a write to it?
+ * pml__breakpoint_check - does a breakpoint on a variable of pmlua count a write to it?
  * @name: what the caller wants to open, for the detail.
  *
  * Some virtual machines accept breakpoints and never trap: every count would be 0. Returns 0 (also where it could not
@@ -18,7 +18,7 @@ int pml__breakpoint_check(const char *name);
 
 /*
  * pml__breakpoint_target - may breakpoint @name be set in thread @pid (0: the calling one, negative: a whole cpu)?
- * The address of a symbol (mem:SYMBOL) is that of the calling process: another program has something else there.
+ * A symbol (mem:SYMBOL) is resolved in the calling process: its address is wrong for another program.
  * @on_exec: the thread becomes another program first. Returns 0 or PML_ENOSYMBOL. Cost: two system calls of others.
  */
 int pml__breakpoint_target(const char *name, pid_t pid, bool on_exec);

@@ -28,15 +28,15 @@ bool pml__elf_get(const struct pml__elf *f, uint64_t offset, void *to, size_t n)
 /* pml__elf_section - the header of section @i; false: the file has no such section. */
 bool pml__elf_section(const struct pml__elf *f, uint64_t i, ElfW(Shdr) * s);
 
-/* pml__elf_offset - where the file has what is loaded at @address; UINT64_MAX: nowhere. */
+/* pml__elf_offset - the offset in the file of the bytes loaded at @address; UINT64_MAX: none. */
 uint64_t pml__elf_offset(const struct pml__elf *f, uint64_t address);
 
-/* pml__elf_address - where code of the file at @offset is loaded; UINT64_MAX: it is not. */
+/* pml__elf_address - the address of the file's code at @offset; UINT64_MAX: not loaded. */
 uint64_t pml__elf_address(const struct pml__elf *f, uint64_t offset);
 
 /*
- * pml__elf_data_address - the same for data. Behind what the file has of a segment, @offset goes on as the memory does:
- * there are variables that begin as zeros. UINT64_MAX: no segment of data is there.
+ * pml__elf_data_address - the same for data. Behind a segment's bytes in the file, @offset continues as in memory,
+ * which has zero-initialised variables there. UINT64_MAX: outside of all data segments.
  */
 uint64_t pml__elf_data_address(const struct pml__elf *f, uint64_t offset);
 

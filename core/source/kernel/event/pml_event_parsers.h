@@ -9,12 +9,15 @@
 #define PML__USER_ONLY ":u" /* what their names end in */
 bool pml__event_may_be_user_only(const struct pml_event *ev);
 bool pml__event_counts_in_user_space(const struct pml_event *ev);
-/* pml__event_is_of_kernel - it happens in the kernel only: counted in user space it would always be 0. */
+/* pml__event_is_of_kernel - the event occurs only in the kernel: counted in user space it would always be 0. */
 bool pml__event_is_of_kernel(const struct perf_event_attr *attr);
-/* pml__event_ignores_modes - a clock of the kernel: it counts user space and the kernel, whatever is excluded. */
+/* pml__event_ignores_modes - a clock of the kernel, which counts user space and the kernel even if one is excluded. */
 bool pml__event_ignores_modes(const struct perf_event_attr *attr);
 
-/* How @ev was opened otherwise than asked; for pml_event_user_only(). The first event of each kind is named. */
+/*
+ * How the opened event differs from the requested one; for pml_event_user_only(), which names the first event of each
+ * kind.
+ */
 enum pml__event_note {
   PML__NOTE_USER_ONLY,
   PML__NOTE_GUESTS,
@@ -77,9 +80,11 @@ struct pml__place {
 };
 /* pml__place_split - copy @name to @base (PML_EVENT_NAME_MAX bytes) without its trailing place, if it has one. */
 void pml__place_split(struct pml__place *place, char *base, const char *name);
-/* pml__event_place - make a part of @ev for each place of its PMU that is @want; as it is if its PMU counts threads. */
+/*
+ * pml__event_place - give @ev a part for each place of its PMU that matches @want; unchanged if its PMU counts threads.
+ */
 int pml__event_place(struct pml_event *ev, const struct pml__place *want);
-/* pml__event_places - what may be appended to the event's name: ":package0, :package1"; "" if it has no places. */
+/* pml__event_places - the suffixes for the event's name: ":package0, :package1"; "" if it has no places. */
 void pml__event_places(const struct pml_event *ev, char *text, size_t size);
 
 /* Where a format puts a value: "config1:0-7,32-35". */

@@ -44,7 +44,7 @@ bool pml__pfm_pmu(int i, pfm_pmu_info_t *pmu); /* PMU number @i, if this libpfm4
 
 struct pml__pfm_encoding {
   struct perf_event_attr attr;
-  int idx, cpu;   /* cpu: -1 where the event asks for none */
+  int idx, cpu;   /* cpu: -1: any */
   bool corrected; /* libpfm4's code was wrong: attr has the right one */
 };
 

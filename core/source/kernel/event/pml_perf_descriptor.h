@@ -8,16 +8,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What stands for the descriptor @fd of a cgroup's folder where a pid is asked for; and back. */
+/* Encodes the descriptor @fd of a cgroup's folder as a pid; and decodes it. */
 #define PML__PID_OF_CGROUP(fd) (-2 - (fd))
 #define PML__CGROUP_OF_PID(pid) (-2 - (pid))
 
 /*
- * pml__perf_event_open - perf_event_open(@attr, @pid, @cpu, @group_fd), close-on-exec. What is refused with EOPNOTSUPP
- * is asked for again without what a PMU may lack: first with the other answer to whether guests count (a host that
- * lends its PMU to guests refuses events that would count them, too; some PMUs know no guests), then without precision
- * (guests have no PEBS). *@attr is what was opened. Returns a descriptor or -errno. Cost: a syscall, up to four where
- * it is refused so. Async-signal-safe.
+ * pml__perf_event_open - perf_event_open(@attr, @pid, @cpu, @group_fd), close-on-exec. On EOPNOTSUPP it retries without
+ * features that a PMU may lack: first with the opposite setting of guest counting (a host that lends its PMU to guests
+ * refuses events that would also count them; some PMUs do not support exclusion of guests), then without precision
+ * (guests have no PEBS). *@attr is updated to the opened event. Returns a descriptor or -errno. Cost: a syscall, up to
+ * four with retries. Async-signal-safe.
  */
 int pml__perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd);
 
@@ -31,21 +31,21 @@ struct pml__perf_descriptor {
 };
 
 /*
- * pml__perf_descriptor_open - pml__perf_event_open(@attr, @pid, @cpu, @group_fd); *@attr is what was opened.
- * The number is a high one, where there is room: programs count on getting the lowest, and close those that they know.
- * Returns 0, or -errno with *d closed. Cost: five syscalls.
+ * pml__perf_descriptor_open - pml__perf_event_open(@attr, @pid, @cpu, @group_fd); *@attr is updated to the opened
+ * event. The number is high, if there is room, because programs expect to get the lowest numbers, and close the ones
+ * that they opened. Returns 0, or -errno with *d closed. Cost: five syscalls.
  */
 int pml__perf_descriptor_open(struct pml__perf_descriptor *d, struct perf_event_attr *attr, pid_t pid, int cpu,
                               int group_fd);
 
 /*
- * pml__perf_descriptor_held - does the number still stand for the event? Nothing of another file is touched: no other
- * kind of file knows this ioctl. Cost: a syscall, as much as a read: not for paths that are to be fast, which notice a
- * number that stands for nothing (-EBADF). Async-signal-safe.
+ * pml__perf_descriptor_held - does the number still refer to the event? Another file is not affected, because no other
+ * kind of file supports this ioctl. Cost: a syscall, as much as a read. Not for fast paths, which detect a closed
+ * number by -EBADF. Async-signal-safe.
  */
 bool pml__perf_descriptor_held(const struct pml__perf_descriptor *d);
 
-/* pml__perf_descriptor_close - close the event, but nothing that has its number by now. Idempotent. */
+/* pml__perf_descriptor_close - close the event, unless another file has its number by now. Idempotent. */
 void pml__perf_descriptor_close(struct pml__perf_descriptor *d);
 
 #endif

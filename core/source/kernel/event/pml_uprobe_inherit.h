@@ -8,10 +8,10 @@
 /*
  * pml__uprobe_inherit - make *@attr, of the uprobe PMU, the same probe as a tracepoint.
  *
- * Linux takes attr.inherit of its uprobe PMU and counts one thread all the same; a tracepoint is inherited. The probe
- * is defined in tracefs under a name with this process's pid, and is there until pml__uprobe_release() or, where the
- * process was killed, until the next call here by any process. Returns 0; -errno with *@attr as it was: tracefs is not
- * mounted or not writable, or the path has a space. Cost: some ten system calls. Thread-safe, takes no lock.
+ * Linux accepts attr.inherit for its uprobe PMU, but counts only one thread; a tracepoint is inherited. The probe is
+ * defined in tracefs under a name with this process's pid, and stays until pml__uprobe_release() or, if the process was
+ * killed, until the next call here by any process. Returns 0, or -errno with *@attr unchanged: tracefs is not mounted
+ * or not writable, or the path has a space. Cost: some ten system calls. Thread-safe, takes no lock.
  */
 int pml__uprobe_inherit(struct perf_event_attr *attr);
 

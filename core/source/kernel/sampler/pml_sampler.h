@@ -40,11 +40,11 @@ enum pml_sample_mode { PML_SAMPLE_USER, PML_SAMPLE_KERNEL, PML_SAMPLE_OTHER }; /
 struct pml_sample {
   uint64_t time_ns; /* CLOCK_MONOTONIC */
   uint64_t ip, address;
-  uint64_t period; /* events that the sample stands for */
+  uint64_t period; /* events that the sample represents */
   int32_t pid, tid;
   uint32_t cpu, mode;
-  uint32_t depth; /* with options.calls: of the stack; with options.registers: how many */
-  uint64_t stack; /* internal: where it is kept */
+  uint32_t depth; /* with options.calls: depth of the stack; with options.registers: number of registers */
+  uint64_t stack; /* internal: where it is stored */
 };
 
 struct pml_sampler_counts {
@@ -65,12 +65,12 @@ struct pml_sampler_counts {
 PML__SHARED int pml_sampler_open(struct pml_sampler **s, const char *name, const struct pml_sampler_options *options);
 PML__SHARED void pml_sampler_close(struct pml_sampler *s);
 
-/* pml_sampler_name - what is sampled: as asked for, or NAME:u where the kernel refuses to be sampled. */
+/* pml_sampler_name - the sampled event: the requested name, or NAME:u where the kernel refuses to be sampled. */
 PML__SHARED const char *pml_sampler_name(const struct pml_sampler *s);
 
 /*
- * pml_sampler_drain - take what the kernel has written. Call it some ten times a second. Returns the number of samples
- * that came, PML_EMODE in a forked child. Cost: no system call; some 50 ns a sample.
+ * pml_sampler_drain - read the records that the kernel has written. Call it some ten times a second. Returns the number
+ * of samples that came, PML_EMODE in a forked child. Cost: no system call; some 50 ns a sample.
  * pml_sampler_stop - sample no more, and drain.
  */
 PML__SHARED int64_t pml_sampler_drain(struct pml_sampler *s);
@@ -87,8 +87,8 @@ struct pml_sampler_frame {
 };
 
 /*
- * pml_sampler_registers - with options.registers, those of sample @i in the order of PML_SAMPLER_REGISTERS, up to @n;
- * NULL: it has none. pml_sampler_where - the object and the place of sample @i.
+ * pml_sampler_registers - with options.registers, the registers of sample @i in the order of PML_SAMPLER_REGISTERS, up
+ * to @n; NULL: none. pml_sampler_where - the object and the place of sample @i.
  */
 #if defined(__x86_64__)
 #define PML_SAMPLER_REGISTERS                                                                                          \
@@ -103,14 +103,14 @@ struct pml_sampler_frame {
 PML__SHARED const uint64_t *pml_sampler_registers(const struct pml_sampler *s, size_t i, size_t *n);
 PML__SHARED struct pml_sampler_frame pml_sampler_where(struct pml_sampler *s, size_t i);
 
-/* What samples are counted by. */
+/* The criterion for counting samples. */
 enum pml_sampler_by {
-  PML_SAMPLER_BY_CODE,   /* object, and where in its file */
+  PML_SAMPLER_BY_CODE,   /* object, and offset in its file */
   PML_SAMPLER_BY_PAGE,   /* process, and the page of the data's address */
   PML_SAMPLER_BY_THREAD, /* process and thread */
   PML_SAMPLER_BY_CPU,
   PML_SAMPLER_BY_PATH, /* the whole stack */
-  PML_SAMPLER_BY_DATA  /* what is at the data's address: in a file, or the process's mapping */
+  PML_SAMPLER_BY_DATA  /* the data at the address: in a file, or the process's mapping */
 };
 
 struct pml_sampler_row {
@@ -128,8 +128,8 @@ struct pml_sampler_row {
 };
 
 /*
- * pml_sampler_fold - count samples. *@rows: sorted by object, process and place; the caller frees it, the names are the
- * sampler's. A place in a file is of the mapping that the process, or the one that it was forked from, had at that
+ * pml_sampler_fold - count samples. *@rows: sorted by object, process and place; the caller frees it, the sampler owns
+ * the names. A place in a file is found by the mapping that the process, or the process it was forked from, had at that
  * time. Returns the number of rows or -ENOMEM. Cost: a sort of all samples.
  */
 PML__SHARED int64_t pml_sampler_fold(struct pml_sampler *s, enum pml_sampler_by by, struct pml_sampler_row **rows);

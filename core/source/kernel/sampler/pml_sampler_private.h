@@ -13,9 +13,9 @@
 /* ---- records: pml_sampler_ring.c ---- */
 
 /*
- * What every event of a sampler asks for; its records have the fields in the kernel's order. Where the kernel chooses
- * the period by a frequency, PERF_SAMPLE_PERIOD comes last. An event of a fixed period must not ask for it: of a
- * software event or a tracepoint the kernel then takes every event for a sample, whatever the period.
+ * The sample fields of every event of a sampler; records have the fields in the kernel's order. If the kernel chooses
+ * the period by a frequency, PERF_SAMPLE_PERIOD comes last. An event with a fixed period must not request it, because
+ * the kernel then samples every occurrence of a software event or a tracepoint, ignoring the period.
  */
 #define PML__SAMPLE_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU)
 
@@ -28,7 +28,7 @@
 #define PML__SAMPLER_REGISTERS UINT64_C(0)
 #endif
 
-/* Of a sample, behind the record's head; the words of PERF_SAMPLE_CALLCHAIN and of registers follow. */
+/* Size of a sample behind the record's head; the words of PERF_SAMPLE_CALLCHAIN and of registers follow. */
 #define PML__SAMPLE_BYTES(period) ((period) != 0 ? 40u : 48u)
 #define PML__RECORD_MAX 65536u /* its size is 16 bits */
 
@@ -40,25 +40,25 @@ struct pml__ring {
 
 /*
  * pml__ring_next - the next record before @head: *@record is in the buffer, or a copy in @scratch (PML__RECORD_MAX
- * bytes) if it wraps. Nothing in the buffer is trusted. Returns its size; 0: no more; PML_EFORMAT: what stands there is
- * no record, and all up to @head is skipped. The caller has read @head with acquire order.
+ * bytes) if it wraps. The buffer is not trusted. Returns the record's size; 0: no more; PML_EFORMAT: not a record, and
+ * everything up to @head is skipped. The caller has read @head with acquire order.
  */
 int pml__ring_next(struct pml__ring *r, uint64_t head, unsigned char *scratch, const unsigned char **record);
 
-/* What a record says. Texts are in the record. */
+/* A decoded record. Texts point into the record. */
 enum pml__record_kind {
   PML__RECORD_SAMPLE,
   PML__RECORD_MAP,
   PML__RECORD_EXEC,
-  PML__RECORD_FORK, /* of a process */
+  PML__RECORD_FORK, /* a new process */
   PML__RECORD_LOST,
   PML__RECORD_THROTTLE,
-  PML__RECORD_OTHER /* is left out */
+  PML__RECORD_OTHER /* ignored */
 };
 
 struct pml__record {
   enum pml__record_kind kind;
-  struct pml_sample sample; /* of the others: time_ns and pid */
+  struct pml_sample sample; /* other kinds: only time_ns and pid */
   int32_t parent;           /* FORK */
   uint64_t lost;            /* LOST */
   uint64_t start, length, offset;
@@ -67,19 +67,19 @@ struct pml__record {
 };
 
 /*
- * pml__record_read - decode @size bytes of an event with this fixed period; 0: each sample has its own. Of a sample
- * nothing but kind, sample and chain is set. False: it is too short for what it says it is.
+ * pml__record_read - decode @size bytes of an event with this fixed period; 0: each sample contains its period. For a
+ * sample only kind, sample and chain are set. False: the record is too short for its kind.
  */
 bool pml__record_read(const unsigned char *record, size_t size, uint64_t period, struct pml__record *out);
 
 /* ---- file mappings of processes over time: pml_sampler_maps.c ---- */
 
-/* What happened to the memory of a process. */
+/* A change of a process's memory map. */
 struct pml__mapping {
   uint64_t time_ns;
-  int32_t pid, parent; /* parent: of a FORK */
+  int32_t pid, parent; /* parent: for a FORK */
   enum pml__record_kind kind;
-  uint32_t order; /* of two at the same time */
+  uint32_t order; /* orders changes at the same time */
   uint64_t start, length, offset;
   const char *name;
 };
@@ -102,21 +102,20 @@ int pml__maps_add(struct pml__maps *m, const struct pml__record *record);
 int pml__maps_of_process(struct pml__maps *m, pid_t pid);
 
 /*
- * pml__maps_of_newcomer - pml__maps_of_process() when it is called for @pid for the first time: a process that joined
- * what is sampled, whose mappings the kernel did not report. One that has ended already has none.
+ * pml__maps_of_newcomer - pml__maps_of_process() at its first call for @pid: a process that joined the sampled ones,
+ * whose mappings the kernel did not report. A process that has ended already has none.
  */
 void pml__maps_of_newcomer(struct pml__maps *m, pid_t pid);
 
 /*
- * pml__maps_find - the mapping that @pid had at @address at @time_ns; NULL: none is known. Later mappings win; a forked
- * process has those of its parent until it executes a program. Unmapping is not reported by the kernel.
+ * pml__maps_find - the mapping of @pid at @address at @time_ns; NULL: not known. Later mappings win; a forked process
+ * has its parent's mappings until it executes a program. The kernel does not report unmapping.
  */
 const struct pml__mapping *pml__maps_find(struct pml__maps *m, int32_t pid, uint64_t time_ns, uint64_t address);
 
 /*
- * pml__maps_below - the mapping of a file that is at @address, or next below it with at most PML__BELOW_MAX bytes
- * between: what a program's file does not fill of its data follows the mapping, and the kernel reports no mapping of
- * it.
+ * pml__maps_below - the mapping of a file at @address, or the next one below with at most PML__BELOW_MAX bytes between:
+ * a program's zero-initialised data follows the mapping of its file, and the kernel reports no mapping for it.
  */
 #define PML__BELOW_MAX (UINT64_C(64) << 20)
 const struct pml__mapping *pml__maps_below(struct pml__maps *m, int32_t pid, uint64_t time_ns, uint64_t address);
@@ -128,7 +127,7 @@ void pml__maps_free(struct pml__maps *m);
 struct pml__sampler_buffer {
   struct perf_event_mmap_page *page;
   struct pml__ring ring;
-  int fd; /* of the event that it belongs to */
+  int fd; /* descriptor of its event */
   int cpu;
 };
 
@@ -144,9 +143,9 @@ struct pml_sampler {
   size_t buffers, buffers_room;
   struct pml_sample *sample;
   size_t samples, samples_room;
-  uint64_t *stack; /* of all samples, behind each other */
+  uint64_t *stack; /* stacks of all samples, one after the other */
   size_t stacks, stacks_room;
-  struct pml_sampler_frame *frame; /* of the last fold */
+  struct pml_sampler_frame *frame; /* frames of the last fold */
   struct pml_sampler_counts counts;
   struct pml__maps maps;
   unsigned char scratch[PML__RECORD_MAX];
