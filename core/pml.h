@@ -4,7 +4,7 @@
  * recorders, benchmarks, sections, plugins, profiles and traces. Lua in an application, and live questions to it, are
  * pmlua.h.
  *
- * What other headers of this folder declare is internal, though these include some of them for their inline functions.
+ * Other headers of this folder are internal, though these headers include some of them for their inline functions.
  */
 #ifndef PML_H
 #define PML_H

@@ -34,7 +34,7 @@ struct pml_probe {
   uint64_t values[PML_EVENTSET_MAX];
 };
 
-/* pml_probe_init - returns 0 or -EINVAL (unknown operation, or a set missing for one that needs it). */
+/* pml_probe_init - returns 0 or -EINVAL (unknown operation, or a missing set that the operation needs). */
 PML__SHARED int pml_probe_init(struct pml_probe *p, enum pml_probe_operation op, struct pml_eventset *set,
                                struct pml_samples *samples);
 

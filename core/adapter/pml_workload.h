@@ -21,7 +21,7 @@ struct pml_workload_option {
   const char *text; /* default text; NULL: the option is a number */
 };
 
-/* What a workload says at its end: named numbers with units ("residual", "", 0.003). */
+/* Results of a workload: named numbers with units ("residual", "", 0.003). */
 struct pml_workload_result {
   const char *name;
   const char *unit;

@@ -110,9 +110,8 @@ PML_API uint64_t pml__clock_monotonic(void);
 PML_API uint64_t pml__clock_slowly(void);
 
 /*
- * pml__clock_forbid - stop using the counter, and the vDSO, which reads it, because a thread is about to give up the
- * right to read it (PR_SET_TSC), and the threads and children that it creates inherit that. Ticks continue without a
- * jump.
+ * pml__clock_forbid - stop using the counter, and the vDSO, which reads it, because a thread is about to drop the right
+ * to read it (PR_SET_TSC), which the threads and children that it creates inherit. Ticks continue without a jump.
  */
 PML__SHARED void pml__clock_forbid(void);
 
@@ -137,7 +136,7 @@ static inline void pml__clock_fence(void) {
 /*
  * pml_clock_ticks_ordered - read the ticks after every earlier instruction has finished and before any later one
  * starts. Required to time a few instructions, because the CPU may otherwise move them out of the timed interval. Cost:
- * that of pml_clock_ticks() and two fences.
+ * pml_clock_ticks() and two fences.
  */
 static inline uint64_t pml_clock_ticks_ordered(void) {
   pml__clock_fence();

@@ -9,7 +9,7 @@ PML_BEGIN_DECLS
 
 /*
  * Functions return 0 or a negative code: -errno, or one of these, all below -4095, the kernel's last errno. Each row:
- * name (Lua sees it as "ENAME"), text, what to do about it (NULL: the failure's own text says it).
+ * name (Lua sees it as "ENAME"), text, remedy (NULL: the text of the failure has it).
  */
 #define PML_ERROR_LIST(X)                                                                                              \
   X(PML_ENOPMU, -4096, "this machine has no hardware PMU",                                                             \
@@ -41,7 +41,7 @@ enum pml_error_code { PML_ERROR_LIST(PML_ERROR_ENUM) };
 /*
  * pml_error_name - "ENOENT" for -ENOENT, "ENOPMU" for PML_ENOPMU, "EUNKNOWN" otherwise.
  * pml_error_text - one line without a full stop.
- * pml_error_remedy - what to do about it, or NULL where the text says all.
+ * pml_error_remedy - the remedy, or NULL where the text says all.
  *
  * All return static storage (unknown errno texts come from the C library). Thread-safe.
  */
@@ -50,7 +50,7 @@ PML_API const char *pml_error_text(int err);
 PML_API const char *pml_error_remedy(int err);
 
 /*
- * pml_error_detail - the sentence that explains @err (which event, which file, what to do) if @err is the calling
+ * pml_error_detail - the sentence that explains @err (with the event or file, and the remedy) if @err is the calling
  * thread's last failure, else pml_error_text(@err). Valid until the thread's next failure.
  */
 PML_API const char *pml_error_detail(int err);

@@ -8,8 +8,8 @@
 PML_BEGIN_DECLS
 
 /*
- * pml__setting - the value of a PMLUA_ variable, from the environment, else from pml__settings_add(). NULL if there is
- * none, or in a set-user-ID program. Not while another thread changes the environment.
+ * pml__setting - the value of a PMLUA_ variable, from the environment, else from pml__settings_add(). NULL if it is not
+ * set, or in a set-user-ID program. Not while another thread changes the environment.
  */
 PML__SHARED const char *pml__setting(const char *name);
 

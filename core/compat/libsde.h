@@ -2,10 +2,10 @@
 /*
  * core/compat/libsde.h - libraries, events and codes between libsde's calls and pmlua's registry.
  *
- * libsde hands out untyped pointers and numbers; both lead here to one struct sde_event per name. It is never freed,
- * so that a stale handle or code of a program is answered, not followed into freed memory. What it stands for (counter,
- * recorder, set) is freed when it is unregistered, once no reader and no call of the program is in it; but a counter
- * waits for its name to come back, so that an increment needs no mark that it is under way.
+ * libsde hands out untyped pointers and numbers; both lead here to one struct sde_event per name. It is never freed, so
+ * a program's stale handle or code gets an error and never leads to freed memory. Its recorder or set is freed after it
+ * is unregistered, once no reader and no call of the program uses it. A counter is retained for reuse under its name,
+ * so an increment need not be marked as under way.
  */
 #ifndef PML_COMPAT_LIBSDE_H
 #define PML_COMPAT_LIBSDE_H
@@ -30,34 +30,34 @@ struct sde_member {
 };
 
 /*
- * What the program holds of a counter, recorder or set: what its calls touch. Where PMLUA_REPORT asks for a log it is
- * in memory that is cleared in a child, so that none of its calls goes to a place in its parent's log.
+ * The program's handle of a counter, recorder or set, which its calls access. If PMLUA_REPORT is set, it is in memory
+ * that is cleared in a child, so that no call of the child writes to its parent's log.
  */
 struct sde_handle {
-  struct pml__recorder_cache series; /* of a recorder; else closed */
-  struct pml__sde_fast count;        /* atomic: of a created counter; else all 0 */
+  struct pml__recorder_cache series; /* for a recorder; else closed */
+  struct pml__sde_fast count;        /* atomic: for a created counter; else all 0 */
   _Atomic(struct sde_event *) event; /* NULL: it was cleared, before pml__process_look() */
 };
 
 struct sde_event {
-  _Atomic int kind;      /* enum pml_sde_kind, what is known of it; a store releases the fields below */
+  _Atomic int kind;      /* enum pml_sde_kind as far as known; a store releases the fields below */
   _Atomic bool listed;   /* false between unregister and the next use of the name */
-  _Atomic bool leaving;  /* being unregistered: a placeholder already, whatever the registry says */
+  _Atomic bool leaving;  /* being unregistered: treated as a placeholder, even if still in the registry */
   _Atomic bool overflow; /* it has a handler */
   _Atomic unsigned mode;
   _Atomic int type;                                  /* enum pml_type */
-  _Atomic int64_t stored;                            /* what start or reset saw; of a double its bits */
-  _Atomic(const struct pml__recorder_head *) series; /* of a recorder; else one that no thread has a cell of */
+  _Atomic int64_t stored;                            /* value at start or reset; a double as its bits */
+  _Atomic(const struct pml__recorder_head *) series; /* a recorder's head; else a head without cells */
   _Atomic(void *) created;                           /* pml_sde_counter, pml_recorder or pml_sde_set, by kind */
-  _Atomic size_t bytes;                              /* of a recorder's element */
+  _Atomic size_t bytes;                              /* size of a recorder's element */
   _Atomic(struct sde_member *) members;              /* of a group: libpapi wants them relative to what each stored */
   enum pml_sde_operation operation;
   _Atomic unsigned groups; /* it was put into, at least: then it may be met more than once in a read */
   struct pml_sde_event *event;
   _Atomic(struct sde_handle *) handle;        /* NULL: not requested yet */
-  _Atomic(struct pml_sde_counter *) counting; /* that opens ways of the handle */
+  _Atomic(struct pml_sde_counter *) counting; /* the counter that fills in the handle's @count */
   uint32_t code;
-  struct sde_event *next; /* of the same hash */
+  struct sde_event *next; /* next with the same hash */
   char name[];            /* LIB::EVENT */
 };
 
@@ -72,9 +72,9 @@ struct sde_event *pml__libsde_of_code(uint32_t code);
 /* pml__libsde_full_name - "LIB::EVENT", malloc'd; NULL for want of memory. */
 char *pml__libsde_full_name(const char *library, const char *event);
 
-/* pml__libsde_handle - what the program gets of @e, which then leads to what is created for it. NULL: no memory. */
+/* pml__libsde_handle - the program's handle for @e, which then leads to the created object. NULL: no memory. */
 struct sde_handle *pml__libsde_handle(struct sde_event *e);
-/* Back from it; not NULL. */
+/* The event of a handle; not NULL. */
 struct sde_event *pml__libsde_of_handle(struct sde_handle *h);
 
 /* pml__libsde_refresh - take over kind, type and mode from the registry. Returns the kind. */
@@ -84,13 +84,13 @@ int pml__libsde_refresh(struct sde_event *e);
  * A call of the program on a counter, recorder or set, which takes no lock. The caller: @inside becomes positive; then
  * the event's kind or series is loaded. The unregistering thread: makes the kind a placeholder and the series nobody's;
  * then loads @inside. One of the two sees the other's store, because the unregistering thread makes every running
- * thread pass a full fence between its store and its load (membarrier). Leaving is a release that it acquires: what the
- * call did was before. Signal handlers nest.
+ * thread pass a full fence between its store and its load (membarrier). The unregistering thread acquires the release
+ * with which a call ends, so the call's accesses happened before. Signal handlers nest.
  */
 #define SDE_CALL_NO_BYTES SIZE_MAX
 struct sde_call {
   uint32_t inside;                       /* atomic */
-  bool known;                            /* it is in the list of those that are waited for */
+  bool known;                            /* it is in the list of calls to wait for */
   size_t bytes;                          /* 8 while it is known, else what no element has: one comparison for both */
   struct pml__recorder_cache_cell *near; /* the thread's */
   struct sde_call *next;
@@ -115,8 +115,8 @@ static inline int pml__libsde_leave_call(int rc) {
 }
 
 /*
- * pml__libsde_calls_left - no thread is in a call that began before; waits 10 ms at most, as one may be in a handler of
- * the program. False: one is, or may be; what is unregistered then stays.
+ * pml__libsde_calls_left - wait until no thread is in a call that began earlier; at most 10 ms, because a call may be
+ * in a handler of the program. False: a thread is, or may be, in a call; then the unregistered object is not freed.
  */
 bool pml__libsde_calls_left(void);
 
@@ -142,10 +142,10 @@ uint32_t pml__libsde_sync(void);
 /* pml__libsde_library - the wrapper of that name, made if new. */
 struct sde_library *pml__libsde_library(const char *name);
 
-/* pml__libsde_open - @e is of @kind (enum pml_sde_kind), and calls of the program reach what is created for it. */
+/* pml__libsde_open - set the kind of @e (enum pml_sde_kind), and let calls of the program reach its created object. */
 void pml__libsde_open(struct sde_event *e, int kind);
 
-/* pml__libsde_filled - a placeholder became an event: requests for its overflows are served from now on. */
+/* pml__libsde_filled - a placeholder became an event: activate requested overflows. */
 int pml__libsde_filled(struct sde_event *e);
 
 /* pml__libsde_error - a code of pmlua's as one of libsde's. */

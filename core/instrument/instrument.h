@@ -8,10 +8,10 @@
  * nothing may leave between blocks, one counts for others. Loops that nothing leaves but their own exits count their
  * turns in registers and add once, at the exit.
  *
- * What a signal handler sees of a loop under way is therefore old, and what ends in the midst of such a loop (exit or
- * siglongjmp of a handler, a fault) leaves that loop uncounted; of other code, a handler sees a few blocks too many or
- * too few. A cell's addition is one instruction on x86-64; elsewhere a handler's additions between its load and its
- * store are lost.
+ * A signal handler therefore sees old counts of a loop under way, and a loop that ends in its middle (exit or
+ * siglongjmp of a handler, a fault) is not counted; for other code, a handler sees a few blocks too many or too few. A
+ * cell's addition is one instruction on x86-64; elsewhere a handler's additions between its load and its store are
+ * lost.
  *
  * On x86-64 additions are assembly, and those that several places make are functions of the module.
  *
@@ -27,11 +27,11 @@
 #include <stdbool.h>
 
 struct pml_instrument {
-  bool final;       /* the IR is optimised: count what there is; else local scalars are made registers before */
-  bool optimised;   /* it will be: functions may be inlined before loops are counted */
-  bool lines;       /* tell the runtime of each access, too: pml_count_touch() */
-  const char *name; /* of the module in the table it carries */
-  /* Told of a function with places that cannot be counted; @where is "file:line", or the module's name. */
+  bool final;       /* the IR is optimised: count it unchanged; else local scalars are first promoted to registers */
+  bool optimised;   /* it will be optimised: functions may be inlined before loops are counted */
+  bool lines;       /* also report each access to the runtime: pml_count_touch() */
+  const char *name; /* name of the module in its table */
+  /* Called for a function with code that cannot be counted; @where is "file:line", or the module's name. */
   void (*uncounted)(void *user, const char *where, const char *function, unsigned places, const char *what);
   void *user;
   char error[300]; /* why it failed */
@@ -45,8 +45,8 @@ struct pml_instrument {
 int pml_instrument_file(struct pml_instrument *o, const char *in, const char *out);
 
 /*
- * pml_instrument_module - add counters to a @module of a compiler that goes on with it, as its first pass, or (final)
- * its last. It stays the caller's.
+ * pml_instrument_module - add counters to a compiler's @module, as the compiler's first pass, or (final) its last. The
+ * caller owns the module.
  *
  * Returns 0, or a negative errno with a line in @o->error; the module is then of no use.
  */

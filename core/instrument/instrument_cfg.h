@@ -2,9 +2,9 @@
 /*
  * core/instrument/instrument_cfg.h - loops of a control flow graph, and their blocks that need a counter.
  *
- * Knows blocks by number, 0 the entry, and nothing of LLVM. Dominators: Cooper, Harvey and Kennedy, "A simple, fast
- * dominance algorithm" (2001). Counters: what flows into a block flows out of it, so that only the blocks outside a
- * spanning tree of the flow graph need one (Knuth and Stevenson, 1973).
+ * Blocks are numbers, 0 is the entry; independent of LLVM. Dominators: Cooper, Harvey and Kennedy, "A simple, fast
+ * dominance algorithm" (2001). Counters: the flow into a block equals the flow out of it, so only the blocks outside a
+ * spanning tree of the flow graph need a counter (Knuth and Stevenson, 1973).
  */
 #ifndef PML_INSTRUMENT_CFG_H
 #define PML_INSTRUMENT_CFG_H

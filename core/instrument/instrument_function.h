@@ -15,8 +15,8 @@ struct pml_stretch {   /* instructions of a block that run as a whole */
 
 struct pml_block {
   LLVMBasicBlockRef block;
-  uint32_t first, stretches; /* of the function's */
-  bool leaves;               /* control may go elsewhere in its midst */
+  uint32_t first, stretches; /* among the function's */
+  bool leaves;               /* control may leave in its middle */
   bool end_leaves;           /* at its end */
   bool in_registers;         /* counted by the counters of a loop */
 };
@@ -34,7 +34,7 @@ struct pml_body {
   struct pml_block *block;
   struct pml_stretch *stretch;
   struct pml_dynamic *dynamic;
-  struct pml__map numbers; /* of blocks */
+  struct pml__map numbers; /* numbers of blocks */
   struct pml_cfg_edge *edge;
   struct pml_cfg flow;
   unsigned uncounted;
@@ -53,9 +53,10 @@ bool pml_body_in_loop(const struct pml_body *f, LLVMBasicBlockRef block);
 
 /*
  * Functions of the module that add to cells, where it assembles: instrument_adder.c.
- * pml_adder_of - the one of this @key, of the cells and @numbers more; a new one has no body. NULL: no memory.
- * pml_adder_use - call it, at the builder's place. pml_adder_add - call the one that adds @c, which is by cell, there;
- * 0 or -ENOMEM.
+ * pml_adder_of - the function for this @key, with the cells and @numbers further parameters; a new function has no
+ * body. NULL: no memory.
+ * pml_adder_use - call it, at the builder's position. pml_adder_add - call the function that adds @c, sorted by cell,
+ * there; returns 0 or -ENOMEM.
  */
 #define PML_ADDER_NUMBERS_MAX 32u
 LLVMValueRef pml_adder_of(struct pml_module *m, const int64_t *key, uint32_t words, uint32_t numbers);

@@ -14,7 +14,7 @@
 
 _Static_assert(PML_LLVM_MAJOR >= 14 && PML_LLVM_MAJOR <= 19, "the instrumenter knows LLVM 14 to 19");
 
-/* What a stretch of instructions adds to the cells; few kinds, so that a list is quicker than a table. */
+/* The amounts that a stretch of instructions adds to cells; a list, because few kinds make it faster than a table. */
 struct pml_counts {
   struct pml_counts_at {
     uint16_t cell;
@@ -25,7 +25,7 @@ struct pml_counts {
 
 int pml_counts_add(struct pml_counts *c, unsigned cell, int64_t n); /* 0 or -ENOMEM */
 
-/* What an attribute is called by number. */
+/* Numbers of attributes. */
 enum pml_attribute {
   PML_ATTR_NOUNWIND,
   PML_ATTR_WILLRETURN,
@@ -35,7 +35,7 @@ enum pml_attribute {
   PML_ATTRIBUTES
 };
 
-struct pml_functions; /* what is known of the module's functions */
+struct pml_functions; /* data about the module's functions */
 struct pml_adders;    /* functions that add to cells */
 
 struct pml_module {
@@ -45,11 +45,11 @@ struct pml_module {
   LLVMTargetDataRef data;
   LLVMBuilderRef builder;
   LLVMTypeRef i64, i64_pointer;
-  LLVMValueRef self, begin;        /* the thread's cells, and the function that gives them */
-  LLVMValueRef look_up;            /* the module's own function for that, or NULL */
+  LLVMValueRef self, begin;        /* the thread's cells, and the function that returns them */
+  LLVMValueRef look_up;            /* the module's function for that, or NULL */
   LLVMValueRef touch;              /* called at accesses; NULL: none */
-  LLVMValueRef mark, mark_dynamic; /* stand for counts until functions are inlined; NULL: they are not */
-  struct pml_counts *marked;       /* what each mark stands for */
+  LLVMValueRef mark, mark_dynamic; /* placeholders of counts until functions are inlined; NULL: no inlining */
+  struct pml_counts *marked;       /* the counts of each mark */
   uint32_t marks, mark_room;
   bool marking;   /* not counted yet */
   bool assembles; /* cells are added to by assembly */
@@ -65,10 +65,10 @@ static inline bool pml_is_quick(const struct pml_module *m) {
   return m->o->final && m->o->optimised;
 }
 
-/* What one instruction is. */
+/* The class of an instruction. */
 struct pml_class {
-  const char *uncounted; /* what it is that cannot be counted; NULL: all is */
-  const char *name;      /* of that, where it has one */
+  const char *uncounted; /* the kind of code that cannot be counted; NULL: all is counted */
+  const char *name;      /* its name, if it has one */
   unsigned dynamic_cell; /* adds this to the cell as well, where dynamic is not NULL: */
   unsigned dynamic_also; /* and to this one, unless it is PML_CELL_COUNT */
   LLVMValueRef dynamic;  /* a length, or a mask of lanes of lane_bytes each */
@@ -110,7 +110,7 @@ int pml_counts_region(struct pml_counts *c, bool store, LLVMValueRef address, ui
  * register.
  */
 bool pml_is_private(const struct pml_module *m, LLVMValueRef address);
-int pml_counts_op_bits(LLVMValueRef instruction, struct pml_counts *counts); /* of its operands and its result */
+int pml_counts_op_bits(LLVMValueRef instruction, struct pml_counts *counts); /* bits of its operands and its result */
 int64_t pml_lanes(LLVMTypeRef type); /* 1: a scalar; 0: a vector whose length is the machine's */
 
 /* pml_calls_intrinsic - the name behind "llvm." of the intrinsic that is called, or NULL. */
@@ -147,8 +147,10 @@ void *pml_one_more(void **list, uint32_t *used, uint32_t *room, size_t size);
 /* pml_give - the attribute that is called @name, without a value, to @function. */
 void pml_give(const struct pml_module *m, LLVMValueRef function, const char *name);
 
-/* pml_promise - that @call, or any call of @called, comes back, and touches of memory nothing, or nothing that the
- * program touches. */
+/*
+ * pml_promise - declare that every call of @called returns, and accesses no memory, or no memory that the program
+ * accesses.
+ */
 enum pml_promise { PML_TOUCHES_NOTHING, PML_TOUCHES_CELLS };
 void pml_promise(const struct pml_module *m, LLVMValueRef called, enum pml_promise what);
 
@@ -166,11 +168,14 @@ bool pml_is_short(LLVMValueRef n); /* a constant that an instruction has room fo
 
 int pml_offset_of(unsigned cell); /* from where pml_count_self points, in bytes */
 
-/* pml_adders_settle - give each adder a body, or inline it where it is called. 0 or -ENOMEM. Close in any case. */
+/*
+ * pml_adders_settle - give each adder a body, or inline it where it is called. Returns 0 or -ENOMEM. Close also after a
+ * failure.
+ */
 int pml_adders_settle(struct pml_module *m);
 void pml_adders_close(struct pml_module *m);
 
-/* pml_instrument_table - what the module says of itself, its constructor and its destructor. */
+/* pml_instrument_table - make the module's table, its constructor and its destructor. */
 void pml_instrument_table(struct pml_module *m);
 
 #endif

@@ -6,8 +6,8 @@
 #include "base/pml_api.h"
 
 /*
- * pml__memory_own - from here on pmlua has memory of its own, not the program's.
- * pml__memory_seal - and makes no system calls for it.
+ * pml__memory_own - from now on pmlua allocates from a private heap, not the program's.
+ * pml__memory_seal - from now on it makes no system calls for memory.
  */
 PML__SHARED void pml__memory_own(void);
 PML__SHARED void pml__memory_seal(void);

@@ -2,11 +2,12 @@
 /*
  * core/preload/record_gomp.h - calls of gcc's OpenMP runtime libgomp, which has no OMPT, in a recorded process.
  *
- * The preloaded library defines the functions that compiled code calls, raises the constructs' events, and calls the
- * runtime's own. What they are is gcc's binary interface (libgomp/libgomp_g.h). Not seen, as they make no call: loops
- * with a static schedule. Not seen, as the runtime writes to their data: tasks with detach, and regions, taskloops and
- * loops with task reductions. A single without a barrier lasts until its thread's next barrier or loop. A team meets at
- * a barrier of its own before the runtime's last one, so that each thread knows how long it waited there.
+ * The preloaded library defines the functions that compiled code calls, emits the constructs' events, and calls the
+ * runtime's functions. These are gcc's binary interface (libgomp/libgomp_g.h). Loops with a static schedule are not
+ * seen, because they make no call. Tasks with detach, and regions, taskloops and loops with task reductions, are not
+ * seen, because the runtime writes to their data. A single without a barrier lasts until its thread's next barrier or
+ * loop. A team meets at an additional barrier before the runtime's last one, which gives each thread's waiting time
+ * there.
  */
 #ifndef PML_RECORD_GOMP_H
 #define PML_RECORD_GOMP_H
@@ -22,10 +23,10 @@ struct pml__gomp_function {
 };
 
 /*
- * pml__gomp_real - the runtime's own function, as the code at @caller would call it: the next one that all see, or that
- * of the runtime that the caller's library was loaded with. NULL: not found.
- * pml__gomp_self - the calling thread, if events are raised for its calls; NULL: no memory, they are not wanted, or the
- * runtime has OMPT, as libomp, which has these functions, too.
+ * pml__gomp_real - the runtime's function that the code at @caller would call: the next global one, or the one in the
+ * runtime that the caller's library was loaded with. NULL: not found.
+ * pml__gomp_self - the calling thread, if events are emitted for its calls; NULL: no memory, no consumer, or a runtime
+ * with OMPT, such as libomp, which also has these functions.
  */
 void *pml__gomp_real(struct pml__gomp_function *f, const void *caller);
 struct pml__openmp_thread *pml__gomp_self(const void *caller);

@@ -7,18 +7,18 @@
 #include <stddef.h>
 
 /*
- * pml__record_plugins_load - load those of $SCOREP_METRIC_PLUGINS. The names of metrics that can be asked for values at
- * a call, at most @room, are added to @event; for good. Returns how many there are.
+ * pml__record_plugins_load - load the plugins of $SCOREP_METRIC_PLUGINS. Adds the names of metrics that can be read at
+ * a call, at most @room, to @event; never freed. Returns their number.
  */
 size_t pml__record_plugins_load(const char **event, size_t room);
 
 /*
- * pml__record_plugins_libraries - their files and those of substrate plugins, between ':'. A plugin's own calls, from
- * threads of its own or while it is asked, are no calls of the program.
+ * pml__record_plugins_libraries - the files of metric and substrate plugins, separated by ':'. Calls of a plugin, from
+ * its threads or while it is read, are not calls of the program.
  */
 const char *pml__record_plugins_libraries(void);
 
-/* pml__record_plugins_start - those that measure in their own time begin. */
+/* pml__record_plugins_start - start asynchronous plugins. */
 void pml__record_plugins_start(void);
 
 /*
@@ -43,13 +43,13 @@ bool pml__record_substrates_wanted(void);
 size_t pml__record_substrates_open(const char *directory);
 
 /*
- * pml__record_substrates_close - all write what they have, and end: when the process ends by itself, or, @confined,
- * before it gives up its system calls. Idempotent. A process that ends inside a plugin's function, which may hold locks
- * of the plugin's or of ours, ends without it. Not async-signal-safe.
+ * pml__record_substrates_close - let all plugins write their data and end: at the process's exit, or, @confined, before
+ * it forbids itself system calls. Idempotent. Skipped if the process ends inside a plugin's function, which may hold
+ * locks of the plugin or of pmlua. Not async-signal-safe.
  */
 void pml__record_substrates_close(bool confined);
 
-/* pml__record_substrates_trouble - the @i-th thing, from 0, that was worth saying, in @text; false: no more. */
+/* pml__record_substrates_trouble - message @i, from 0, in @text; false: no more. */
 bool pml__record_substrates_trouble(size_t i, char *text, size_t size);
 
 #endif

@@ -21,7 +21,7 @@ PML_BEGIN_DECLS
  * Caller-allocated; the fields are the library's. One user at a time.
  */
 struct pml_command {
-  pid_t pid; /* of the child, until it is reaped; then 0 */
+  pid_t pid; /* the child, until it is reaped; then 0 */
   int line;  /* our end of the socket that holds it, and that reports a failed execve(2); -1: started */
   int pidfd; /* -1: this kernel has no pidfds */
   bool done; /* reaped: @end is filled */
@@ -29,10 +29,10 @@ struct pml_command {
     int status;                  /* exit status; -1 if a signal ended it */
     int signal;                  /* that signal, or 0 */
     uint64_t real_ns;            /* from start to the moment the end was seen */
-    uint64_t user_ns, system_ns; /* of the child and those it waited for */
-    uint64_t maxrss_bytes;       /* the same, the largest resident set of one of them */
-    uint64_t maxrss_floor_bytes; /* that of pmlua-starter, which execve(2) hands on to the program: half a megabyte; a
-                                    static program without a C library may have had less */
+    uint64_t user_ns, system_ns; /* of the child and the children it waited for */
+    uint64_t maxrss_bytes;       /* the largest resident set of one of these */
+    uint64_t maxrss_floor_bytes; /* resident set of pmlua-starter, which execve(2) passes on to the program: half a
+                                    megabyte; a static program without a C library may have had less */
   } end;
   uint64_t started_ns, floor_bytes;
 };
@@ -41,8 +41,8 @@ struct pml_command {
 struct pml_command_setting {
   char *const *envp;                  /* NULL-terminated */
   const char *input, *output, *error; /* files for the standard streams; output and error are made or emptied */
-  bool bound;                         /* the program is killed (SIGKILL) when the calling thread ends, unless it is
-                                         set-user-ID, or asks for another signal itself */
+  bool bound; /* the program is killed (SIGKILL) when the calling thread ends, unless it is set-user-ID, or selects
+                 another signal */
 };
 
 /*

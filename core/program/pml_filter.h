@@ -36,7 +36,7 @@ struct pml_filter;
  * Returns 0; PML_EFORMAT (the detail names file, line and what to do), -errno of the file, -ENOMEM. *@f is NULL then.
  */
 PML__SHARED int pml_filter_open(struct pml_filter **f, const char *path);
-/* pml_filter_parse - the same of @n bytes of text; @name stands for the file in what is said. */
+/* pml_filter_parse - the same for @n bytes of text; messages use @name as the file's name. */
 int pml_filter_parse(struct pml_filter **f, const char *text, size_t n, const char *name);
 PML__SHARED void pml_filter_close(struct pml_filter *f); /* NULL is allowed */
 

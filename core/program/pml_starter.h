@@ -16,8 +16,9 @@ enum {
 };
 
 /*
- * What it sends: an int, the pid of the child that waits, or -errno. The child, after one byte from pmlua: a uint64_t,
- * the largest resident set before the program in bytes; and if it cannot become the program, an int with errno.
+ * The starter sends an int: the pid of the waiting child, or -errno. The child sends, after one byte from pmlua, a
+ * uint64_t, the largest resident set before the program in bytes; and, if it cannot execute the program, an int with
+ * errno.
  */
 
 #endif

@@ -11,11 +11,11 @@
 PML_BEGIN_DECLS
 
 /*
- * gnuplot and Graphviz draw text that others wrote. They get their arguments by execve(2), nothing on standard input,
- * a limit of time, and of the environment PATH, HOME, TMPDIR, LD_*, XDG_* and FONTCONFIG_* alone, with the locale
- * C.UTF-8: no terminal, font path or locale of the user's changes a picture. A confined tool can start no program and
- * no process and open no socket (seccomp; x86-64 and arm64, elsewhere it runs unconfined): what a script smuggles into
- * a picture stays text.
+ * gnuplot and Graphviz draw text that others wrote. They get their arguments by execve(2), no standard input, a time
+ * limit, and, of the environment, only PATH, HOME, TMPDIR, LD_*, XDG_* and FONTCONFIG_*, with the locale C.UTF-8, so
+ * the user's terminal, font path or locale does not change a picture. A confined tool cannot start programs or
+ * processes, nor open sockets (seccomp; x86-64 and arm64, elsewhere it runs unconfined), so commands injected into a
+ * picture's text are not executed.
  */
 struct pml_tool {
   char *const *argv;  /* NULL-terminated; argv[0] is looked for in PATH */
@@ -25,10 +25,10 @@ struct pml_tool {
 };
 
 /*
- * pml_tool_run - run it and wait. *@status is its exit status, or 128 + the signal that ended it. *@output is
- * malloc()ed and the caller's: what it wrote to standard output and standard error, NUL-terminated, at most 16 MiB of
- * it. Returns 0, -ENOENT (no such program in PATH), -ETIMEDOUT, -EINTR (a signal handler ran: the tool was killed),
- * -ENOMEM or -errno; on failure *@output is NULL. Not async-signal-safe.
+ * pml_tool_run - run it and wait. *@status is its exit status, or 128 + the signal that ended it. *@output is its
+ * standard output and standard error, at most 16 MiB, NUL-terminated, malloc()ed and owned by the caller. Returns 0,
+ * -ENOENT (no such program in PATH), -ETIMEDOUT, -EINTR (a signal handler ran: the tool was killed), -ENOMEM or -errno;
+ * on failure *@output is NULL. Not async-signal-safe.
  */
 PML__SHARED int pml_tool_run(const struct pml_tool *tool, int *status, char **output, size_t *length);
 

@@ -59,15 +59,15 @@ int pml_watchpoint_check(const struct pml_watchpoint *p);
 
 /*
  * pml_watchpoint_available - can this process have watchpoints at all? Returns 0, -ENOTSUP (x86-64 only),
- * PML_EPARANOID, PML_EMODE (a kernel before Linux 5.13), PML_ENOTHERE (no breakpoints, or none that fire, as in some
- * virtual machines), -ENOSPC (all are taken) or -errno, with a detail. Cost: two syscalls, at first five.
+ * PML_EPARANOID, PML_EMODE (a kernel before Linux 5.13), PML_ENOTHERE (no breakpoints, or they never fire, as in some
+ * virtual machines), -ENOSPC (all are in use) or -errno, with a detail. Cost: two syscalls, at first five.
  */
 PML__SHARED int pml_watchpoint_available(void);
 
 /* One access. */
 struct pml_watchpoint_value {
-  uint64_t ticks; /* pml_clock_ticks() of the process that is watched */
-  uint64_t bits;  /* the content's bytes, the rest 0; of a long double the double that is nearest */
+  uint64_t ticks; /* pml_clock_ticks() of the watched process */
+  uint64_t bits;  /* the content's bytes, the rest 0; for a long double the nearest double */
 };
 
 /* One thread's accesses to one watchpoint. */
@@ -75,9 +75,8 @@ struct pml_watchpoint_lane {
   pid_t tid;
   unsigned point;
   uint64_t accesses;
-  uint64_t
-      late; /* of them: signalled after the thread had gone on, because it blocks SIGTRAP; contents are later ones */
-  uint64_t dropped; /* of them: neither time nor content was kept, for want of room; 0 where none was asked for */
+  uint64_t late;    /* signalled late, because the thread blocks SIGTRAP; their contents are later ones */
+  uint64_t dropped; /* without room for time and content; 0 if these were not requested */
 };
 
 #define PML_WATCHPOINT_CLOSED (-2)
@@ -121,13 +120,13 @@ PML__SHARED void pml_watchpoint_summary(const struct pml_watchpoint_store *s, st
 PML__SHARED int pml_watchpoint_lane(const struct pml_watchpoint_store *s, unsigned i, struct pml_watchpoint_lane *to);
 
 /*
- * pml_watchpoint_collect - copy up to @n values of lane @i from where @c is, oldest first, and move it on; while they
- * come, too. Returns their number, 0 when there are no more yet. No lock; thread-safe with different cursors.
+ * pml_watchpoint_collect - copy up to @n values of lane @i from cursor @c on, oldest first, and advance it; also while
+ * values are added. Returns their number, 0 if there are no more yet. No lock; thread-safe with different cursors.
  */
 PML__SHARED size_t pml_watchpoint_collect(const struct pml_watchpoint_store *s, unsigned i,
                                           struct pml_watchpoint_cursor *c, struct pml_watchpoint_value *to, size_t n);
 
-/* pml_watchpoint_decode - the number that @bits are at @p. An unsigned one above 2^63 - 1 becomes a double. */
+/* pml_watchpoint_decode - the number that @bits represent at @p. An unsigned number above 2^63 - 1 becomes a double. */
 PML__SHARED struct pml_value pml_watchpoint_decode(const struct pml_watchpoint *p, uint64_t bits);
 
 struct pml_watchpoint_options {
@@ -139,12 +138,12 @@ struct pml_watchpoint_options {
 struct pml_watchpoints;
 
 /*
- * pml_watchpoints_open - set up @n watchpoints on all threads that there are now and that these make later.
- * A thread that another one makes meanwhile may be left out. Forked children are not watched.
+ * pml_watchpoints_open - set up @n watchpoints on all current threads, and on threads that these create later. A thread
+ * that is created during the call may be left out. Forked children are not watched.
  *
- * Returns 0, -EINVAL (as pml_watchpoint_check()), -EBUSY (there is a set), -ENOSPC (no debug register left), what
- * pml_watchpoint_available() says, or -errno, with a detail.
- * Pair with pml_watchpoints_close(). Not async-signal-safe; the functions below neither.
+ * Returns 0, -EINVAL (as pml_watchpoint_check()), -EBUSY (a set is open), -ENOSPC (no debug register left), an error of
+ * pml_watchpoint_available(), or -errno, with a detail. Pair with pml_watchpoints_close(). Not async-signal-safe; the
+ * functions below neither.
  */
 PML__SHARED int pml_watchpoints_open(struct pml_watchpoints **w, const struct pml_watchpoint *point, size_t n,
                                      const struct pml_watchpoint_options *o);

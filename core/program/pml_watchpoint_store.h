@@ -46,7 +46,7 @@ struct pml_watchpoint_store {
   struct pml__store_head *head;
   struct pml__store_lane *lane;
   struct pml__store_chunk *chunk;
-  size_t bytes;  /* of all three */
+  size_t bytes;  /* size of all three */
   size_t before; /* bytes that are mapped before them: the log's head */
 };
 

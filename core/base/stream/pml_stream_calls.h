@@ -30,7 +30,7 @@ struct pml__call_known {
 struct pml__call_frame {
   struct pml__call_frame *outer, *inner; /* in the thread's list */
   uintptr_t sp;                          /* of the call */
-  const struct pml__call_known *known;   /* its slot's entry; that of no address: the call is a wrapper's */
+  const struct pml__call_known *known;   /* its slot's entry; the entry without an address: a wrapper's call */
   pml_region_t region;
 };
 #define PML__CALL_FRAMES 32768u /* calls under way at a time, in all threads */

@@ -27,7 +27,7 @@ struct pml__stream_list {
   bool counted;        /* calls are: pml__stream_count_calls() */
   uint64_t generation; /* of all kinds' lists that are published together, and of no others */
   struct pml__stream_entry {
-    uint64_t id; /* of the consumer */
+    uint64_t id; /* the consumer's */
     uint32_t slot;
   } at[PML_STREAM_CONSUMERS_MAX];
 };
@@ -47,7 +47,7 @@ struct pml__stream_several {
     struct pml__stream_known fast;
     pml_stream_fast_values *values; /* NULL after the last; pml__stream_without_values() of a consumer without it */
     void *values_data;
-    uint64_t id; /* of the consumer */
+    uint64_t id; /* the consumer's */
   } at[PML__STREAM_SEVERAL + 1];
 };
 
@@ -88,14 +88,14 @@ struct pml__stream_thread {
     struct pml_stream_event *event; /* the thread's, which has its metrics and values */
   } counts;                         /* of calls: pml__stream_count_by() */
   struct pml__stream_one {
-    uint64_t generation; /* of the list with a single consumer; 0: not known to have one */
+    uint64_t generation; /* the list's, if it has a single consumer; else 0 */
     void (*call)(void *data, const struct pml_stream_event *e);
     void *data;
     void (*prepare)(void *data, pml_region_t region);
   } one[PML_STREAM_KINDS];
   struct pml_stream_place *place; /* atomic: from the only consumer of communications; NULL: none known */
   struct {
-    uint64_t id; /* of the consumer that owns @data */
+    uint64_t id; /* the consumer that owns @data */
     void *data;
   } at[PML_STREAM_CONSUMERS_MAX];        /* before large members: arm64 loads pairs up to 504 bytes away */
   struct pml__stream_several several[2]; /* of enters and of leaves */
@@ -125,7 +125,7 @@ extern _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS];
 
 /*
  * The generation of all kinds' lists, published after them; and the same generation while stubs.S may deliver
- * intercepted calls, else one that no list has.
+ * intercepted calls, else an unused generation.
  */
 extern _Atomic uint64_t pml__stream_latest, pml__stream_sparing;
 
@@ -144,9 +144,9 @@ struct pml__call_thread {
   uintptr_t from;                    /* the stack in use is above */
   struct pml_stream_event event;     /* that is being delivered; region 0: without the call's counts */
   uintptr_t lo, hi;                  /* the thread's first stack; hi 0: not determined yet */
-  struct pml__call_stack *stack;     /* in use; NULL: its own */
-  struct pml__call_stack *others;    /* that it has had calls on */
-  struct pml__call_frame *own;       /* `open` of its own stack while another is in use */
+  struct pml__call_stack *stack;     /* in use; NULL: its first */
+  struct pml__call_stack *others;    /* other stacks it has had calls on */
+  struct pml__call_frame *own;       /* `open` of its first stack while another is in use */
   struct pml__call_unwound {
     uintptr_t code, sp, by; /* slot and sp of the innermost call last assumed to be unwound; detected at @by */
   } unwound;

@@ -2,9 +2,8 @@
 /*
  * core/compat/include/sde_lib.h - PAPI's libsde interface, for instrumenting libraries without PAPI.
  *
- * A program compiled against PAPI's header of this name runs on pmlua's libsde.so.1 and the other way round: names,
- * argument order, types and numbers are those of libsde 1.0. The guard is PAPI's, so that whichever header is found
- * first serves.
+ * Names, argument order, types and numbers match libsde 1.0, so a program compiled against PAPI's header of this name
+ * runs on pmlua's libsde.so.1, and vice versa. The include guard is PAPI's, so the header that is found first is used.
  */
 #ifndef PAPI_SDE_LIB_H
 #define PAPI_SDE_LIB_H
@@ -34,7 +33,7 @@
 #define PAPI_SDE_MAX 0x1
 #define PAPI_SDE_MIN 0x2
 
-/* what the functions return; the numbers are PAPI's for the same things */
+/* return values; the numbers are PAPI's */
 #define SDE_OK 0
 #define SDE_EINVAL (-1)
 #define SDE_ENOMEM (-2)
@@ -82,7 +81,7 @@ __attribute__((format(printf, 1, 2))) static inline void papi_sde_say(const char
     }                                                                                                                  \
   } while (0)
 
-/* What reading a counting set gives: a list of malloc'd nodes, each with a malloc'd copy of its element. */
+/* The result of reading a counting set: a list of malloc'd nodes, each with a malloc'd copy of its element. */
 typedef struct cset_list_object_s cset_list_object_t;
 struct cset_list_object_s {
   uint32_t count;
@@ -98,7 +97,7 @@ typedef void *papi_handle_t;
 
 typedef int papi_sde_order_t(const void *, const void *); /* as of qsort */
 
-/* What a library's papi_sde_hook_list_events() registers through, when a tool only wants to list its events. */
+/* The functions by which a library's papi_sde_hook_list_events() registers events for a tool that only lists them. */
 typedef struct papi_sde_fptr_struct_s {
   papi_handle_t (*init)(const char *library);
   int (*shutdown)(papi_handle_t handle);
@@ -145,7 +144,7 @@ int papi_sde_reset_recorder(void *recorder);
 int papi_sde_reset_counter(void *counter);
 void *papi_sde_get_counter_handle(papi_handle_t handle, const char *event);
 
-/* Comparators for recorders; with them pmlua knows the type and selects without calling back. */
+/* Comparators for recorders; pmlua recognises them, derives the type, and selects without calling back. */
 int papi_sde_compare_long_long(const void *a, const void *b);
 int papi_sde_compare_int(const void *a, const void *b);
 int papi_sde_compare_double(const void *a, const void *b);

@@ -33,10 +33,10 @@ struct pmlib_chooser {
   const char *prose;
 };
 
-/* What a chooser counts on a PMU by libpfm4's name, or by the compiler's counts ("compiler"); the last @pmu is NULL. */
+/* Events of a chooser on a PMU by libpfm4's name, or by the compiler's counts ("compiler"); the last @pmu is NULL. */
 struct pmlib_chooser_events {
   const char *pmu, *chooser;
-  const char *events; /* separated by blanks; what can be spared comes last */
+  const char *events; /* separated by blanks; the least important last */
 };
 extern const struct pmlib_chooser_events pmlib_chooser_events[]; /* made from lua/pmlua/groups by choosers.lua */
 
@@ -49,8 +49,8 @@ struct pmlib {
   const char *event[PMLIB_EVENTS_MAX];
   char why_no_events[512]; /* "" if events are counted, or none were asked for */
   int rank, nprocs;
-  uint64_t begin_ticks, end_ticks; /* of the background; end is 0 while it runs */
-  const char *mode;                /* as the program told it, or NULL */
+  uint64_t begin_ticks, end_ticks; /* the background section's; end is 0 while it runs */
+  const char *mode;                /* set by the program, or NULL */
 };
 extern struct pmlib pmlib; /* constant after pmlib_initialize() but for ticks, mode and what MPI says */
 
@@ -61,7 +61,7 @@ int pmlib_max_threads(void);
 /* pmlib_warn - one line on standard error. */
 void pmlib_warn(const char *fmt, ...) PML_PRINTF(1, 2);
 
-/* pmlib_environment - reads the variables into pmlib; what means nothing is warned of. */
+/* pmlib_environment - reads the variables into pmlib; warns of invalid values. */
 void pmlib_environment(void);
 extern const struct pmlib_chooser pmlib_choosers[];
 extern const size_t pmlib_nchoosers;
@@ -75,7 +75,7 @@ struct pmlib_figures {
   double value[PMLIB_EVENTS_MAX];
 };
 
-/* What a thread had when its section was reset. */
+/* A thread's sums at the reset of its section. */
 struct pmlib_base {
   uint64_t thread;
   struct pmlib_figures was;
@@ -125,7 +125,7 @@ struct pmlib_merged {
   bool inclusive, parallel;
   const struct pmlib_section **of; /* [nprocs], NULL: not in this process */
   struct pmlib_figures mean, deviation;
-  uint64_t calls; /* of all */
+  uint64_t calls; /* sum over all processes */
 };
 
 struct pmlib_run {
@@ -152,9 +152,12 @@ void pmlib_free_process(struct pmlib_process *p);
 
 /* --- MPI --- */
 
-/* pmlib_mpi - whether there is one that is up; sets rank and size. Looks again at every call. */
+/* pmlib_mpi - whether MPI is initialised; sets rank and size. Checked at every call. */
 bool pmlib_mpi(int *rank, int *size);
-/* pmlib_mpi_gather - on rank 0 *all has the bytes of all, @size[nprocs] each, both malloc'd. 0 or -ENOMEM, -EIO. */
+/*
+ * pmlib_mpi_gather - on rank 0 *all gets the bytes of all ranks, @size[nprocs] their sizes, both malloc'd. Returns 0,
+ * -ENOMEM or -EIO.
+ */
 int pmlib_mpi_gather(const char *mine, size_t n, char **all, uint64_t **size);
 /* pmlib_mpi_group_size - -1 if there is no MPI. _of_fortran: the C handle of Fortran's. */
 int pmlib_mpi_group_size(uintptr_t group);
@@ -168,7 +171,7 @@ bool pmlib_printed(void);
 /* pmlib_speed - work per second in the unit that suits it: Mflops to Pflops, MB/sec to PB/sec. */
 double pmlib_speed(double per_second, enum pmlib_type type, const char **unit);
 
-/* Of what was collected, on rank 0: what PMLIB_REPORT asks for, and its parts. */
+/* Print collected data on rank 0: the report that PMLIB_REPORT selects, and its parts. */
 void pmlib_text_report(FILE *fp, const struct pmlib_run *run);
 void pmlib_text_legend(FILE *fp);
 void pmlib_text_basic(FILE *fp, const struct pmlib_run *run, const char *host, const char *comment, bool as_defined);
@@ -183,7 +186,7 @@ const char *pmlib_mark(const struct pmlib_merged *s);
 void pmlib_trace_open(void);
 /* pmlib_trace_work - the calling thread has done @work more. */
 void pmlib_trace_work(const struct pml_section *s, double work);
-/* pmlib_trace_tick - now and then hands on what was recorded. */
+/* pmlib_trace_tick - flushes the recorded events now and then. */
 void pmlib_trace_tick(void);
 
 PML_END_DECLS

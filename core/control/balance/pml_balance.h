@@ -9,18 +9,18 @@
  * thread decides for itself, from its own times: nothing is exchanged.
  *
  * After R. Schöne, R. Tschüter, T. Ilsche, J. Schuchart, D. Hackenberg, W. Nagel, Extending the functionality of
- * Score-P through plugins, section 4.5. A synchronised region is computing and then waiting for the others. Of each
- * repetition that computed t_compute of t under the frequency f_m,
+ * Score-P through plugins, section 4.5. A synchronised region consists of computing and then waiting for the others.
+ * After a repetition that computed t_compute of t at the frequency f_m,
  *
  *   t_compute / t >= 0.95    the target is the reference frequency: this thread is (nearly) the last
  *   t_compute / t >= 0.85    the target is f_m: it fits
  *   else                     the target is f_m * t_compute / t + delta: in time and a bit before
  *
- * and what is applied next is the highest target of the last 4 repetitions, within the cpu's range. Before there were 4
- * the missing ones count as the reference, so that a single odd repetition at the start has no effect.
+ * and the frequency applied next is the highest target of the last 4 repetitions, within the cpu's range. Before the
+ * 4th repetition the missing ones count as the reference, so that a single odd repetition at the start has no effect.
  *
- * A delta of less than a twentieth of the frequency is too small: even without noise the thread then arrives so closely
- * (t_compute / t comes to 1 - delta / f) that it is taken for the last one, and set back to the reference.
+ * A delta of less than a twentieth of the frequency is too small: even without noise the thread then arrives so late
+ * (t_compute / t becomes 1 - delta / f) that it counts as the last one and gets the reference frequency again.
  */
 #ifndef PML_BALANCE_H
 #define PML_BALANCE_H
@@ -48,17 +48,17 @@ struct pml_pace_region {
   double apply_hz; /* for the next repetition */
 };
 
-/* pml_pace_check - fill in what is zero; -EINVAL, with a sentence: an invalid rule. */
+/* pml_pace_check - fill in fields that are zero; -EINVAL, with a sentence: an invalid rule. */
 PML__SHARED int pml_pace_check(struct pml_pace_rule *rule);
 
-/* pml_pace_begin - no repetition so far: the reference is to be applied. */
+/* pml_pace_begin - start without repetitions: the reference is to be applied. */
 PML__SHARED void pml_pace_begin(struct pml_pace_region *r, const struct pml_pace_rule *rule);
 
 /*
- * pml_pace_step - a repetition took @total, of it @compute computing, under @used_hz (0: what was to be applied).
- * Returns what is to be applied to the next, which is in @r->apply_hz, too. A repetition without time, or of which more
- * was computed than it took, changes nothing. The times have any unit that is the same. No lock: one thread at a time.
- * Cost: some 30 instructions.
+ * pml_pace_step - note a repetition that took @total, of it @compute computing, at @used_hz (0: the frequency that was
+ * to be applied). Returns the frequency for the next one, also in @r->apply_hz. A repetition without time, or with more
+ * computing than time, has no effect. Both times have the same unit. No lock: one thread at a time. Cost: some 30
+ * instructions.
  */
 PML__SHARED double pml_pace_step(struct pml_pace_region *r, const struct pml_pace_rule *rule, double compute,
                                  double total, double used_hz);
@@ -81,9 +81,9 @@ struct pml_balance_options {
 };
 
 /*
- * pml_balance_open - balance from now on; pml_balance_stop - all is put back; close - and freed. As pml_tune_open()
- * in what is refused, and in how all is put back; a file that cpus share has the highest frequency that one of its
- * threads wants. Set is scaling_setspeed under the governor userspace, else scaling_max_freq.
+ * pml_balance_open - start balancing; pml_balance_stop - stop and restore all files; close - also free. Errors and
+ * restoring are as in pml_tune_open(); a file shared by cpus gets the highest frequency that one of their threads
+ * requests. The file is scaling_setspeed under the governor userspace, else scaling_max_freq.
  */
 PML__SHARED int pml_balance_open(struct pml_balance **b, const struct pml_balance_options *o);
 PML__SHARED void pml_balance_stop(struct pml_balance *b);
@@ -98,10 +98,10 @@ PML__SHARED void pml_balance_rule(const struct pml_balance *b, struct pml_pace_r
 /* A repetition of a synchronised region on a thread. */
 struct pml_balance_record {
   uint64_t thread;
-  uint32_t region;                             /* of that thread, from 1 */
+  uint32_t region;                             /* number of the thread's region, from 1 */
   pml_region_t sync;                           /* the blocking call that ended it */
   uint64_t begin_ticks, sync_ticks, end_ticks; /* of pml_clock: computing is begin to sync */
-  double hz, next_hz;                          /* what was in force, and what is decided */
+  double hz, next_hz;                          /* the frequency in force, and the next one */
 };
 
 /*
@@ -114,7 +114,7 @@ struct pml_balance_stats {
   uint64_t repetitions, lost;
   uint64_t writes, refused; /* to files */
   uint32_t threads;
-  double compute_s, total_s; /* of all repetitions of all threads */
+  double compute_s, total_s; /* sums over all repetitions of all threads */
 };
 PML__SHARED void pml_balance_stats(struct pml_balance *b, struct pml_balance_stats *s);
 

@@ -14,7 +14,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#define PML__BALANCER_PLAIN 1u /* of a thread's table: a region that does not block */
+#define PML__BALANCER_PLAIN 1u /* in a thread's table: a region that does not block */
 #define PML__BALANCER_SYNC 2u
 
 #define PML__BALANCER_SLOTS 1024u /* a hash table, filled to three quarters */
@@ -22,11 +22,11 @@
 
 struct pml__balance_step {
   pml_region_t region;
-  uint64_t path; /* of all regions from the outermost to this one */
+  uint64_t path; /* hash of all regions from the outermost to this one */
 };
 
 struct pml__balance_region {
-  uint64_t path; /* of the blocking call that it begins after */
+  uint64_t path; /* path of the blocking call that it begins after */
   uint32_t number;
   struct pml_pace_region state;
 };

@@ -40,12 +40,12 @@ struct pml_tune_idle {
 };
 
 /*
- * @region: a name, or a pattern of the shell (*, ?, [...]); of the rules that match, the first of the list holds.
+ * @region: a name, or a shell pattern (*, ?, [...]); the first matching rule of the list applies.
  * @frequency_hz: scaling_setspeed under the governor userspace, else the most and the least alike.
  * @threads: omp_set_num_threads() on the thread that enters, of the OpenMP runtime found in the process.
- * @call: on enter, after the settings, and on leave, before they are put back; on the thread concerned, two at once on
- * two threads. 0, or -1 with a sentence in @why: then the rule is dropped, and what it changed is put back.
- * 0 and NULL: this is left as it is. All is copied but @arg.
+ * @call: called on enter, after the settings, and on leave, before they are restored; on the thread concerned, and on
+ * several threads at once. Returns 0, or -1 with a sentence in @why: then the rule is dropped and its changes are
+ * restored. 0 and NULL: no change. All is copied except @arg.
  */
 struct pml_tune_rule {
   const char *region;
@@ -66,19 +66,20 @@ struct pml_tune_options {
 };
 
 /*
- * pml_tune_open - tune from now on. Files are opened, and ranges, governors and states checked, now.
- * pml_tune_stop - no more; regions that are open are left, so that all is put back: what was set by @call, on this
+ * pml_tune_open - start tuning. It opens the files, and checks ranges, governors and states.
+ * pml_tune_stop - stop tuning; open regions are left, so that all settings are restored, including @call's, on this
  * thread, and the number of threads if this thread set it. Idempotent. pml_tune_close stops and frees.
  *
- * Nested rules: leaving the inner one brings back what the outer one set. Where several threads set one file, the last
- * that did and has not left holds. If the kernel refuses or changes a value, the run continues, and a message says so
- * once per file (pml_tune_line). All is put back as the process exits, and by a process of its own however this one
- * ends: see pml_tune_guard.c for what that does not survive. A forked child tunes nothing, puts nothing back and has no
- * lines. Files are locked (flock) from their first change to the end: another process that tunes them is refused.
+ * Nested rules: leaving the inner one restores the outer one's settings. If several threads set one file, the last
+ * thread still inside its region determines its value. If the kernel refuses or changes a value, the run continues, and
+ * a message reports it once per file (pml_tune_line). All settings are restored when the process exits, or by a guard
+ * process if it ends in another way: see pml_tune_guard.c for exceptions. A forked child tunes nothing, restores
+ * nothing and has no lines. Files are locked (flock) from their first change to the end: another process that tunes
+ * them is refused.
  *
- * Returns 0, -EINVAL (no rule, one that sets nothing, an invalid value, a frequency out of range, an unknown
- * governor or state), -EPERM (files to write, and pml_tune_allow() was not called), -ENOENT (the machine has no such
- * file), -EMFILE, -ENOMEM, PML_EFULL. Thread-safe, not from a consumer of the stream.
+ * Returns 0, -EINVAL (no rule, a rule without settings, an invalid value, a frequency out of range, an unknown governor
+ * or state), -EPERM (files to write, and pml_tune_allow() was not called), -ENOENT (the machine has no such file),
+ * -EMFILE, -ENOMEM, PML_EFULL. Thread-safe, not from a consumer of the stream.
  *
  * Cost of an event without a rule: a look-up, 8 instructions, general registers only. With one: a write and a
  * read for each file that changes, some microseconds each; not for a signal handler.
@@ -88,10 +89,13 @@ PML__SHARED int pml_tune_open(struct pml_tune **t, const struct pml_tune_rule *r
 PML__SHARED void pml_tune_stop(struct pml_tune *t);
 PML__SHARED void pml_tune_close(struct pml_tune *t);
 
-/* pml_tune_line - what is worth telling, as it comes up; NULL after the last. Valid until close. Thread-safe. */
+/* pml_tune_line - the messages so far; NULL after the last. Valid until close. Thread-safe. */
 PML__SHARED const char *pml_tune_line(struct pml_tune *t, size_t i);
 
-/* pml_tune_entry - what a dry run would have done; false after the last. Of the first ones. Thread-safe. */
+/*
+ * pml_tune_entry - an action that a dry run would have made; false after the last. Only the first ones are recorded.
+ * Thread-safe.
+ */
 struct pml_tune_entry {
   uint64_t ns, thread;
   pml_region_t region;

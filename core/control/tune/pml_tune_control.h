@@ -2,9 +2,9 @@
 /*
  * core/control/tune/pml_tune_control.h - kernel files that control cpus: requests of values, and restoring. Internal.
  *
- * A control file is a file below a root, opened once. A user that wants another value asks, under a number of its own,
- * and leaves; what is in force is what the last that still asks wants (or, of all, the highest number), and without
- * anybody what was there before the first. Written are the calls that change what is in force, and read back.
+ * A control file is a file below a root, opened once. A user requests a value under a unique number, and later
+ * withdraws the request. The latest remaining request (or the highest number of all) determines the value in force;
+ * without requests it is the original value. The file is written, and read back, only when the value in force changes.
  */
 #ifndef PML_TUNE_CONTROL_H
 #define PML_TUNE_CONTROL_H
@@ -65,13 +65,13 @@ struct pml__controls_options {
 };
 
 /*
- * pml__controls_open  - none yet. pml__controls_control - the file @path below the root; a file that two paths lead to
- * is one. pml__controls_guard - no more control files, from now on they can be asked; @guarded: a process puts back
- * what this one leaves. pml__controls_close - all back as it was, and freed; also of a process that was forked: that
- * leaves all as it is. An exiting process also restores all files; nothing changes after that.
+ * pml__controls_open - make an empty list. pml__controls_control - add the file @path below the root; two paths to one
+ * file give one entry. pml__controls_guard - end adding files and allow requests; @guarded: a guard process restores
+ * the files that this process leaves changed. pml__controls_close - restore all files and free the list; in a forked
+ * child it restores none. An exiting process also restores all files; they do not change after that.
  *
- * A file that cannot be written is a control file all the same, and a line. Returns 0, -ENOMEM, -ENOENT, or what
- * opening the file says; guard what pml__guard_start() says.
+ * A file that cannot be written is still a control file, and gives a message line. Returns 0, -ENOMEM, -ENOENT, or the
+ * error of opening the file; pml__controls_guard: an error of pml__guard_start().
  */
 int pml__controls_open(struct pml__controls **k, const struct pml__controls_options *o);
 int pml__controls_control(struct pml__controls *k, const char *path, struct pml__control **control);
@@ -86,12 +86,12 @@ bool pml__controls_dry(const struct pml__controls *k);
 bool pml__control_is_writable(const struct pml__control *control);
 
 /*
- * pml__control_ask  - @owner (never 0) wants @text from now on, and is the last that asked; @region is for the log.
- * pml__control_leave - @owner asks no more. -ENOENT: it did not.
- * pml__control_settle - once more what was refused; if it is again, a line says it, once for each control file.
+ * pml__control_ask - @owner (never 0) requests @text, as the latest request; @region is for the log.
+ * pml__control_leave - withdraw the request of @owner. -ENOENT: it has none.
+ * pml__control_settle - retry a refused value; if it is refused again, report it in a line, once for each control file.
  *
- * Return 0, -ENOMEM, or what the kernel says: what was in force still is, and the control file can be settled. A lock;
- * a write and a read where something changes. Thread-safe, not async-signal-safe.
+ * Return 0, -ENOMEM, or the kernel's error: the value in force is unchanged, and the control file can be settled. A
+ * lock; a write and a read if the value changes. Thread-safe, not async-signal-safe.
  */
 int pml__control_ask(struct pml__control *control, uint64_t owner, const char *text, pml_region_t region);
 int pml__control_leave(struct pml__control *control, uint64_t owner, pml_region_t region);

@@ -15,12 +15,12 @@
 #define PML__GUARD_TEXT 64
 
 /*
- * A file that is guarded, in memory that both processes see. The one that changes the file fills @text, then sets
- * @changed, then writes; when it has put the file back it clears @changed.
+ * A guarded file, in memory that both processes share. The process that changes the file fills @text, then sets
+ * @changed, then writes; once it has restored the file it clears @changed.
  */
 struct pml__guard_slot {
   int fd;
-  bool truncate; /* no file of the kernel: what is longer than the new text stays without it */
+  bool truncate; /* a regular file, which must be truncated to the new text */
   uint32_t n;
   char text[PML__GUARD_TEXT];
   atomic_bool changed;
@@ -29,11 +29,11 @@ struct pml__guard_slot {
 struct pml__guard;
 
 /*
- * pml__guard_start - @n slots, all zero but for @fd[i], and the process, which sees the files by the descriptors that
- * are open now. @watched: false makes the slots alone.
- * pml__guard_stop - the process goes, and touches nothing that is not changed.
+ * pml__guard_start - make @n slots, zero except for @fd[i], and the guard process, which inherits the descriptors that
+ * are open now. @watched: false makes only the slots.
+ * pml__guard_stop - end the guard process, which restores only changed files.
  *
- * The process is no child that wait() meets, has no terminal, has all signals blocked and no descriptor but those it
+ * The guard process is invisible to wait(), has no terminal, blocks all signals and keeps only the descriptors that it
  * needs. It waits for the death of the process that started it (pidfd), or for its exec or stop (end of a socket). Its
  * memory is a copy, as after any fork: later changes of the parent are not visible in it. It does not survive SIGKILL
  * to itself: of a job's whole control group, or the end of a container whose first process is the parent.
@@ -66,10 +66,10 @@ struct pml__control {
   bool truncate; /* no file of the kernel */
   struct pml__mutex lock;
   struct pml__guard_slot *slot;
-  bool held;    /* no other process has it, and the slot what was there */
+  bool held;    /* no other process has it, and the slot contains the original text */
   bool refused; /* by the last write */
   bool told_refused, told_other;
-  char in_force[PML__CONTROL_TEXT];     /* written last; before the first, what is there */
+  char in_force[PML__CONTROL_TEXT];     /* written last; before the first write, the original text */
   struct pml__control_request *request; /* [n] in the order of asking */
   size_t n, room;
 };
@@ -90,8 +90,10 @@ struct pml__controls {
 /* pml__control_read - the first line of the file; -errno. */
 int pml__control_read(int fd, char text[PML__CONTROL_TEXT]);
 
-/* With the control file's lock. pml__control_put_back - as it was, to the byte; a value that was none cannot be, and
- * need not. pml__control_tell - that the last write was refused, once. */
+/*
+ * With the control file's lock. pml__control_put_back - restore the original bytes; an invalid original value cannot be
+ * restored, and need not be. pml__control_tell - report once that the last write was refused.
+ */
 int pml__control_put_back(struct pml__control *x);
 void pml__control_tell(struct pml__control *x, int err);
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of a thread; all zero at first, free(of) at the end. */
+/* A thread's table; all zero at first, free(of) at the end. */
 struct pml__table {
   uint16_t *of; /* [n] */
   uint32_t n;
@@ -20,7 +20,7 @@ struct pml__table {
 uint16_t pml__table_look_up(struct pml__table *t, pml_region_t region,
                             uint16_t (*match)(const void *arg, const char *name), const void *arg);
 
-/* pml__table_get - what is known of @region. General registers only. */
+/* pml__table_get - the entry of @region. General registers only. */
 static inline uint16_t pml__table_get(const struct pml__table *t, pml_region_t region) {
   return PML_LIKELY(region < t->n) ? t->of[region] : PML__TABLE_UNKNOWN;
 }

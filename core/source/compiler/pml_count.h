@@ -18,15 +18,15 @@
 /* The cell that pml_count_self points to: those nearest on either side are in reach of an offset of one byte. */
 #define PML_COUNT_ORIGIN 16u
 /*
- * The place of the cell of how many loops, which the thread counts in registers, it is in. Not 0 when the process ends:
- * what they did since they last added to their cells is missing. Code adds to it as it enters such a loop, and takes
- * away at the exit.
+ * The place of the cell that counts the open loops of the thread that are counted in registers. If it is not 0 when the
+ * process ends, the counts of these loops since their last addition to cells are missing. Code adds to it when it
+ * enters such a loop, and subtracts at the exit.
  */
 #define PML_COUNT_UNDERWAY 31u
 
 enum pml_count_stage { PML_COUNT_SOURCE, PML_COUNT_FINAL }; /* before optimisation, after it */
 
-/* What a module that was compiled with counts says of itself; in its data, for as long as it is loaded. */
+/* Description of a module that was compiled with counts; in its data while it is loaded. */
 struct pml_count_module {
   uint32_t abi;   /* PML_COUNT_ABI of the instrumenter */
   uint32_t stage; /* enum pml_count_stage */

@@ -3,15 +3,15 @@
  * core/source/compiler/pml_count_cells.h - kinds of operation that compiled code counts, and their weights.
  *
  * The instrumenter adds to cells by these numbers, the runtime reads them: an event of Byfl's nine is the sum over all
- * cells of count times worth. Definitions follow Byfl (Pakin and McCormick, 2014; its source for the bits) with
- * these differences, which make a count equal to what is counted by hand:
- *  - flop_count and fp_bits_count are of arithmetic: add, sub, mul, div, rem, sqrt, min, max, and fma, which is two.
- *    Comparisons, conversions, roundings and signs have cells of their own; Byfl counts the first two as flops.
- *  - a vector operation is as many as it has lanes, and the bits are those of all lanes: operands and result.
- *  - what memcpy, memmove and memset move is in the bytes, not in the instructions or the calls; a copied byte is
- * loaded and stored.
- *  - of loads and stores, but not of copies, sets and vectors under a mask, how many bytes are of local and
- *    how many of global variables; the rest is through pointers whose origin the function does not show.
+ * cells of count times weight. Definitions follow Byfl (Pakin and McCormick, 2014; its source for the bits) with these
+ * differences, which make counts equal to counts by hand:
+ *  - flop_count and fp_bits_count cover arithmetic: add, sub, mul, div, rem, sqrt, min, max, and fma, which counts
+ *    twice. Comparisons, conversions, roundings and signs have separate cells; Byfl counts the first two as flops.
+ *  - a vector operation counts once for each lane, and the bits are the bits of all lanes: operands and result.
+ *  - memory moved by memcpy, memmove and memset counts as bytes, not as instructions or calls; a copied byte is
+ *    loaded and stored.
+ *  - bytes of loads and stores, but not of copies, sets and vectors under a mask, are split into local and global
+ *    variables; the rest is accessed through pointers whose origin the function does not show.
  *  - jumps without a condition, phis, casts that keep the bits and the parts of structures are no operations.
  */
 #ifndef PML_COUNT_CELLS_H
@@ -54,7 +54,7 @@
   X(extended, "x87 numbers of 80 bits", 1, 80, __VA_ARGS__)                                                            \
   X(quad, "numbers of 128 bits", 1, 128, __VA_ARGS__)
 
-/* X(form, what, bytes); what has another size is "other", with a cell for its bytes */
+/* X(form, what, bytes); other sizes are "other", with a cell for their bytes */
 #define PML_MEMORY_FORMS(X)                                                                                            \
   X(int_1, "an integer of 1 byte", 1)                                                                                  \
   X(int_2, "an integer of 2 bytes", 2)                                                                                 \
@@ -138,7 +138,7 @@ enum pml_memory_form { PML_MEMORY_FORMS(PML_MEMORY_ENUM) PML_MEMORY_FORM_COUNT }
 enum pml_int_kind { PML_INT_KINDS(PML_INT_ENUM) PML_INT_KIND_COUNT };
 #undef PML_INT_ENUM
 
-/* Numbers of cells. Of the families: PML_CELL_FP + kind * PML_FP_FORM_COUNT + form, and so on. */
+/* Numbers of cells. In families: PML_CELL_FP + kind * PML_FP_FORM_COUNT + form, and so on. */
 #define PML_OTHER_ENUM(name, what, l, s, c, o, b) PML_CELL_##name,
 enum pml_cell {
   PML_CELL_LOAD,
@@ -163,8 +163,8 @@ struct pml_byfl_event {
 extern const struct pml_count_cell pml_count_cells[PML_CELL_COUNT];
 
 /*
- * pml_count_place - where the memory of a thread has @cell, which is below PML_CELL_COUNT, or PML_CELL_UNDERWAY. What
- * programs count most often has the places that compiled code reaches by the shortest instructions.
+ * pml_count_place - the index in a thread's memory of @cell, which is below PML_CELL_COUNT, or PML_CELL_UNDERWAY. The
+ * most frequent cells have the indices that compiled code reaches by the shortest instructions.
  */
 #define PML_CELL_UNDERWAY ((unsigned)PML_CELL_COUNT)
 unsigned pml_count_place(unsigned cell);

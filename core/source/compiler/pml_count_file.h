@@ -42,21 +42,22 @@ struct pml_counts {
 };
 
 /*
- * pml_count_read - the counts in the file @path, of a process that ended in whatever way, or that runs: then as of now.
- * Returns 0, PML_EFORMAT (no log, damaged, cut short, or of another pmlua: the detail says which), -ENODATA (a log
- * without counts), -EAGAIN (it grows faster than it is read), -EINVAL (no path), -ENOMEM or another -errno. Free with
+ * pml_count_read - read the counts in the file @path, of a process that ended in any way, or the current counts of a
+ * running one. Returns 0, PML_EFORMAT (no log, damaged, cut short, or of another pmlua: the detail says which),
+ * -ENODATA (a log without counts), -EAGAIN (it grows faster than it is read), -EINVAL (no path), -ENOMEM or another
+ * -errno. Free with
  * pml_counts_free(). Thread-safe.
  */
 PML__SHARED int pml_count_read(const char *path, struct pml_counts **counts);
 PML__SHARED void pml_counts_free(struct pml_counts *counts);
 
 /*
- * pml_count_kind - name and description of event @i, those of Byfl first, then the kinds of operation; false past the
+ * pml_count_kind - name and description of event @i, Byfl's events first, then the kinds of operation; false past the
  * last. The strings are constant.
  */
 PML__SHARED bool pml_count_kind(size_t i, const char **name, const char **description);
 
-/* pml_count_active - does anything in this process count by compiled-in counts that this library can read? */
+/* pml_count_active - does code in this process have compiled-in counts that this library can read? */
 PML__SHARED bool pml_count_active(void);
 
 /* pml_count_here - before or after optimisation, of the modules that are loaded by now. */

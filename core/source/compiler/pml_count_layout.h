@@ -3,8 +3,8 @@
  * core/source/compiler/pml_count_layout.h - memory layout of a process's counts, the only extent of the log that they
  * are mapped from (docs/log.md).
  *
- * Every page is written in place, so that what is there is what was counted, however the process ends. A cell of the
- * process is the sum over lanes less what a forked child had from its parent (inherited).
+ * Every page is written in place, so the counts are complete however the process ends. A cell of the process is the sum
+ * over lanes less what a forked child had from its parent (inherited).
  */
 #ifndef PML_COUNT_LAYOUT_H
 #define PML_COUNT_LAYOUT_H
@@ -47,7 +47,7 @@ struct pml_count_area {
 };
 _Static_assert(offsetof(struct pml_count_area, lane) % PML__LOG_STEP == 0, "lanes are pages of the extent");
 
-/* What is before @a: the head of the log, and the entry of its extent. */
+/* The head of the log, which precedes @a, and the entry of its extent. */
 static inline struct pml__log_head *pml__count_head(const struct pml_count_area *a) {
   return (struct pml__log_head *)((uintptr_t)a - PML__LOG_DIRECTORY);
 }

@@ -3,8 +3,8 @@
  * core/source/compiler/pml_count_runtime.h - interface between libpmlua_count, which stores the counts, and libpmlua,
  * which reads them.
  *
- * Neither is linked against the other: whichever is loaded second finds the first, by pml_count_attach() of libpmlua or
- * by pml_count_runtime of libpmlua_count.
+ * Neither is linked against the other: the library that is loaded second finds the first, by pml_count_attach() of
+ * libpmlua or by pml_count_runtime of libpmlua_count.
  */
 #ifndef PML_COUNT_RUNTIME_H
 #define PML_COUNT_RUNTIME_H
@@ -30,8 +30,8 @@ struct pml_count_runtime {
 };
 
 /*
- * pml_count_attach - the events of @r are events of this process from now on, as sde:::BYFL::...; called again, those
- * of cells that came into use since. 0, -EINVAL (another ABI), -EBUSY (another runtime is attached), -ENOMEM.
+ * pml_count_attach - add the events of @r to this process, as sde:::BYFL::...; a further call adds the events of cells
+ * that came into use since. Returns 0, -EINVAL (another ABI), -EBUSY (another runtime is attached), -ENOMEM.
  * Thread-safe.
  */
 PML__SHARED int pml_count_attach(const struct pml_count_runtime *r);

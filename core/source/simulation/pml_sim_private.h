@@ -8,10 +8,9 @@
 #include <stdbool.h>
 
 /*
- * What is between the two is not counted; they do not nest. Only where pml_sim_available().
- * pml__sim_count - in between: whether the thread is counted from resume on. It is from its beginning, unless
- * PMLUA_SIM_SECTION names the one section in which threads are; then callgrind was told to collect nothing at the
- * start.
+ * Code between the two is not counted; they do not nest. Only if pml_sim_available().
+ * pml__sim_count - in between: whether the thread is counted after resume. It is counted from its beginning, unless
+ * PMLUA_SIM_SECTION names the only section in which threads are counted; then callgrind collects nothing at the start.
  */
 void pml__sim_pause(void);
 void pml__sim_resume(void);

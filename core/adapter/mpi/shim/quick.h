@@ -14,8 +14,8 @@
 #pragma GCC visibility push(hidden)
 
 /*
- * The word of a function's enters in the log; before the function's first call, the word of no event. shim_learn - find
- * it.
+ * The word of a function's enters in the log; before the function's first call, the word of no event.
+ * shim_learn - find it.
  */
 #define UNKNOWN_ENTER UINT64_MAX
 #define ENTER_OF(name) JOINED(enter_of_, name, SUFFIX)

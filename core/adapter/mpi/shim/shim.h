@@ -24,7 +24,7 @@
 
 /*
  * key_of:    a number for a handle, never 0.
- * bytes_of: the size of a message in bytes, from its status.
+ * bytes_of:  the size of a message in bytes, from its status.
  * is_shared: the handle represents several requests, which are all complete.
  * shim_is_plain: not cancelled, and shim_plain_bytes_of() has its bytes.
  */
@@ -178,9 +178,10 @@ struct request {
 _Static_assert(sizeof(struct request) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
 
 /*
- * shim_request_id - a new number in each call. shim_request_begin - note a request that was begun, or, if it is
- * persistent, made: @r is copied. shim_request_begun - the same after its begin event was emitted, also after a
- * failure, @err. shim_request_posted - the same for a message of @kind, REQUEST_SEND or REQUEST_RECEIVE. Returns @err.
+ * shim_request_id - a new number in each call.
+ * shim_request_begin - note a request that was begun, or, if it is persistent, made: @r is copied.
+ * shim_request_begun - the same after its begin event was emitted, also after a failure, @err.
+ * shim_request_posted - the same for a message of @kind, REQUEST_SEND or REQUEST_RECEIVE. Returns @err.
  * shim_request_find - the entry of a request, or NULL.
  */
 extern uint64_t shim_last_request;

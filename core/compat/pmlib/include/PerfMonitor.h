@@ -10,10 +10,10 @@
  * Sections belong to the process: every PerfMonitor object, also one per OpenMP thread, and the C and Fortran calls
  * work on the same ones, which are pmlua's own (adapter/section/pml_section.h).
  *
- * MPI: the library is not linked against any. It looks up MPI's functions in the running program, and knows the two
- * families of handles: Open MPI's, which are pointers, and those of MPICH and its relatives, which are integers. That
- * is why the members are inline: this header is compiled with the program's mpi.h, the library without. Without MPI, or
- * before MPI_Init and after MPI_Finalize, a process reports itself alone.
+ * MPI: the library is not linked against MPI. It looks up MPI's functions in the running program, and supports the two
+ * families of handles: Open MPI's pointers, and the integers of MPICH and its derivatives. The members are inline
+ * because this header is compiled with the program's mpi.h, the library without. Without MPI, or before MPI_Init and
+ * after MPI_Finalize, a process reports itself alone.
  *
  * Environment, read by initialize(): HWPC_CHOOSER (FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE; USER is the
  * default), PMLUA_CHOOSER_EVENTS (the events to count for it, separated by blanks; see pmlua events), PMLIB_REPORT
@@ -52,8 +52,8 @@
 namespace pm_lib {
 
 /*
- * start and stop may be called on any number of threads at once; the rest by one thread at a time. What prints is, as
- * in PMlib, for all ranks together, and rank 0 writes; printGroup() uses what was last gathered.
+ * Any number of threads may call start and stop at once; one thread at a time may call the other functions. As in
+ * PMlib, all ranks must call printing functions, and rank 0 writes; printGroup() uses the data last gathered.
  */
 class PerfMonitor {
 public:
@@ -82,7 +82,10 @@ public:
     init_nWatch = reserved_nWatch = n;
   }
 
-  /* An inclusive section may contain others; it is marked (*) and left out of sums. One that did contain another is. */
+  /*
+   * An inclusive section may contain others; it is marked (*) and left out of sums. So is a section that did contain
+   * another.
+   */
   void setProperties(const std::string &label, Type type = CALC, bool exclusive = true) {
     pmlib_properties(label.c_str(), type, exclusive);
   }
@@ -155,7 +158,7 @@ public:
     pmlib_no_power();
   }
 
-  /* What PMlib does by itself. Threads are merged whenever something is printed, so that mergeThreads is empty. */
+  /* Steps that PMlib also makes automatically. Printing always merges threads, so mergeThreads is empty. */
   void gather(void) {
     pmlib_gather();
     m_nWatch = pmlib_sections();

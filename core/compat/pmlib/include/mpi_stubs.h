@@ -2,7 +2,7 @@
 /*
  * core/compat/pmlib/include/mpi_stubs.h - MPI calls of programs compiled with -DDISABLE_MPI: one process.
  *
- * Types are named as mpi.h names them; what is gathered or reduced over one process is copied.
+ * Types are named as in mpi.h; gathering or reducing over one process copies the data.
  */
 #ifndef PML_COMPAT_MPI_STUBS_H
 #define PML_COMPAT_MPI_STUBS_H

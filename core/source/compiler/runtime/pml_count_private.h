@@ -14,11 +14,11 @@
 struct pml_count_area *pml__count_map(void);
 /* Make lane @lane reachable; false: there is no room for it. Async-signal-safe. */
 bool pml__count_reach(struct pml_count_area *a, uint32_t lane);
-/* In a forked child: counts of its own, at the same address; @lane is as it was at the fork (@cells). */
+/* In a forked child: make separate counts at the same address; @lane gets the counts at the fork (@cells). */
 void pml__count_renew(struct pml_count_area *a, uint32_t lane, const uint64_t *cells);
-/* The process comes to its exit. */
+/* The process is about to exit. */
 void pml__count_end(struct pml_count_area *a);
-/* Whether the counts are mapped from a file, which children have, too. */
+/* Whether the counts are mapped from a file, which children also map. */
 bool pml__count_in_file(void);
 bool pml__count_wants_report(void);
 /* The count of the process so far. */
@@ -30,7 +30,7 @@ uint64_t pml__count_underway(const struct pml_count_area *a);
 
 void pml__count_before_fork(void);
 void pml__count_after_fork(void);
-/* In a child that has not been seen before, counts of its own begin. */
+/* In a new child, begin separate counts. */
 void pml__count_look(void);
 
 /* --- pml_count_others.c --- */

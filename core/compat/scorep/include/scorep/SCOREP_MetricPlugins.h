@@ -50,7 +50,7 @@ typedef struct SCOREP_Metric_Plugin_MetricProperties {
   char *unit;
 } SCOREP_Metric_Plugin_MetricProperties;
 
-/* Whatever a plugin does not set is 0. */
+/* Fields that a plugin does not set are 0. */
 typedef struct SCOREP_Metric_Plugin_Info {
   uint32_t plugin_version;
   SCOREP_MetricPer run_per;

@@ -8,16 +8,16 @@
 
 #include <stdint.h>
 
-/* What a value is relative to, and the time that it is of: that point, up to it (LAST), from it on (NEXT). */
+/* The base of a value, and the time that it covers: one point (POINT), up to it (LAST), from it on (NEXT). */
 typedef enum SCOREP_MetricMode {
   SCOREP_METRIC_MODE_ACCUMULATED_START, /* counts since the beginning */
   SCOREP_METRIC_MODE_ACCUMULATED_POINT,
   SCOREP_METRIC_MODE_ACCUMULATED_LAST,
   SCOREP_METRIC_MODE_ACCUMULATED_NEXT,
-  SCOREP_METRIC_MODE_ABSOLUTE_POINT, /* what is */
+  SCOREP_METRIC_MODE_ABSOLUTE_POINT, /* current value */
   SCOREP_METRIC_MODE_ABSOLUTE_LAST,
   SCOREP_METRIC_MODE_ABSOLUTE_NEXT,
-  SCOREP_METRIC_MODE_RELATIVE_POINT, /* what has been added to the value before */
+  SCOREP_METRIC_MODE_RELATIVE_POINT, /* increase since the previous value */
   SCOREP_METRIC_MODE_RELATIVE_LAST,
   SCOREP_METRIC_MODE_RELATIVE_NEXT,
   SCOREP_INVALID_METRIC_MODE
@@ -46,7 +46,7 @@ typedef enum SCOREP_MetricPer {
   SCOREP_METRIC_PER_MAX
 } SCOREP_MetricPer;
 
-/* When values are asked for: at each event; at events, when there is one; series at events; series at the end. */
+/* When values are read: at each event; at events, if available; series at events; series at the end. */
 typedef enum SCOREP_MetricSynchronicity {
   SCOREP_METRIC_STRICTLY_SYNC,
   SCOREP_METRIC_SYNC,
@@ -57,13 +57,13 @@ typedef enum SCOREP_MetricSynchronicity {
 
 typedef enum SCOREP_MetricSynchronizationMode {
   SCOREP_METRIC_SYNCHRONIZATION_MODE_BEGIN,
-  SCOREP_METRIC_SYNCHRONIZATION_MODE_BEGIN_MPP, /* of a program of several processes */
+  SCOREP_METRIC_SYNCHRONIZATION_MODE_BEGIN_MPP, /* for a program of several processes */
   SCOREP_METRIC_SYNCHRONIZATION_MODE_END,
   SCOREP_METRIC_SYNCHRONIZATION_MODE_MAX
 } SCOREP_MetricSynchronizationMode;
 
 typedef struct SCOREP_MetricTimeValuePair {
-  uint64_t timestamp; /* of the clock that the plugin was given */
+  uint64_t timestamp; /* ticks of the clock given to the plugin */
   uint64_t value;     /* the bits of its type */
 } SCOREP_MetricTimeValuePair;
 

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Handles of definitions; 0 is none. */
+/* Handles of definitions; 0: no definition. */
 #define SCOREP_MOVABLE_NULL 0
 typedef uint32_t SCOREP_Allocator_MovableMemory;
 typedef SCOREP_Allocator_MovableMemory SCOREP_AnyHandle;
@@ -36,7 +36,7 @@ typedef uint64_t SCOREP_MpiRequestId;
 #define SCOREP_MPI_PROC_NULL -3
 #define SCOREP_IO_UNKNOWN_OFFSET UINT64_MAX
 
-/* Of MPI and the like: collective operations, and what locks, windows and files do. */
+/* Events of MPI and similar: collective operations, and operations on locks, windows and files. */
 typedef enum SCOREP_CollectiveType {
   SCOREP_COLLECTIVE_BARRIER,
   SCOREP_COLLECTIVE_BROADCAST,
@@ -285,7 +285,7 @@ typedef enum SCOREP_MetricOccurrence {
   SCOREP_INVALID_METRIC_OCCURRENCE
 } SCOREP_MetricOccurrence;
 
-/* What processes exchange, and how it is reduced. */
+/* Types of data that processes exchange, and reductions. */
 typedef enum SCOREP_Ipc_Datatype {
   SCOREP_IPC_BYTE,
   SCOREP_IPC_CHAR,
@@ -309,7 +309,7 @@ typedef enum SCOREP_Ipc_Operation {
   SCOREP_IPC_NUMBER_OF_OPERATIONS
 } SCOREP_Ipc_Operation;
 
-/* What a substrate plugin is asked whether it needs. */
+/* Requirements that a substrate plugin is queried for. */
 typedef enum SCOREP_Substrates_RequirementFlag {
   SCOREP_SUBSTRATES_REQUIREMENT_CREATE_EXPERIMENT_DIRECTORY,
   SCOREP_SUBSTRATES_REQUIREMENT_PREVENT_ASYNC_METRICS,

@@ -7,7 +7,7 @@
  * where they are not NULL: init, set_callbacks, get_event_functions for both modes, assign_id, new_definition_handle as
  * definitions come up, create_location and activate_cpu_location before a thread's first event, init_mpp once the first
  * location is there; deactivate_cpu_location after a thread's last event; at the end pre_unify, write_data,
- * delete_location, finalize. What the functions of get_event_functions() stand in stays the plugin's.
+ * delete_location, finalize. The plugin owns the array that get_event_functions() returns.
  */
 #ifndef SCOREP_SUBSTRATE_PLUGINS_H
 #define SCOREP_SUBSTRATE_PLUGINS_H
