@@ -29,10 +29,10 @@
 #define MEASURE_BASELINE_NS 1500000u
 #define LONGEST_BASELINE_NS 1000000000u
 #define SUSPENDED_NS 1000000u
-#define TOLERANCE 1e-3 /* of a known rate; 0.05 ms measure to about 1e-4, 1.5 ms to about 1e-6 */
-#define SAME 1e-5      /* of what has gone since a parent told the time, and so many ns: the same clocks */
+#define TOLERANCE 1e-3 /* for a known rate; 0.05 ms measure to about 1e-4, 1.5 ms to about 1e-6 */
+#define SAME 1e-5      /* of the time since a parent's moment, plus SAME_NS: the clocks are the same */
 #define SAME_NS 50000.0
-#define STEPS 1024u /* ticks: differences that are looked at */
+#define STEPS 1024u /* ticks: largest difference examined */
 #define STEP_READS 20000u
 #define COST_BATCHES 21
 #define COST_READS 1000
@@ -198,7 +198,7 @@ static uint64_t suspended_ns(void) {
 
 /* When this was loaded: most processes have been at work for as long as a measurement takes when they first need it. */
 static struct {
-  struct burst burst; /* of no ticks: the counter could not be read */
+  struct burst burst; /* no ticks: the counter could not be read */
   uint64_t suspended_ns;
 } loaded;
 
@@ -284,7 +284,10 @@ static uint64_t kernel_mult(void) {
   return mult;
 }
 
-/* What a parent process passed on: the rate; 0: not passed on, or unusable; and a moment: of no ticks, none. */
+/*
+ * Data from a parent process: the rate, or 0 if it is missing or unusable; and a moment, whose ticks are 0 if it is
+ * missing.
+ */
 struct told {
   uint64_t mult;
   struct moment at;
@@ -311,7 +314,7 @@ int pml__clock_tell(char *text, size_t size) {
                       (unsigned long long)chosen.last.ns);
 }
 
-/* Both clocks agree with the rate since then: they are the parent's, not those of another machine or boot. */
+/* Both clocks agree with the rate since then: they are the parent's clocks, not from another machine or boot. */
 static bool goes_on_from(const struct told *t) {
   if (t->at.ticks == 0) return false;
   struct moment now = tightest_bracket();

@@ -12,7 +12,7 @@
 
 /* ---- to steps ---- */
 
-/* Places with equal next four bytes, or at least an equal hash of them, each with the one before; 0: no more. */
+/* Lists of positions whose next four bytes have the same hash, each linked to the previous position; 0: end. */
 struct places {
   const unsigned char *bytes;
   size_t n;

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FIRST_BYTES ((size_t)1 << 16) /* so few that they lie among libraries: a child has page tables for those */
-#define RANGE_BYTES ((size_t)1 << 20) /* of addresses; what is not used has no memory */
+#define FIRST_BYTES ((size_t)1 << 16) /* so few that they lie among libraries, for which a child has page tables */
+#define RANGE_BYTES ((size_t)1 << 20) /* of addresses; unused pages have no memory */
 #define RANGES 64u
 #define WATCHERS 32u
 #define LINE 64u
@@ -240,8 +240,8 @@ PML__IN_CHILD int32_t *pml__process_birth(void) {
 }
 
 /*
- * The watchers also look, and so may the functions that they call. Of a child that waited, the number was stored at its
- * birth: here it may be a child of vfork() that leads here, on its parent's memory.
+ * The watchers, and functions that they call, may call this again. A child that waited stored its number at its birth,
+ * because here the caller may be a child of vfork() that runs in its parent's memory.
  */
 __attribute__((cold)) void pml__process_begins(void) {
   if (looking) return;

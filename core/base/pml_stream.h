@@ -38,7 +38,7 @@ struct pml_stream_metrics {
 };
 
 struct pml_stream_event {
-  uint64_t ticks;      /* of pml_clock; never decreasing on a thread */
+  uint64_t ticks;      /* by pml_clock; never decreasing on a thread */
   pml_region_t region; /* 0 for a metric without a region; a communication's kind */
   bool unwound;        /* a leave of a call that a longjmp or an exception ended, some time before this is detected */
   const struct pml_stream_metrics *metrics; /* NULL: the event carries no values */

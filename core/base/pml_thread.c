@@ -16,7 +16,7 @@ PML_THREAD_LOCAL struct pml_thread pml__thread __attribute__((tls_model("initial
  * A thread that compares its id with one stored in a handle got the handle through its own synchronisation.
  */
 static _Atomic uint64_t next_id = 1;
-static _Atomic uint64_t first_id = 1; /* of this process; those before it were its parents' */
+static _Atomic uint64_t first_id = 1; /* first id of this process; earlier ids were its parents' */
 
 /* tid before id, so that a signal handler that sees the id also sees the tid. */
 static void take_id(void) {
@@ -41,7 +41,7 @@ bool pml__thread_is_of_parent(uint64_t id) {
   return id != 0 && id < atomic_load_explicit(&first_id, memory_order_relaxed);
 }
 
-/* ---- threads of our own ---- */
+/* ---- pmlua's threads ---- */
 
 /* Our own code must stay while our threads run: an interpreter that loaded it may unload it. */
 static void stay_loaded(void) {

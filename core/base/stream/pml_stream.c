@@ -28,20 +28,21 @@
  * Memory order. A thread that delivers an event stores a mark to its guard, then loads the list; at the end it stores
  * with release that the guard is free. The writer of the lists stores the new pointers, then loads each guard. Between
  * store and load each side needs a full fence, so that one of the two sees the other: the thread sees the new list, or
- * the writer sees the mark and waits for the end. membarrier(2) puts the threads' fence where they are at the time of
- * the change: a mark that a thread stored before is seen, and a list that it loads after is the new one. Where there is
- * no membarrier(2), a thread exchanges its guard before it loads a list. The release at the end and the writer's
- * acquire order all that the thread did in the old list, and in consumers' data, before whatever the writer does then.
+ * the writer sees the mark and waits for the end. membarrier(2) makes the threads' fence at the time of the change: the
+ * writer sees every mark that a thread stored before it, and a list that a thread loads after it is the new one.
+ * Without membarrier(2), a thread exchanges its guard before it loads a list. The release at the end and the writer's
+ * acquire order all accesses of the thread to the old list, and to consumers' data, before the writer's later accesses.
  * The pointers are stored with release and loaded with acquire, so that a thread that finds a list finds it filled.
  *
  * The writer may never find a busy thread free. But a delivery counts itself in `slow`, with release, after its mark
- * and before it loads a list; and what the thread knows of consumers is of the old generation, which it does not use.
- * So the old delivery is over when `slow` has changed since the writer loaded it, which is after it saw the mark.
+ * and before it loads a list; it does not use the consumers that the thread has learnt, because they are of the old
+ * generation. So the old delivery is over when `slow` has changed since the writer loaded it, which it does after it
+ * saw the mark.
  *
- * Fast paths compare the generation of a list instead of loading its pointer: it is stored and loaded at the same
- * places, so the same holds of it. A thread knows what a generation stands for only if membarrier(2) makes the fence;
- * otherwise each of its events finds that it does not, and uses the list. It learns of enters and leaves together, once
- * the lists of all kinds are published; a list that is published meanwhile has another generation.
+ * Fast paths compare the generation of a list instead of loading its pointer: the generation is stored and loaded at
+ * the same points, so the same argument holds. A thread learns a generation's consumers only if membarrier(2) makes the
+ * fence; otherwise each of its events finds no learnt generation, and uses the list. It learns of enters and leaves
+ * together, once the lists of all kinds are published; a list that is published meanwhile has another generation.
  *
  * Whether intercepted calls are counted belongs to a list, and so to its generation: a thread that learns a counted
  * list calls a function that reads its counters, guarded, before the consumers. Only the thread itself names the set to
@@ -124,8 +125,8 @@ void pml__stream_extra_end(struct pml__stream_thread *t) {
 }
 
 /*
- * By the thread that changes the lists and by the one that changes stubs_allowed. Each looks at both again after its
- * store: the last to store has seen what the other stored.
+ * Called by the thread that changes the lists and by the thread that changes stubs_allowed. Each loads both again after
+ * its store, so the last one to store has seen the other's store.
  */
 static void choose_sparing(void) {
   uint64_t fast;
@@ -147,7 +148,7 @@ static void register_membarrier(void) {
   atomic_store_explicit(&pml__stream_expedited, can, memory_order_seq_cst);
 }
 
-/* Of no consumer, and learnt by none. */
+/* A list without consumers that no thread learns. */
 static const struct pml__stream_list awaited = {.generation = UINT64_MAX - 1};
 
 /* All lists are published; under the lock, or where no other thread changes them. */
@@ -159,8 +160,8 @@ static void set_latest(uint64_t generation, bool fast) {
 
 /*
  * The child has no consumers yet. The memory of the parent's consumers and threads is not freed. The child may have
- * threads that emit events meanwhile: what was wanted still is, so that they come to look at the process, too, and
- * wait until all watchers were called, which may add consumers.
+ * threads that emit events meanwhile: kinds that were wanted stay wanted, so these threads also check the process, and
+ * wait until all watchers, which may add consumers, were called.
  */
 static void in_child(void) {
   for (unsigned k = 0; k < PML_STREAM_KINDS; k++) {
@@ -217,7 +218,7 @@ static struct pml__stream_thread *take_block(void) {
   return t;
 }
 
-/* The block of a thread that forked, as it is in the child: cleared but for what was begun in it since. */
+/* The block of a thread that forked, in the child: cleared, except for changes made since. */
 static struct pml__stream_thread *renew(struct pml__stream_thread *t) {
   for (unsigned k = 0; k <= PML_STREAM_LEAVE; k++) t->several[k].done = 0;
   atomic_store_explicit(&t->in_use, true, memory_order_relaxed);
@@ -309,7 +310,7 @@ static void fill(struct pml__stream_list *list, unsigned kind) {
   list->counted = counted;
 }
 
-/* Under the lock: lists of @order as it is now, in the place of those that threads are in. */
+/* Under the lock: publish lists of the current @order, which replace the lists in use. */
 static void publish(void) {
   uint64_t generation = PML__STREAM_FREE | ++last_generation;
   set_in_use = 1 - set_in_use;

@@ -79,7 +79,10 @@ static bool learn_kind(struct pml__stream_thread *t, enum pml_stream_kind kind, 
   return true;
 }
 
-/* Of enters and leaves. While the thread is at its calls it is suspended, and @free stays what it is. */
+/*
+ * Learn the fast functions for enters and leaves. While the thread changes its calls it is suspended, and @free does
+ * not change.
+ */
 static void learn_fast(struct pml__stream_thread *t, uint64_t latest) {
   const struct pml__stream_list *list[2];
   for (unsigned k = 0; k <= PML_STREAM_LEAVE; k++) {
@@ -217,7 +220,7 @@ int pml__stream_emit_leave(pml_region_t region, uint64_t ticks) {
 
 /* ---- beside events ---- */
 
-/* All but those that have the event already: what comes next is another one to them. */
+/* Prepare all consumers except those that have the event already, because their next event is a different one. */
 static void prepare(struct pml__stream_thread *t, pml_region_t region) {
   use_lists(t);
   const struct pml__stream_list *list = list_of(PML_STREAM_ENTER);
