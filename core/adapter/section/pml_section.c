@@ -11,7 +11,7 @@
 #include <float.h>
 #include <string.h>
 
-/* Out of line, so that the usual case needs no stack frame of its own. */
+/* Out of line, so that the usual case needs no stack frame. */
 #define RARE __attribute__((noinline, cold)) static
 #define APART __attribute__((noinline)) static
 #define INLINE __attribute__((always_inline)) static inline
@@ -51,7 +51,7 @@ static void count_misuse(struct pml__section_stat *stat, enum pml_section_misuse
   pml__section_end_update(stat);
 }
 
-/* The first of a section on its thread, any with a clock that is no counter, and what is wrong. */
+/* A section's first start on a thread, all starts without a counter clock, and misuse. */
 RARE int start_slow(struct pml_section *s) {
   if (!pml__section_on()) return 0; /* other languages have not asked whether it is 0 */
   if (s == NULL) return pml_fail(-EINVAL, "no section to start");
@@ -96,7 +96,7 @@ APART int start_counted(struct pml_section *s) {
   return 0;
 }
 
-/* What comes after the clock takes no longer than the clock itself, which waits for what comes before. */
+/* The work after the clock read takes no longer than the read itself, which waits for the work before. */
 int pml__section_start(struct pml_section *s) {
   if (PML_UNLIKELY(s == NULL || s->plain_index >= pml__section_mine.nknown)) return start_counted(s);
   struct pml__section_stat *stat = pml__section_mine.known[s->plain_index];
@@ -157,8 +157,7 @@ RARE void add_values_slow(const struct pml_section *s, struct pml__section_stat 
 
 /*
  * Frame @f, of @s and @stat, ends after @d ticks with @values (NULL: it has no events, or they were not read at its
- * start or now); the caller removes it from the stack. What is counted inside a call of itself is counted by the
- * outermost.
+ * start or now); the caller removes it from the stack. Events inside recursive calls are counted by the outermost call.
  */
 INLINE int end_call(const struct pml__section_frame *f, const struct pml_section *s, struct pml__section_stat *stat,
                     uint64_t d, const uint64_t *values, const double *work, uint64_t iterations) {
@@ -215,8 +214,8 @@ static void take_out(struct pml__section_thread *t, struct pml__section_frame *f
 }
 
 /*
- * What was started inside *@f and goes on has the time from its start for itself: none of it is this section's own,
- * nor is it added to the section around now, because that stop adds it.
+ * A section that was started inside *@f and is still running owns the time from its start: it is not self time of this
+ * section, and is not added to the section around now, because its stop adds it.
  */
 static void charge(struct pml__section_frame *f, uint64_t ticks) {
   uint64_t d = since(f->ticks, ticks), inner = f < pml__section_mine.top ? since(f[1].ticks, ticks) : 0;
@@ -243,7 +242,7 @@ static struct pml__section_frame *frame_of(struct pml__section_thread *t, const 
   return f > t->frame ? f : NULL;
 }
 
-/* A section that is not the innermost, or was reset, any with a clock that is no counter, and what is wrong. */
+/* Stops of a section that is not the innermost, or was reset, all stops without a counter clock, and misuse. */
 RARE int stop_slow(struct pml_section *s, const double *work, uint64_t iterations) {
   uint64_t ticks = pml_clock_ticks();
   if (!pml__section_on()) return 0;
@@ -254,9 +253,9 @@ RARE int stop_slow(struct pml_section *s, const double *work, uint64_t iteration
   if (f == NULL) return stop_unmatched(t, s);
   uint64_t now[PML_SECTION_EVENTS_MAX];
   int err = 0;
-  (void)pml__section_stat_of(t, s); /* there is a block; it may be of before a reset */
+  (void)pml__section_stat_of(t, s); /* the block exists; it may be from before a reset */
   const uint64_t *values = NULL;
-  /* The set of the start or none: one that is opened now has counted nothing. */
+  /* Only the set of the start: a set opened now has counted no events. */
   if (s->list != NULL && f->row != NULL && pml__section_has_set(t, s->list)) {
     err = pml_eventset_read(t->set[s->list->index].set, now);
     if (err >= 0) values = now;
@@ -294,7 +293,7 @@ APART int stop_counted(struct pml_section *s) {
   return stop_with_values(s, NULL, 0);
 }
 
-/* Of the innermost section, without events and series. */
+/* Stop the innermost section, which has no events and series. */
 INLINE int stop_plain(struct pml_section *s, uint64_t ticks, const double *work, uint64_t iterations) {
   struct pml__section_frame *f = pml__section_mine.top;
   struct pml__section_stat *stat = f->stat;

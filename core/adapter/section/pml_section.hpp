@@ -9,8 +9,8 @@
  *     call.work(2.0 * n); // operations or bytes, told when the block ends, also by an exception
  *   }
  *
- * Costs, threads and signals are those of pml_section.h. Nothing throws: a section that could not be defined says so
- * with error(), and starting it does nothing.
+ * Costs, thread and signal safety are as in pml_section.h. No function throws: error() reports that a section could not
+ * be defined, and starting it does nothing.
  */
 #ifndef PML_SECTION_HPP
 #define PML_SECTION_HPP

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int environment; /* what PMLUA_SECTIONS is worth: 0 or -EINVAL */
+static int environment; /* result of reading PMLUA_SECTIONS: 0 or -EINVAL */
 
 static int open_recorder(struct pml_section *s, enum pml_section_record record) {
   struct pml_recorder_options o = {.type = PML_TYPE_DOUBLE,
@@ -33,7 +33,7 @@ static int open_events(struct pml_section *s, const char *label, const struct pm
   return t == NULL ? pml_fail(-ENOMEM, "no memory for section %.200s", label) : pml__section_try(t, s->list, values);
 }
 
-/* What the section is made of, opened before the lock is taken: other locks are never taken within it. */
+/* Open the parts of the section before the lock is taken, because other locks are never taken within it. */
 static int prepare_section(struct pml_section *s, const char *label, const struct pml_section_options *o) {
   struct pml_region_info region;
   int err = pml_region_intern(label, o->file, o->line, &s->region);
@@ -129,7 +129,7 @@ void pml_section_on_first(void (*notify)(void)) {
   __atomic_store_n(&first, notify, __ATOMIC_RELEASE);
 }
 
-/* Exchanged, so that of two threads with a first section one calls. */
+/* Exchanged, so that only one of two threads with a first section calls it. */
 static void tell_of_section(void) {
   if (PML_LIKELY(__atomic_load_n(&first, __ATOMIC_RELAXED) == NULL)) return;
   void (*notify)(void) = __atomic_exchange_n(&first, NULL, __ATOMIC_ACQ_REL);

@@ -23,7 +23,7 @@ size_t pml__section_names(const struct pml_section *s, const struct pml_section_
   bool counting = s->counting;
   for (; n < o->nevents && n < PML_SECTION_EVENTS_MAX; n++) {
     names[n] = o->events[n];
-    if (names[n] != NULL && pml_count_is_event(names[n])) counting = false; /* it knows itself */
+    if (names[n] != NULL && pml_count_is_event(names[n])) counting = false; /* already among its events */
   }
   if (!counting || n + more > PML_SECTION_EVENTS_MAX) more = 0;
   for (size_t i = 0; i < more; i++) names[n++] = counts[i];
@@ -36,7 +36,7 @@ int pml__section_metrics(const char *const *names, size_t n, struct pml_stream_m
   const char *name[PML_SECTION_EVENTS_MAX];
   for (size_t i = 0; i < n; i++) {
     bool known = names[i] != NULL && pml_event_permitted(names[i], permitted[i]) == 0;
-    name[i] = known ? permitted[i] : names[i]; /* what is wrong with it is said when it is opened */
+    name[i] = known ? permitted[i] : names[i]; /* opening it reports the error */
   }
   return pml_stream_metrics(name, n, metrics);
 }
@@ -75,7 +75,7 @@ static void note_types(struct pml__section_list *l, const struct pml_eventset *s
     if (pml_eventset_type(set, i) == PML_TYPE_DOUBLE) pml_stream_metrics_set_real(l->metrics, i);
 }
 
-/* One try per thread: what cannot be opened now is not tried at every start. */
+/* One try per thread, so that a set that cannot be opened is not tried at every start. */
 static int open_set(struct pml__section_thread *t, struct pml__section_list *l) {
   struct pml__section_set *s = &t->set[l->index];
   if (s->tried) return pml_fail(-ENODEV, "the events of a section did not open on this thread");

@@ -22,7 +22,7 @@ static void end_log(void) {
   pml__section_log_notes();
 }
 
-/* ---- what the environment asks for ---- */
+/* ---- the environment ---- */
 
 static int problem;
 static char why[512];

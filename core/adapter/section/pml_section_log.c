@@ -16,7 +16,7 @@ static bool tried;              /* to make it, in this process */
 
 /* ---- notes ---- */
 
-/* What the compiler counts, what it does not, and why events are called NAME:u. */
+/* The notes: the compiler's counts, code without counts, and the reason for events called NAME:u. */
 const char *pml__section_note(enum pml__section_note which, char text[PML__SECTION_NOTE_BYTES]) {
   char libraries[512];
   const char *user_only = which == PML__SECTION_PERMISSION ? pml_event_user_only_reason() : NULL;
@@ -35,7 +35,7 @@ const char *pml__section_note(enum pml__section_note which, char text[PML__SECTI
   return "uncounted";
 }
 
-static char *noted[PML__SECTION_NOTES]; /* what the log says already. Under the lock */
+static char *noted[PML__SECTION_NOTES]; /* notes that the log already has. Under the lock */
 
 static void add_note(enum pml__section_note which, const char *key, const char *text) {
   const char *const both[2] = {key, text};
@@ -45,7 +45,7 @@ static void add_note(enum pml__section_note which, const char *key, const char *
   noted[which] = strdup(text);
 }
 
-/* What there is to be noted is asked for with no lock held: the loader may have one of its own. */
+/* The notes are made with no lock held, because the loader may hold its lock. */
 void pml__section_log_notes(void) {
   if (!pml__log_wanted()) return;
   pml__log_complain();
@@ -108,7 +108,7 @@ void pml__section_log_reset(uint32_t epoch) {
 static void open_log(void) {
   tried = true;
   log_of = pml__log_own();
-  if (log_of == NULL) return; /* measuring goes on without it */
+  if (log_of == NULL) return; /* measuring continues without a log */
   pml__log_epoch(log_of, pml__section_epoch());
   for (uint32_t i = 0; i < pml__section_count(); i++) pml__section_log_section(log_of, pml__section_at(i));
 }

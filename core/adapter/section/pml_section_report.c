@@ -12,7 +12,7 @@
 #define FIRST_ROWS 64u
 #define PATIENCE_NS UINT64_C(1000000000)
 
-/* What is gathered for a row. Its values stand in gathering.values. */
+/* Data gathered for a row. Its values are in gathering.values. */
 struct gathered {
   struct pml__section_stat stat;
   uint64_t thread;
@@ -22,7 +22,7 @@ struct gathered {
 struct gathering {
   struct gathered *row;
   size_t n, capacity;
-  uint64_t *values; /* of row i: [i * width] */
+  uint64_t *values; /* row i begins at [i * width] */
   size_t width;     /* the longest list of events */
   size_t *row_of;   /* by section, its row + 1, when threads are merged */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/section/pml_section_snapshot.c - a log of all sections as they are now, in memory or a file. */
+/* core/adapter/section/pml_section_snapshot.c - log of the current state of all sections, in memory or a file. */
 #include "adapter/section/pml_section_snapshot.h"
 #include "adapter/section/pml_section_file.h"
 #include "adapter/section/pml_section_private.h"

@@ -19,14 +19,14 @@
 #define PIECES 16u /* that are allocated at once */
 #define LINE 64u   /* of the cache */
 
-/* Of open calls of a thread that is adrift, and of what is not known: no mark and no epoch is 0. */
+/* Used for open calls of a thread that was cast off, and for unknown sections: no mark and no epoch is 0. */
 static struct {
   struct pml__section_stat stat;
   char others[PML__SECTION_BLOCK_BYTES - sizeof(struct pml__section_stat)];
   struct pml__section_own own;
 } nowhere;
 
-/* What a thread without statistics has: nothing on its stack, and no block. Never written. */
+/* The state of a thread without statistics: an empty stack, and no block. Never written. */
 static struct pml_section none;
 static struct pml__section_frame bottom = {.section = &none, .stat = &nowhere.stat};
 struct pml__section_labels pml__section_no_labels;
@@ -58,7 +58,7 @@ struct pml__section_thread *pml__section_threads(void) {
 /* ---- pieces of memory, of which pages are taken when they are written to ---- */
 
 union piece {
-  union piece *next; /* of those that were given back */
+  union piece *next; /* next piece of those given back */
   char bytes[PML__SECTION_PIECE_BYTES];
 };
 
@@ -96,7 +96,7 @@ void pml__section_give_back(void *bytes) {
   pml__lock_leave(&pieces_lock);
 }
 
-/* A thread of the parent was in the middle of it: what is left of it is lost to the child. */
+/* If a thread of the parent was changing the pieces, the child loses the remaining ones. */
 void pml__section_pages_in_child(void) {
   if (pml__lock_torn(&pieces_lock)) fresh = end = given_back = NULL;
 }
@@ -134,7 +134,7 @@ static bool add(const struct pml_section *s, struct pml__section_stat *to, struc
   return added;
 }
 
-/* All of @t into the sum; false: no memory, then it is kept as it is. */
+/* Add all of @t to the sum; false: no memory, and @t is retained unchanged. */
 static bool fold(struct pml__section_thread *t) {
   if (earlier == NULL) {
     earlier = calloc(1, sizeof *earlier);
@@ -188,11 +188,11 @@ static void thread_ends(void *arg) {
 /* ---- forks ---- */
 
 /*
- * The child starts from zero with the one thread that it has. What is under way began now: the time before was the
- * parent's, and so are the counters. The events of these calls are unread: the child opens a set at its next start, not
- * in a handler of fork. The others' memory is left alone: they may have been in the middle of anything, also within the
- * lock, so that the lists are not looked at. Its own sums may be in its parent's log: it has none until it next starts
- * or stops a section.
+ * The child starts from zero with its only thread. Open sections begin now, because the time before belongs to the
+ * parent, as do the counters. The events of these calls are unread: the child opens a set at its next start, not in a
+ * fork handler. The memory of other threads is left alone, and the lists are not read, because those threads may have
+ * been changing them, also within the lock. The thread's sums may be in its parent's log, so it has none until it next
+ * starts or stops a section.
  */
 static void cast_off(struct pml__section_thread *t) {
   for (uint32_t b = 0; b < t->nstats / PML__SECTION_BLOCK; b++) t->block[b] = NULL;
@@ -345,7 +345,7 @@ struct pml__section_stat *pml__section_stat_at(struct pml__section_thread *t, ui
   return block != NULL ? &block[index % PML__SECTION_BLOCK] : NULL;
 }
 
-/* Forget what is of before the last reset; calls under way stay. */
+/* Clear statistics from before the last reset; calls under way stay. */
 static void renew(const struct pml_section *s, struct pml__section_stat *stat) {
   struct pml__section_own *own = pml__section_own(stat);
   uint32_t now = pml__section_epoch(), mark = pml__section_mark(s, now);

@@ -30,7 +30,9 @@ struct thread_entry {
   struct pml__log_entry *entry;
 };
 
-/* Whoever changes or reads the timeline holds `control`, also while the stream changes; consumers take `lock` alone. */
+/*
+ * Functions that change or read the timeline hold `control`, also while the stream changes; consumers take only `lock`.
+ */
 static struct pml__lock control, lock;
 static struct thread_entry *buffers;
 static uint32_t nbuffers, capacity, unseen; /* unseen: threads without a buffer */

@@ -12,7 +12,7 @@ static const struct pml__section_definition *section_at(const void *at) {
   return *(const struct pml__section_definition *const *)at;
 }
 
-/* Of equal labels the first definition comes first: it is the one that a search for the label finds. */
+/* Equal labels are in the order of definition, because a search for the label finds the first. */
 static int by_label(const void *a, const void *b) {
   const struct pml__section_definition *x = section_at(a), *y = section_at(b);
   int order = strcmp(x->label, y->label);

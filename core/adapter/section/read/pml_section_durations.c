@@ -14,7 +14,7 @@ _Static_assert(sizeof((struct pml__log_quantiles){0}.ns) == PML__QUANTILES * siz
 
 struct taking {
   struct pml__section_reader *reader;
-  double ns; /* of a tick */
+  double ns; /* per tick */
   bool sketches;
 };
 
@@ -56,7 +56,7 @@ static int take_recorder(uint32_t what, const char *at, size_t bytes, void *arg)
   return err == -ENOMEM || err == PML_EFORMAT ? err : 0;
 }
 
-/* A later sketch of the same section has the durations of an earlier one, too. */
+/* A later sketch of the same section includes the durations of an earlier one. */
 static int take_left(const struct taking *t, struct pml__section_definition *s, const struct pml_sketch *left) {
   if (pml_sketch_count(left) == 0) return 0;
   for (unsigned i = 0; i < PML__QUANTILES; i++) s->quantile[i] = t->ns * pml_sketch_value(left, pml__quantile_share(i));
@@ -85,7 +85,7 @@ static int take_sketch(uint32_t what, const char *at, size_t bytes, void *arg) {
   return err;
 }
 
-/* Of the whole series, where a sketch would only be near it. */
+/* Quantiles of the whole series, because a sketch would only approximate them. */
 static int take_quantiles(uint32_t what, const char *at, size_t bytes, void *arg) {
   const struct taking *t = arg;
   struct pml__log_quantiles d;

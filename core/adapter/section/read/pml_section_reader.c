@@ -157,11 +157,11 @@ void pml__section_reader_close(struct pml__section_reader *b) {
 /* ---- sums ---- */
 
 /*
- * Records of an extent, read twice with the values in between: what is the same both times was not being written. Of a
- * process that ended, once is enough.
+ * Records of an extent, read twice with the values in between: a record that is the same both times was not being
+ * written. For a process that ended, one read is enough.
  */
 struct block {
-  uint32_t first, n; /* of the extent, those between the first and the last section that is defined */
+  uint32_t first, n; /* the extent's sections from the first to the last defined one */
   struct pml__section_stat *sums, *again;
   uint64_t *values; /* [n][PML_SECTION_EVENTS_MAX], or NULL */
   bool events;

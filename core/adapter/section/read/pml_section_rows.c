@@ -18,20 +18,20 @@ struct line {
   double ns[PML__SECTION_FIELD_STDDEV - PML__SECTION_FIELD_TIME + 1];
   bool torn;
   uint64_t misuse[PML_SECTION_MISUSES];
-  struct pml__cell value[PML_SECTION_EVENTS_MAX]; /* of the events */
+  struct pml__cell value[PML_SECTION_EVENTS_MAX]; /* sums of the events */
 };
 
 struct writing {
   const struct pml__section_table *table;
   const struct pml__section_question *question;
   struct pml__cells_writer *out;
-  const struct pml__section_definition *definition; /* of the last row, as the next two */
+  const struct pml__section_definition *definition; /* the last row's, as the next two */
   const struct pml__section_labelled *section;      /* NULL: its rows are left out */
-  size_t place[PML_SECTION_EVENTS_MAX];             /* of the table's events in @definition */
+  size_t place[PML_SECTION_EVENTS_MAX];             /* indices of the table's events in @definition */
   size_t events;
   struct pml__cell *cell; /* [columns] */
   const char **name;
-  struct pml__cells object[2]; /* of events and of misuses */
+  struct pml__cells object[2]; /* the events and the misuses */
   struct pml__cell event[PML_SECTION_EVENTS_MAX], misuse[PML_SECTION_MISUSES];
   const char *event_name[PML_SECTION_EVENTS_MAX], *misuse_name[PML_SECTION_MISUSES];
 };

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beside the events: what a section has of its own, with a name that no event has. */
+/* Values besides the events, with names that no event has. */
 enum own { RUNNING, WORK, ITERATIONS, TORN, OWN };
 static const char *const own_name[OWN] = {" running", " work", " iterations", " torn"};
 static const char *const misuse_name[PML_SECTION_MISUSES] = {
@@ -18,7 +18,7 @@ static const char *const misuse_name[PML_SECTION_MISUSES] = {
 #undef NAME
 };
 
-/* What the threads of the process add up to, for the definition in the same place of the reader. */
+/* Sums over the threads of the process, for the reader's definition of the same index. */
 struct sum {
   struct pml__section_stat stat;
   uint64_t threads, torn, overlap;
