@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST_NS 1e5 /* of a sample: clocks resolve some 100 ns or better */
+#define LEAST_NS 1e5 /* per sample: clocks resolve some 100 ns or better */
 #define SAMPLES 200u /* of each function, where one call takes no longer than a sample should */
 #define MOST (UINT64_C(1) << 40)
 
@@ -62,8 +62,8 @@ static double median(double *value, uint64_t n, double *low, double *high) {
 }
 
 /*
- * The interval of the difference is made from those of both: G. Y. Zou & A. Donner, Construction of confidence limits
- * about effect measures, Statistics in Medicine 27 (2008).
+ * The interval of the difference is computed from both intervals: G. Y. Zou & A. Donner, Construction of confidence
+ * limits about effect measures, Statistics in Medicine 27 (2008).
  */
 static void summarise(const struct samples *s, uint64_t iterations, struct pml_bench *b) {
   double f_low, f_high, e_low, e_high;

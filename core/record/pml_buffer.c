@@ -35,7 +35,8 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
     pml__own_add(&r->dropped, 1);
     return;
   }
-  bool inside = r->depth > 0 && (r->open[r->depth - 1] & DROPPED) != 0; /* a call in one that is dropped is, too */
+  bool inside =
+      r->depth > 0 && (r->open[r->depth - 1] & DROPPED) != 0; /* a call inside a dropped one is also dropped */
   if (PML_UNLIKELY(inside || !pml__ring_has_room(&r->ring, pml__buffer_slots(e) + 1))) {
     r->open[r->depth++] = e->region | DROPPED;
     pml__own_add(&r->dropped, 1);
@@ -105,7 +106,7 @@ static struct pml__buffer_ring *new_ring(struct pml_buffer *b) {
   return r;
 }
 
-/* One that a thread left, and whose events were read. */
+/* A ring of a thread that ended, whose events were read. */
 static struct pml__buffer_ring *idle_ring(struct pml_buffer *b) {
   struct pml__buffer_ring *r = b->rings;
   while (r != NULL && !r->idle) r = r->next;

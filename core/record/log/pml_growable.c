@@ -56,8 +56,8 @@ static int fill(int fd, uint64_t at, uint64_t bytes) {
 }
 
 /*
- * Not by libc's function, a point of cancellation: during those, glibc has the thread's type of cancellation
- * asynchronous, whatever pml__cancel_hold() made it.
+ * Not by libc's function, because it is a cancellation point, and during these glibc makes the thread's cancellation
+ * type asynchronous, overriding pml__cancel_hold().
  */
 static int allocate(int fd, uint64_t at, uint64_t bytes) {
   struct rlimit most;

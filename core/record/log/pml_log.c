@@ -19,7 +19,7 @@
 #define NAMES_MAX 1000
 #define MOVED_AT_ONCE 1024u /* extents that are being written while there are as many as there may be */
 
-/* An extent as it is mapped, with its private memory behind it, if it has some. */
+/* A mapped extent, followed by its private memory, if it has some. */
 struct pml__log_part {
   struct pml__log_part *next;
   struct pml__log_entry *entry;
@@ -177,7 +177,7 @@ void *pml__log_extent_now(struct pml__log *log, enum pml__log_kind kind, size_t 
   return has ? memory : NULL;
 }
 
-/* ---- what is moved out ---- */
+/* ---- moved-out extents ---- */
 
 int pml__log_keep_last(struct pml__log *log, uint64_t bytes, uint64_t each) {
   size_t most = bytes / each > 4 ? (size_t)(bytes / each) : 4, room = most + MOVED_AT_ONCE;
@@ -191,8 +191,8 @@ int pml__log_keep_last(struct pml__log *log, uint64_t bytes, uint64_t each) {
 }
 
 /*
- * One that is still being written stays, and is the next to go: its thread has none that is younger, so that of each
- * thread the oldest goes first. NULL: all are being written.
+ * An extent that is still being written stays, and is replaced next: its thread has no younger extent, so each thread's
+ * oldest is replaced first. NULL: all are being written.
  */
 static struct pml__log_moved *take_oldest(struct pml__log_last *last) {
   struct pml__log_moved **at = &last->first;
@@ -217,7 +217,7 @@ static void put_youngest(struct pml__log_last *last, struct pml__log_moved *m, s
 struct reserved {
   struct pml__log_entry *entry; /* NULL: no room, or as many as there may be */
   uint64_t at;
-  bool goes; /* what was there before */
+  bool goes; /* the previous contents are dropped */
 };
 
 /* Readers see that it goes before anything is written there. */
@@ -468,7 +468,7 @@ static void unmap_all(const struct pml__log_part *p) {
     if (p->behind == 0) unmap(p);
 }
 
-/* The parts change by single stores: one that was on its way to the spare ones may stay mapped. */
+/* The lists of parts change by single stores, so a part that was being moved to the spare ones may stay mapped. */
 void pml__log_abandon(struct pml__log *log) {
   unmap_all(log->parts);
   unmap_all(log->spare);

@@ -6,8 +6,8 @@
  * children, which take entries for theirs while they have no log. All of them move `taken` by compare and exchange, so
  * that no two have one entry. Only the process that writes the log makes room for more.
  *
- * A reader sees an entry whole that has a pid: pid is stored with release by the child, to which the fork has handed
- * over what was stored before.
+ * A reader sees a complete entry if it has a pid: the child stores the pid with release, and the fork orders the
+ * parent's earlier stores before it.
  */
 #include "base/pml_clock.h"
 #include "record/log/pml_log.h"

@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CELLS_FIRST 64u  /* of the first extent of cells */
-#define CELLS_MORE 1024u /* of each further one */
+#define CELLS_FIRST 64u  /* cells of the first extent */
+#define CELLS_MORE 1024u /* cells of each further extent */
 
 static struct pml__log_origin origin = {.rank = -1, .size = -1};
 static char folder[PATH_MAX]; /* "": PMLUA_REPORT is not set */
@@ -107,7 +107,7 @@ bool pml__log_asked(void) {
 
 /* ---- the file ---- */
 
-/* That of recorded calls, if a log is asked for in its folder, or nowhere. */
+/* The log of recorded calls, if PMLUA_REPORT is its folder, or is not set. */
 static struct pml__log *shared_log(void) {
   struct pml__log *log = pml__log_shared();
   if (log == NULL || folder[0] == '\0') return log;
@@ -115,7 +115,7 @@ static struct pml__log *shared_log(void) {
   return strncmp(log->file.path, folder, n) == 0 && strrchr(log->file.path, '/') == log->file.path + n ? log : NULL;
 }
 
-/* A forked child is not the rank that its parent is. Without a log, measuring goes on. */
+/* A forked child does not have its parent's rank. Without a log, measuring continues. */
 static void open_log(void) {
   bool first = getpid() == origin.pid;
   struct pml__log_process p = {.rank = first ? (int)origin.rank : -1,

@@ -120,11 +120,11 @@ static int read_directories(struct pml__log_reader *r, const char *path) {
   return 0;
 }
 
-/* ---- what was moved out of others ---- */
+/* ---- moved-out extents ---- */
 
 struct origin {
   uint64_t at;
-  size_t i;      /* of its entry */
+  size_t i;      /* index of its entry */
   uint64_t turn; /* how often it was moved out */
 };
 
@@ -138,10 +138,10 @@ static bool is_moved_out(const struct pml__log_entry *e) {
 }
 
 /*
- * The entry of an origin says from now on how often it was moved out, as the last extent of it says. That is there
- * before the origin says so, but perhaps not yet in the directory that was read: then what the origin has now would
- * follow a gap, and is_still() leaves it out. Where the log keeps the last ones only, that extent may be gone: the
- * origin's word counts.
+ * Set the turn of each origin's entry from its last moved-out extent. That extent exists before the origin's turn
+ * changes, but perhaps not yet in the directory that was read: then the origin's current events would follow a gap, and
+ * is_still() omits them. If the log retains only the last extents, that extent may be gone: then the origin's turn is
+ * used.
  */
 static void count_turns(struct pml__log_reader *r, struct origin *o, size_t n) {
   qsort(o, n, sizeof *o, by_place);
@@ -157,7 +157,7 @@ static bool has_turns(const struct pml__log_entry *e) {
   return e->kind == PML__LOG_EVENTS && e->from == 0 && e->turn > 0;
 }
 
-/* Behind all others, so that they come after what was moved out of them. */
+/* Put origins behind all others, so that they come after the extents moved out of them. */
 static void put_last(struct pml__log_reader *r, struct pml__log_entry *entry, uint64_t *place) {
   size_t k = 0;
   for (int last = 0; last < 2; last++)
@@ -222,8 +222,8 @@ void pml__log_read_close(struct pml__log_reader *r) {
 /* ---- extents ---- */
 
 /*
- * All but what is committed, which grows. Events were moved out as often as the last extent of it says: else the
- * process ended while it did so, or they are newer than the directory that was read.
+ * Whether the entry is unchanged, except @committed, which grows. Its turn must match its last moved-out extent; else
+ * the process ended while it moved events out, or the events are newer than the directory that was read.
  */
 static bool is_still(const struct pml__log_reader *r, size_t i, int *err) {
   struct pml__log_entry now;
@@ -252,13 +252,16 @@ void *pml__log_read_extent(const struct pml__log_reader *r, size_t i, uint64_t *
   return pml__log_read_part(r, i, 0, *bytes, err);
 }
 
-/* Definitions are read in pieces: an extent may say that it has more than memory has. A longer one is none of ours. */
+/*
+ * Definitions are read in pieces: an extent may claim more bytes than there is memory. pmlua writes no longer
+ * definition.
+ */
 #define PIECE_BYTES ((uint64_t)1 << 20)
 #define LONGEST_BYTES ((uint64_t)1 << 26)
 
 typedef int visit_fn(uint32_t what, const char *at, size_t bytes, void *arg);
 
-/* *done: the bytes of whole definitions; *next: those of the one behind, 0: no definition. */
+/* *done: the bytes of whole definitions; *next: the bytes of the next definition, 0: not a definition. */
 static int visit_piece(const char *at, uint64_t bytes, uint64_t *done, uint64_t *next, visit_fn *visit, void *arg) {
   struct pml__log_definition d;
   int err = 0;

@@ -16,21 +16,21 @@
 #define RUNS 64     /* each at least RUN_RATIO times the next: more than memory can hold */
 #define RUN_RATIO 4 /* merging costs each element a move per factor of this */
 #define PERCENTS 101
-#define PARTED 65536 /* from so many keys on, what comes first is sorted where it is asked for */
+#define PARTED 65536 /* from this number of keys on, the first run is sorted in parts, when needed */
 
 /*
- * All elements lie in one array: sorted runs, longest first, then what is new. The four native types become unsigned
- * keys of the same order; each percentile found since the last add is kept.
+ * All elements lie in one array: sorted runs, longest first, then new elements. The four native types become unsigned
+ * keys of the same order; each percentile found since the last add is cached.
  */
 struct pml_quantile {
   enum pml_type type;
-  size_t bytes, stored; /* of an element as given, as kept */
+  size_t bytes, stored; /* size of an element as added, and as stored */
   int (*compare)(const void *, const void *);
   char *array;
   size_t n, room, nans;
   size_t run[RUNS]; /* lengths */
   size_t runs, sorted;
-  struct pml__parts *parts; /* of the first run, which is sorted in parts so far; NULL: wholly */
+  struct pml__parts *parts; /* parts of the first run, if it is sorted in parts; NULL: it is sorted wholly */
   bool known[PERCENTS];
   uint64_t answer[PERCENTS]; /* an element as given */
 };
@@ -93,7 +93,7 @@ static bool make_room(struct pml_quantile *q, size_t n) {
   if (n > most - q->n) return false;
   size_t need = q->n + n;
   if (need <= q->room) return true;
-  size_t room = need > most - need / 4 ? most : need + need / 4; /* what is not touched takes no memory */
+  size_t room = need > most - need / 4 ? most : need + need / 4; /* untouched pages take no memory */
   char *array = pml__big_alloc(room * q->stored);
   if (array == NULL) return false;
   if (q->n > 0) memcpy(array, q->array, q->n * q->stored);
@@ -222,7 +222,7 @@ static uint64_t *keys(const struct pml_quantile *q) {
 /* The first run, if it is long, into other memory in parts. False: sort it. */
 static bool part_first(struct pml_quantile *q) {
   if (q->runs > 0 || q->n < PARTED || q->type == PML_TYPE_OTHER) return false;
-  char *array = pml__big_alloc(q->room * q->stored); /* what is not touched takes no memory */
+  char *array = pml__big_alloc(q->room * q->stored); /* untouched pages take no memory */
   if (array == NULL) return false;
   q->parts = pml__parts_make(keys(q), q->n, (uint64_t *)(void *)array);
   char *unused = q->parts != NULL ? q->array : array;
@@ -267,8 +267,8 @@ static size_t rank_of(const struct pml_quantile *q, uint64_t key) {
 }
 
 /*
- * The key of @index over all runs is at most that of @index of the first; of the others' keys not all may be below it.
- * So few parts of the first are looked at, and sorted.
+ * The key of @index over all runs is at most the first run's key of @index, and at least its key of @index less the
+ * number of the others' keys. So only few parts of the first run are read, and sorted.
  */
 static void narrow(const struct pml_quantile *q, size_t index, uint64_t *low, uint64_t *high) {
   size_t others = q->n - q->run[0];

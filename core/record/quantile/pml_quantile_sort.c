@@ -68,8 +68,8 @@ static void sort_digits(uint64_t *key, uint64_t *scratch, size_t n, unsigned shi
 }
 
 /*
- * Three passes over the highest bits that differ leave most series sorted but for neighbours; what still has the same
- * high bits is sorted by the next ones below. A round settles 30 bits, so there are at most two below the first.
+ * Three passes over the highest differing bits leave most series sorted except for neighbours; keys with the same high
+ * bits are sorted by the next lower bits. A round settles 30 bits, so there are at most two below the first.
  */
 void pml__sort_keys(uint64_t *key, uint64_t *scratch, size_t n) {
   if (n <= MIDDLE) {

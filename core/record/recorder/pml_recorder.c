@@ -39,7 +39,7 @@ static int check_options(struct pml_recorder_options *o) {
   return 0;
 }
 
-/* A reset is one store, and one to the key of a handle; whatever else belongs to an epoch says of which it is. */
+/* A reset is one store, and one to the key of a handle; all other data of an epoch is tagged with it. */
 static void begin_epoch(struct pml_recorder *r) {
   pml__process_look();
   uint64_t epoch = pml__recorder_new_epoch();

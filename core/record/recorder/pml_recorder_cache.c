@@ -39,8 +39,8 @@ void pml__recorder_cache_open(struct pml__recorder_cache *n, struct pml_recorder
 }
 
 /*
- * After the new epoch was stored. A cell that is filled meanwhile has either the old key, or the lane in the new epoch;
- * what is closed stays so.
+ * After the new epoch was stored. A cell that is filled meanwhile has either the old key, or the stream in the new
+ * epoch; a closed handle stays closed.
  */
 void pml__recorder_cache_renew(struct pml_recorder *r) {
   struct pml__recorder_cache *n = __atomic_load_n(&r->near, __ATOMIC_SEQ_CST);

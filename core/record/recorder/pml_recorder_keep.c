@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROWTH 4 /* a chunk is a quarter of what is there: each is mapped by itself, so that they are few */
+#define GROWTH 4 /* a chunk is a quarter of the elements so far: few, because each is mapped separately */
 
 static struct pml__lock defining;
-static struct pml_recorder *logged; /* atomic: those with a name, which are never closed */
+static struct pml_recorder *logged; /* atomic: recorders with a name, which are never closed */
 
 static void each_logged_lane(const struct pml_recorder *r,
                              void (*f)(const struct pml_recorder *, struct pml__recorder_lane *)) {

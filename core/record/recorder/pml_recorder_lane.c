@@ -11,10 +11,10 @@
 
 #define CHUNK_BYTES 512 /* the smallest */
 #define CELLS_LOG2_MAX 32
-#define GROWTH 16    /* a chunk is at most a sixteenth of what is there */
+#define GROWTH 16    /* a chunk is at most a sixteenth of the elements so far */
 #define LOG_GROWTH 4 /* and a quarter in a log */
 
-static struct pml__recorder_cell no_cell; /* of no epoch: what a thread without cells finds */
+static struct pml__recorder_cell no_cell; /* a cell of no epoch, for threads without cells */
 
 PML_THREAD_LOCAL struct pml__recorder_cells pml__recorder_cells
     __attribute__((tls_model("initial-exec"))) = {&no_cell, 0};
@@ -31,7 +31,7 @@ void *(*pml__recorder_allocate)(size_t) = allocate;
 /* --- slots: open recorders; opening, closing and threads that end take this lock, never a push ----------------------
  */
 
-#define FIRST_BLOCK_LOG2 6 /* of slots; each further block has as many as all before it */
+#define FIRST_BLOCK_LOG2 6 /* log2 of slots; each further block has as many as all previous blocks */
 #define BLOCKS_MAX 26
 
 /* It stays when its recorder closes: a reader may still be leaving it. */
@@ -49,9 +49,9 @@ static struct {
   uint32_t free;     /* the number of the first free one plus 1; 0: all are taken */
   pthread_key_t key; /* its destructor gives a thread's lanes back */
   bool has_key;
-  bool logs; /* PMLUA_REPORT asks for a log */
+  bool logs; /* PMLUA_REPORT is set */
   struct pml__recorder_cell
-      *spare[CELLS_LOG2_MAX]; /* of threads that ended, by size; the first has the next's address */
+      *spare[CELLS_LOG2_MAX]; /* cells of ended threads, by size; the first cell has the address of the next block */
 } slots;
 
 /* The block of slot @i; @first: the slot that it begins with. */
@@ -100,8 +100,8 @@ static struct pml__recorder_lane *lane_of(const struct pml__recorder_cell *cell)
 }
 
 /*
- * Where lanes are in a log, cells lie in memory that the kernel clears in a child, whatever made it: its pushes find no
- * cell, and so none of its parent's lanes.
+ * If streams are in a log, cells lie in memory that the kernel clears in every child, so its pushes find no cell, and
+ * hence no stream of its parent.
  */
 static void spare_cells(struct pml__recorder_cells cells) {
   size_t n = count_of(&cells);
@@ -154,8 +154,8 @@ static void thread_ends(void *arg) {
 }
 
 /*
- * The quantiles of @r may be half updated: those of a reader that is not here. They are left, and rebuilt by the next
- * reader. No lane is pinned, as its reader would be that one.
+ * The quantiles of @r may be half updated by a reader that does not exist in the child. They are dropped without
+ * freeing, and rebuilt by the next reader. No stream is pinned, because only that reader could have pinned it.
  */
 static void abandon_quantiles(struct pml_recorder *r) {
   r->quantile = NULL;
@@ -169,8 +169,8 @@ static void abandon_quantiles(struct pml_recorder *r) {
 }
 
 /*
- * In the child, the thread's own lanes are as they were. Those of the threads that are not there any more can be read
- * up to their count, but are never adopted: their owner may have been anywhere.
+ * In the child, the streams of its thread are unchanged. The streams of the parent's other threads can be read up to
+ * their count, but are never adopted, because their owner may have been anywhere.
  */
 static void in_child(void) {
   for (uint32_t i = 0; i < slots.n; i++) {
@@ -240,11 +240,11 @@ void pml__recorder_slot_give(struct pml_recorder *r) {
 
 /* --- pinning: a reader copies while its lane may want to start again ----------------------------------------------
  *
- * An owner that finds its lane of an older epoch wants to write over it. It first says so (epoch 0) and then looks
- * whether a reader is inside; a reader first says that it is inside and then looks at the epoch. All four are
- * sequentially consistent, so that one of the two sees the other: the reader leaves the lane alone, or the owner does
- * and takes another. Neither side waits. The reader's unpin is a release and the owner's look an acquire, so that what
- * the owner writes comes after what the reader read.
+ * An owner whose stream is of an older epoch overwrites it. It first stores epoch 0 and then loads whether a reader is
+ * inside; a reader first stores that it is inside and then loads the epoch. All four accesses are sequentially
+ * consistent, so one of the two sees the other: either the reader leaves the stream alone, or the owner does and uses
+ * another one. Neither side waits. The reader's unpin is a release and the owner's load an acquire, so the owner's
+ * writes come after the reader's reads.
  */
 
 bool pml__recorder_pin(struct pml__recorder_lane *lane, uint64_t epoch) {
@@ -438,9 +438,9 @@ uint64_t pml__recorder_lane_count(const struct pml__recorder_lane *lane, size_t 
 }
 
 /*
- * Room under the cap, up to @want elements. The word is tagged with the epoch it counts for: the first to ask in a new
- * epoch counts from 0; a thread that asks for an old one takes nothing from the new one, and no reader sees what it
- * pushes. Relaxed: only the word itself matters. The loop ends when no other thread wins.
+ * Reserve room under the cap, up to @want elements. The word is tagged with its epoch: the first request in a new epoch
+ * counts from 0; a request for an old epoch takes no room of the new one, and no reader sees its elements. Relaxed:
+ * only the word itself matters. The loop ends when no other thread changes the word first.
  */
 static uint64_t grant(struct pml_recorder *r, uint64_t epoch, uint64_t want) {
   uint64_t word = __atomic_load_n(&r->granted, __ATOMIC_RELAXED), tag = epoch << PML__RECORDER_GRANT_BITS, got, used;

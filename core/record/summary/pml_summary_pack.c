@@ -10,7 +10,7 @@
 
 #define MAGIC "PMLS"
 #define VERSION 2u
-#define NUMBER_MAX (INT64_MAX / 2) /* of a process: one beside it is a number, too */
+#define NUMBER_MAX (INT64_MAX / 2) /* for a process; neighbouring numbers are also valid */
 
 /* The parts of a row that are not repeated. */
 #define TIME_OF_CALLS 1u /* the time has the sum that the calls have */
