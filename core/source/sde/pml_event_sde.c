@@ -25,7 +25,7 @@ static int walk_one(const struct pml_sde_info *info, void *arg) {
   return pml__walk_row(w->walk, &row);
 }
 
-/* What the compiler counts, where it does not: in this process, or in none yet. */
+/* List the compiler's counts as unavailable, for a process that does not count. */
 static int walk_counts(const struct pml__walk *w) {
   const char *event, *description;
   char name[PML_EVENT_NAME_MAX];

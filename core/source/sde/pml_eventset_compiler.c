@@ -2,12 +2,12 @@
 /*
  * core/source/sde/pml_eventset_compiler.c - a thread's compiler counts in an event set: all sums in one pass.
  *
- * Events that are sums over the cells of the set's thread are read as any other, by pml_eventset_sde.c, once: then it
- * is known which cells they are. From there on a list of them is read, and no event is looked at, for as long as no
- * such event, nor a cell of one, came or went (pml__sde_compiler_epoch). What is then touched is the set's own and the
- * cells, which stay while the set is open: so who takes an event back need not wait for such a read.
+ * pml_eventset_sde.c reads events that are sums over the cells of the set's thread once, as any other event; then their
+ * cells are known. Later reads use a list of these cells, and do not access the events, until an event of this kind, or
+ * a cell of one, is added or removed (pml__sde_compiler_epoch). They only access the set and the cells, which stay
+ * while the set is open, so unregistering an event need not wait for them.
  *
- * Byfl's nine sums, in their order, have a list of their own kind (pml_eventset_sums.h).
+ * Byfl's nine sums, in their order, have a special list (pml_eventset_sums.h).
  */
 #include "source/sde/pml_eventset_sde.h"
 
@@ -80,7 +80,7 @@ struct pml__compiler_list {
   uint32_t nonce, nweighted;
   uint16_t once[LISTED_MAX];
   struct weighted weighted[LISTED_MAX];
-  struct ends end[]; /* of each event */
+  struct ends end[]; /* end of each event's part */
 };
 
 static const struct pml__sde_body *body_in(const struct pml__sde_share *h, uint32_t i) {
@@ -103,7 +103,7 @@ static bool list_terms(struct pml__compiler_list *c, struct pml__sde_terms *t, u
   return true;
 }
 
-/* The cells of all sums, each once. Whatever is worth something is in one at least. */
+/* The cells of all sums, each once. Every cell with a weight is in at least one sum. */
 static bool list_sums(struct pml__sde_share *h) {
   struct pml__sums *s = h->compiler->sums;
   bool listed[PML_CELL_COUNT] = {false}, good = true;
@@ -186,7 +186,7 @@ static int snapshot_counted(struct pml__share *share, uint64_t *words, bool time
   return 0;
 }
 
-/* What was no event at the start has a base of 0. */
+/* An event that did not exist at the start has a base of 0. */
 static int read_counted(struct pml_eventset *s, uint64_t *values) {
   struct pml__sde_share *h = (struct pml__sde_share *)s->share;
   const struct pml__compiler_list *c = h->compiler;

@@ -62,8 +62,8 @@ static __attribute__((noinline)) int read_rest(const struct pml_eventset *s, uin
 }
 
 /*
- * Snapshot and difference in one pass. What is not usual is apart, so that registers for it need not be saved here. Of
- * plain events nothing is kept but what they are: to have their values again, take a snapshot.
+ * Snapshot and difference in one pass. Unusual cases are in a separate function, so that registers for them need not be
+ * saved here. Only the kind of plain events is stored; to get their values again, take a snapshot.
  */
 int pml__sde_share_read(struct pml_eventset *s, uint64_t *values) {
   struct pml__sde_share *h = (struct pml__sde_share *)s->share;
@@ -84,8 +84,8 @@ int pml__sde_share_read(struct pml_eventset *s, uint64_t *values) {
 }
 
 /*
- * Accum adds integers. What is something else is made to fit: the count becomes the difference of the bits that the sum
- * shall have and those that are there. Doubles are added as such; a level takes the place of the last one.
+ * Accum adds integers. For any other value the count is set to the difference between the bits of the new sum and the
+ * existing bits. Doubles are added as doubles; an instant value replaces the previous one.
  */
 static void prepare_add(const struct pml__share *share, const uint64_t *values, uint64_t *count) {
   const uint64_t *now = pml__share_now(share);
@@ -131,7 +131,7 @@ int pml__sde_open(struct pml__share *share, const struct pml_event *ev, const st
   h->reader = pml__sde_reader_take();
   if (h->absent == NULL || h->event == NULL || h->reader == NULL)
     return pml_fail(-ENOMEM, "event set with %u software-defined events: out of memory", share->n);
-  /* What threads count for themselves: of one that is not the caller, the process's, as with its descendants. */
+  /* Per-thread events: the process's sum if the target is another thread, or includes children. */
   h->reader->whole = target->inherit || (target->pid != 0 && target->pid != gettid());
   int rc = 0;
   for (uint32_t k = 0; rc == 0 && k < share->n; k++) {
@@ -158,7 +158,7 @@ void pml__sde_close(struct pml__share *share) {
   free(h->absent);
 }
 
-/* Before the first read: as it was at start. */
+/* Before the first read: the state at the start. */
 static uint64_t what(const struct pml__share *share, uint32_t k) {
   uint32_t at = k * PML__SDE_WORDS + PML__SDE_WHAT;
   uint64_t now = pml__share_now(share)[at];

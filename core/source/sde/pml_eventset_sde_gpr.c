@@ -7,7 +7,7 @@ static inline const struct pml__sde_share *share_of(const struct pml_eventset *s
   return (const struct pml__sde_share *)PML__OWN_AGAIN(s->share);
 }
 
-/* As pml__sde_share_read(); what the events are is not noted, since it is what it was. */
+/* As pml__sde_share_read(); the kinds of the events are not stored, because they are unchanged. */
 int pml__sde_plain_read(void *set, uint64_t *values) {
   const struct pml_eventset *s = set;
   uint64_t v;
@@ -15,7 +15,7 @@ int pml__sde_plain_read(void *set, uint64_t *values) {
   struct pml_sde_event *const *event = share_of(s)->event;
   const uint64_t *base = s->base, *end = values + s->n;
   do {
-    /* of one that came since the start all is new: its base is 0 */
+    /* an event created since the start has a base of 0 */
     if (PML_UNLIKELY((base[PML__SDE_WHAT] & PML__SDE_DOUBLE) != 0 || !pml__sde_usual(pml__sde_body_of(*event), &v)))
       break;
     *values++ = v - base[PML__SDE_BASE];

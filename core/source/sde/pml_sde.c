@@ -22,9 +22,9 @@ struct table {
 };
 
 /*
- * Everything that names events is under one lock; reading, counting and recording never take it. Another thread of a
- * child's parent may have been at it. So each change that can be seen is one store, which comes after what it shows:
- * the child loses at most what was not there yet, and a reference that is never released.
+ * One lock guards all names of events; reading, counting and recording never take it. Another thread of a child's
+ * parent may have been changing them. Therefore each visible change is a single store, made after the data that it
+ * publishes: the child loses at most unpublished data, and a reference that is never released.
  */
 static struct {
   struct pml__lock lock;
@@ -112,7 +112,7 @@ void pml_sde_on_first_library(void (*notify)(void)) {
   atomic_store_explicit(&first_library, notify, memory_order_release);
 }
 
-/* Exchanged, so that of two threads with a first library one calls. */
+/* Exchanged, so that only one of two threads with a first library calls it. */
 static void tell_of_library(void) {
   if (PML_LIKELY(atomic_load_explicit(&first_library, memory_order_relaxed) == NULL)) return;
   void (*notify)(void) = atomic_exchange_explicit(&first_library, NULL, memory_order_acq_rel);
@@ -185,11 +185,11 @@ struct pml_sde_event *pml__sde_obtain(struct pml_sde_library *lib, const char *n
   ev->order = registry.orders++;
   registry.events++;
   put(registry.table, ev);
-  pml__sde_list_add(ev); /* after that: what is in the list can be found */
+  pml__sde_list_add(ev); /* last, so that every event in the list can be found */
   return ev;
 }
 
-/* A reader that asked first took the library to be the part before the first "::"; registering corrects it. */
+/* An earlier reader assumed the library to be the part before the first "::"; registering corrects it. */
 void pml__sde_fill(struct pml_sde_event *ev, struct pml_sde_library *lib, struct pml__sde_body *b) {
   ev->library = lib;
   atomic_store_explicit(&ev->body, b, memory_order_release);
@@ -296,7 +296,7 @@ void pml_sde_release(struct pml_sde_event *ev) {
   pml__sde_event_free(gone);
 }
 
-/* A thread that waits for a body's readers has a reference of its own: with only one left, no reader is inside. */
+/* A thread that waits for a body's readers holds a reference, so with only one left, no reader is inside. */
 void pml_sde_tidy(struct pml_sde_event *ev) {
   pml__sde_lock();
   struct pml__sde_body *retired = ev->refs == 1 ? ev->retired : NULL;

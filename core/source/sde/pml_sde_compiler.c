@@ -2,8 +2,8 @@
 /*
  * core/source/sde/pml_sde_compiler.c - compiler counts as software-defined events of the library BYFL.
  *
- * Their names and the nine sums are those that Byfl registers with PAPI (papi_sde, table 5); each kind of operation
- * that is in use has an event of its own beside them.
+ * Names and the nine sums match Byfl's registration with PAPI (papi_sde, table 5); each kind of operation in use also
+ * has an event.
  */
 #include "base/pml_error.h"
 #include "base/pml_process.h"
@@ -113,8 +113,8 @@ static int register_sums(struct pml_sde_library *lib) {
 }
 
 /*
- * A cell that came into use: it is in the sums that it is worth something in, and has an event of its own. It is noted
- * when all is done, since a child of a fork in between begins with it anew.
+ * Add a cell that came into use to the sums in which it has a weight, and as a separate event. It is noted last, so
+ * that a child of a fork in between adds it again.
  */
 static int add_cell(struct pml_sde_library *lib, unsigned c) {
   const struct pml_count_cell *cell = &pml_count_cells[c];
@@ -154,7 +154,7 @@ int pml_count_attach(const struct pml_count_runtime *r) {
   return rc;
 }
 
-/* What another thread of the parent had begun. */
+/* Finish the attachment that another thread of the parent had begun. */
 static void in_child(void) {
   const struct pml_count_runtime *r = atomic_load_explicit(&runtime, memory_order_acquire);
   if (pml__lock_torn(&lock) && r != NULL) (void)attach(r);

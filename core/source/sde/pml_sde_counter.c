@@ -19,16 +19,16 @@
 #define LANES ((1u << BLOCKS) - 1u)
 #define NO_LANE BLOCKS /* block number of a thread beyond the last lane: it adds to the rest */
 
-/* What only slow paths need: @own is the first block if no log has it. */
+/* Data for slow paths only: @own is the first block if it is not in a log. */
 struct shards {
   struct pml__sde_shard own;
   struct pml__sde_shard *_Atomic block[BLOCKS];
-  _Atomic uint32_t blocks; /* 1 with the first alone */
+  _Atomic uint32_t blocks; /* 1: only the first */
   struct pml__sde_overflow *_Atomic overflow;
   struct pml_sde_counter *counter;
-  struct pml__sde_fast *also;   /* atomic: a handle's copy of the ways; NULL: none */
-  struct pml_sde_counter *kept; /* the next one of those that wait for their name */
-  /* Of one that is in a log. Under the logged counters' lock. */
+  struct pml__sde_fast *also;   /* atomic: a handle's copy of the block addresses, or NULL */
+  struct pml_sde_counter *kept; /* next counter retained for its name */
+  /* For a counter in a log. Under the logged counters' lock. */
   char *name; /* NULL: it is not */
   uint32_t number;
   unsigned mode;
@@ -36,7 +36,7 @@ struct shards {
   bool gone;          /* freed, but for those who read the log */
   int64_t inherited;  /* from the process that forked */
   int64_t at_fork;
-  struct shards *next; /* of all logged ones; they stay */
+  struct shards *next; /* next in the list of logged counters, which stay */
 };
 
 struct pml_sde_counter {
@@ -62,8 +62,8 @@ static uint64_t lanes_taken[(LANES + 63) / 64];
 static pthread_key_t lane_key;
 
 /*
- * The lock orders the last store of a thread that ended before the first load of the one that inherits its lane; that
- * thread goes on from the shards' values.
+ * The lock orders the last store of an ended thread before the first load of the thread that reuses its shards, which
+ * continues from their values.
  */
 static void lane_return(void *number_plus) {
   uintptr_t number = (uintptr_t)number_plus - 1;
@@ -138,7 +138,7 @@ static void set_first(struct shards *s, struct pml__sde_shard *first) {
   atomic_store_explicit(&s->counter->head.single, first, memory_order_release);
 }
 
-/* The counter's place in this process's log, or, where there is no room, in memory of its own. */
+/* Place the counter in this process's log, or, without room there, in private memory. */
 static void place(struct shards *s) {
   pml__lock_take(&logged.lock);
   struct pml__log *log = atomic_load_explicit(&s->placed, memory_order_relaxed) ? NULL : pml__log_own();
@@ -161,7 +161,7 @@ static void before_fork(void) {
     s->at_fork = (int64_t)pml__sde_counter_value(s->counter);
 }
 
-/* What the parent counted is the child's first value. It has no shards yet, and no place in a log of its own. */
+/* The parent's count is the child's first value. The counter has no shards yet, and no place in the child's log. */
 static void in_child(void) {
   for (struct shards *s = __atomic_load_n(&logged.all, __ATOMIC_ACQUIRE); s != NULL; s = s->next) {
     struct pml__sde_shard *first = atomic_load_explicit(&s->block[0], memory_order_relaxed);
@@ -315,8 +315,8 @@ int64_t pml_sde_counter_read(const struct pml_sde_counter *c) {
 }
 
 /*
- * The shards belong to their threads: a new value is a new rest. What else changes the rest meanwhile came before. A
- * threshold's total moves by as much: increments that come between are in both.
+ * Only their threads change shards, so a new value is set by a new rest. Concurrent changes of the rest count as
+ * earlier. A threshold's total changes by the same amount; increments in between are in both.
  */
 void pml__sde_counter_write(struct pml_sde_counter *c, int64_t value) {
   struct shards *s = shards_of(c);
@@ -341,8 +341,9 @@ int pml_sde_counter_reset(struct pml_sde_counter *c) {
 }
 
 /*
- * Those before stay until the counter goes: an increment may be in one. NULL: none from now on. What came by the fast
- * way until it was closed is added to the total then; only increments that are under way just now may be missed.
+ * Replaced thresholds stay until the counter is freed, because an increment may use one. NULL: remove the threshold.
+ * Increments on the fast path are added to the total once that path is closed; only increments under way at that moment
+ * may be missed.
  */
 void pml__sde_counter_overflow(struct pml_sde_counter *c, struct pml__sde_overflow *o) {
   int64_t value = pml_sde_counter_read(c);

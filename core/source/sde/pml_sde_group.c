@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define FIRST_CAPACITY 8u
-#define DEPTH_MAX 64u /* of groups in groups: readers recurse */
+#define DEPTH_MAX 64u /* nesting limit of groups: readers recurse */
 
 static struct pml__sde_members *members_of(const struct pml__sde_body *group) {
   return atomic_load_explicit(&((struct pml__sde_body *)group)->members, memory_order_acquire);
@@ -78,7 +78,7 @@ static uint32_t alive(const struct pml__sde_members *m) {
   return n;
 }
 
-/* Room for twice those that are there; what has left is left behind. */
+/* A copy with room for twice the current members, without removed ones. */
 static struct pml__sde_members *outgrow(struct pml__sde_members *m) {
   uint32_t n = alive(m);
   struct pml__sde_members *larger = members_new(n < FIRST_CAPACITY / 2 ? FIRST_CAPACITY : 2 * n, m);
@@ -100,7 +100,7 @@ static int add_member(struct pml__sde_body *group, struct pml__sde_body *b) {
   return 0;
 }
 
-/* What the group had outgrown goes with the member that leaves: its removal waits for readers anyway. */
+/* The group's outgrown lists are freed with the member that leaves, because its removal waits for readers anyway. */
 static void take_outgrown(struct pml__sde_body *b, struct pml__sde_members *m) {
   struct pml__sde_members **end = &b->outgrown;
   struct pml__sde_members *outgrown = m->before;

@@ -2,8 +2,8 @@
 /*
  * core/source/sde/pml_sde_hook.c - a library's listing hook, called with the functions of the libsde drop-in.
  *
- * The drop-in is loaded by its path, before the library: whatever that was linked against as libsde.so.1 is then found
- * loaded already. It is looked for beside the object file that holds this code, as built and as installed.
+ * The drop-in is loaded by its path, before the library, so the library's dependency libsde.so.1 is found already
+ * loaded. It is searched beside the object file that contains this code, in the build and in an installation.
  */
 #include "source/sde/pml_sde_hook.h"
 

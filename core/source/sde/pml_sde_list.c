@@ -119,7 +119,7 @@ int pml_sde_list(int (*visit)(const struct pml_sde_info *, void *), void *arg) {
   return pml__sde_each_held(visit_info, &v);
 }
 
-/* --- those of patterns --- */
+/* --- selection by patterns --- */
 
 /* After a star that failed, the star takes a byte more: only the last one needs to. */
 bool pml__sde_fits(const char *name, size_t n, const char *glob) {
@@ -181,7 +181,9 @@ static void take(struct selecting *t, struct pml_sde_event *ev) {
   t->ev[t->n++] = ev;
 }
 
-/* Patterns without stars: found by their names, whatever there is beside them. False: there are others. */
+/*
+ * Patterns without stars are looked up as names, independent of the number of events. False: some patterns have stars.
+ */
 static bool take_named(struct selecting *t) {
   struct pml_sde_selection *s = t->s;
   char name[PML__SDE_NAME_MAX];

@@ -20,7 +20,7 @@
 
 /* An event that is polled. Comes in front, under the lock; only the polling thread takes one out. */
 struct polled {
-  struct pml_sde_event *event; /* a reference of its own */
+  struct pml_sde_event *event; /* holds a reference */
   struct polled *next;
 };
 
@@ -106,7 +106,7 @@ static void *run(void *unused) {
   return unused;
 }
 
-/* The thread is not there in the child; what it polled is. */
+/* The child lacks the thread, but has the polled events. */
 static void in_child(void) {
   poll.running = poll.first != NULL && pml__thread_start(NULL, run, NULL) == 0;
 }

@@ -111,7 +111,7 @@ static bool is_nan(const struct pml_value *v) {
   return v->type == PML_TYPE_DOUBLE && isnan(v->d);
 }
 
-/* The extreme of the members as they are now: a level, whatever they count. */
+/* The extreme of the members' current values, which is always instant. */
 static void sample_extreme(struct pml__sde_reader *r, const struct pml__sde_body *b, struct pml__sde_sample *s) {
   uint32_t n;
   const struct pml__sde_members *m = members_of(b, &n);
@@ -150,7 +150,10 @@ static void sample_counter(const struct pml__sde_body *b, struct pml__sde_sample
   if (PML_UNLIKELY(o != NULL)) pml__sde_check_overflow(o, &s->value);
 }
 
-/* A set's thread is the first that reads such an event by it: the one that opened it, if the event was there. */
+/*
+ * A set's thread is the first thread that reads such an event: the thread that opened the set, if the event existed
+ * then.
+ */
 static uint64_t per_thread(struct pml__sde_reader *r, struct pml__sde_terms *t) {
   if (!r->whole && r->cells == NULL) pml__sde_compiler_take(r);
   return r->cells != NULL ? pml__sde_terms_of(t, r->cells) : pml__sde_compiler_total(t);

@@ -25,9 +25,9 @@ static void register_membarrier(void) {
 }
 
 /*
- * Readers that were inside on other threads never leave in the child. Which of them is the forking thread's own, should
- * it fork from inside a callback, is not known; then all stay as they are.
- * The registration is gone with the memory map, or is not: asked again, it costs nothing.
+ * Readers that were inside on other threads never leave in the child. If the thread forked from inside a callback, its
+ * reader cannot be identified; then all stay unchanged. The membarrier registration may be lost with the memory map;
+ * repeating it costs nothing.
  */
 static void in_child(void) {
   register_membarrier();

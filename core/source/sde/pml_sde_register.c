@@ -154,7 +154,7 @@ int pml_sde_create_set(struct pml_sde_library *lib, const char *event, struct pm
   return rc < 0 ? rc : 0;
 }
 
-/* --- recorders and what is derived from them --- */
+/* --- recorders and their derived events --- */
 
 static const struct {
   const char *suffix;
@@ -302,9 +302,9 @@ static void finish_earlier(void) {
 }
 
 /*
- * Without the lock. What a body points to outside of it may go when the readers have left. The body itself stays until
- * the event has no references, since handles of counters, recorders and sets may still be used. From inside a callback
- * nothing goes: its reader may be in a body of these, by a group.
+ * Without the lock. Objects that a body points to may be freed when the readers have left. The body itself stays until
+ * the event has no references, because handles of counters, recorders and sets may still be used. From inside a
+ * callback no object is freed, because its reader may use one of these bodies through a group.
  */
 static void finish(struct leaving *l) {
   bool left = l->n == 0 || pml__sde_wait_for_readers(l->body, l->n, true);

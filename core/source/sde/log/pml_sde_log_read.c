@@ -153,7 +153,7 @@ static int list_event(const struct event *e, const struct pml__log_cells *c, voi
 
 struct adding {
   struct pml_summary *summary;
-  int64_t number; /* of the process */
+  int64_t number; /* the process's number */
 };
 
 static int add_counter(const struct adding *a, const struct event *e, const struct pml__log_cells *c) {
