@@ -74,7 +74,7 @@ void pml__mods_apply(const struct pml__mods *m, struct perf_event_attr *attr, bo
   }
 }
 
-/* What is kept is added in front and never taken away: a list that was begun stays right. */
+/* Interned bytes are added in front and never removed, so a walk over the list stays valid. */
 struct kept {
   struct kept *next;
   size_t n;

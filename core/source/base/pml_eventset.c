@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Of several shares. */
+/* Take a snapshot of several shares. */
 static inline int pass(const struct pml_eventset *s, uint64_t *snapshot, bool times) {
   struct pml__share *share = s->read_share;
   int again = 0;
@@ -26,7 +26,7 @@ static int snapshot_all(struct pml_eventset *s, uint64_t *snapshot) {
   return pass(s, snapshot, true);
 }
 
-/* Of one share, beside which others count the time at most. */
+/* Take a snapshot of one share; other shares at most count the time. */
 static int snapshot_first(struct pml_eventset *s, uint64_t *snapshot) {
   uint64_t now = pml_clock_ticks();
   snapshot[s->clock_word] = now;
@@ -34,8 +34,8 @@ static int snapshot_first(struct pml_eventset *s, uint64_t *snapshot) {
 }
 
 /*
- * What most sets are, and what a read of them costs is what read(2) costs: nothing else is looked at. The block of an
- * only group begins at 0.
+ * Most sets are simple, and their read costs no more than read(2), because no other field is tested. The block of a
+ * single group begins at 0.
  */
 static inline int snapshot(struct pml_eventset *s, uint64_t *into) {
   if (PML_LIKELY(s->simple)) return pml__kernel_read_block(s->group, into);
@@ -131,7 +131,7 @@ int pml_eventset_accum(struct pml_eventset *s, uint64_t *values) {
   if (PML_UNLIKELY(s->mixed)) prepare_add_mixed(s, values, count);
   for (uint32_t i = 0; i < s->n; i++) values[i] += count[i];
   if (PML_UNLIKELY(!s->running)) return pml_eventset_reset(s);
-  uint64_t *was = s->base; /* what is now is the new start: nothing falls between two accums */
+  uint64_t *was = s->base; /* this snapshot is the new start, so no count is lost between two accums */
   s->base = s->now;
   s->now = was;
   return rc;

@@ -121,7 +121,7 @@ static bool wants_user_access(const struct perf_event_attr *attr, const char *pm
 #endif
 }
 
-/* Returns 0 with the event in @c, which knows whether it wants a page, or -errno. */
+/* Returns 0 with the event in @c, whose flags show whether it needs a page, or -errno. */
 static int open_fd(struct pml_counter *c, const struct pml__counter_request *q, struct perf_event_attr *attr,
                    int group_fd) {
   struct pml__perf_descriptor d = {.fd = -1};
@@ -161,7 +161,8 @@ static bool opens_alone(const struct perf_event_attr *attr, pid_t pid, int cpu) 
 
 /*
  * The kernel refuses to count itself (@err), which was not requested explicitly: count user space, if that opens.
- * What else the second answer may say comes before permission: where there is no such PMU, none is missing.
+ * Any other error of the second try takes precedence over the permission, because without such a PMU no permission is
+ * missing.
  */
 static int open_user_only(struct pml_counter *c, const struct pml__counter_request *q, struct perf_event_attr *attr,
                           int group_fd, int err) {
@@ -178,7 +179,7 @@ static int open_user_only(struct pml_counter *c, const struct pml__counter_reque
   return again == -EACCES || again == -EPERM || again == -EINVAL ? err : again;
 }
 
-/* Whom the kernel is asked to count. An uncore PMU counts neither threads nor cpus: it is asked for its own cpu. */
+/* The target for the kernel. An uncore PMU counts neither threads nor cpus: its event is opened on the PMU's cpu. */
 static int resolve_target(const struct pml_target *t, const struct pml_event_part *part, pid_t *pid, int *cpu) {
   if (t->pid < -1 && part->cpu_any >= 0)
     return pml_fail(PML_EMODE, "target: %s counts for all processes of a package, not for a cgroup", part->pmu);
@@ -202,8 +203,8 @@ static void prepare_attr(struct perf_event_attr *a, const struct pml_event_part 
   if (flags & PML__OPEN_GROUP) a->read_format |= PERF_FORMAT_GROUP;
   a->disabled = !joins && (flags & PML_OPEN_DISABLED) != 0;
   /*
-   * arm's check whether a group fits leaves out a leader that is off, unless it waits for an exec. A user-space probe
-   * that waits for one is not placed in what is mapped already.
+   * arm's check of whether a group fits ignores a disabled leader, unless it waits for an exec. A user-space probe that
+   * waits for an exec is not placed in existing mappings.
    */
   bool probe = strcmp(part->pmu, "uprobe") == 0;
   unsigned waits = probe ? PML_OPEN_ON_EXEC : PML__OPEN_GROUP | PML_OPEN_ON_EXEC;
@@ -277,7 +278,7 @@ void pml_target_release(struct pml_target *t) {
 void pml_counter_close(struct pml_counter *c) {
   struct pml__perf_descriptor d = {.fd = c->fd, .id = c->id};
   if (c->fd < 0) return;
-  /* A child does not have its parent's pages: what is there now is something else. */
+  /* A child does not have its parent's pages: other memory may be there now. */
   if (c->page != NULL && pml__thread_is_of_parent(c->owner & ~PML__OWNER_RESTARTS)) c->page = NULL;
   unmap(c); /* closing the fd alone would keep the counter busy */
   pml__perf_descriptor_close(&d);

@@ -80,7 +80,7 @@ static int no_such_counter(const struct pml__counter_request *q, int err) {
                   name, q->pmu, pml_error_name(err));
 }
 
-/* May this thread count anything at all? The event that asks for least, on itself. */
+/* May this thread count any event at all? Tries the least demanding event on the thread itself. */
 static bool may_count_itself(void) {
   struct perf_event_attr least = {.type = PERF_TYPE_SOFTWARE, .size = sizeof least, .exclude_kernel = 1};
   least.config = PERF_COUNT_SW_DUMMY;
@@ -109,13 +109,15 @@ static int kernel_forbidden(const struct pml__counter_request *q, int level) {
                   q->ev->name, level, offer ? "count user space only (:u), " : "");
 }
 
-/* The kernel checks the owner of the thread last: what it refuses of the thread, but not of this one, is refused for
- * that. */
+/*
+ * The kernel checks the owner of the thread last, so an event that it refuses for the thread, but not for this one, is
+ * refused because of the owner.
+ */
 static bool is_foreign(const struct pml__counter_request *q) {
   return q->pid > 0 && !opens(user_only(q), q->pid, q->cpu) && opens(user_only(q), 0, q->cpu);
 }
 
-/* In the order of what forbids most; each is asked of the kernel where its answer tells more than the level. */
+/* The strictest restriction comes first; the kernel is queried where that is more precise than the level. */
 static int no_permission(const struct pml__counter_request *q) {
   const char *name = q->ev->name;
   int level = pml__paranoid_level();

@@ -54,7 +54,7 @@ static int snapshot_restartable(struct pml__share *share, uint64_t *words, bool 
   return snapshot_groups((const struct pml__kernel_share *)share, words, times, true);
 }
 
-/* Of an only group without pages, whose block begins at 0. */
+/* Snapshot of a single group without pages, whose block begins at 0. */
 static int snapshot_block(struct pml__share *share, uint64_t *words, bool times) {
   (void)times;
   return pml__kernel_read_block(((const struct pml__kernel_share *)share)->group, words);
@@ -139,7 +139,7 @@ static struct pml_reading part_reading(const struct pml__kernel_share *k, const 
   };
 }
 
-/* Places count side by side, each for its own cpus: each is scaled by itself, and one that never ran adds 0. */
+/* Places count at the same time, each for its cpus: each is scaled separately, and a place that never ran adds 0. */
 static struct pml_reading side_by_side(const struct pml_reading *part, uint32_t n, double *scaled) {
   struct pml_reading sum = {0};
   *scaled = 0;

@@ -22,11 +22,11 @@ struct place {
 
 struct opening {
   struct pml__kernel_share *k;
-  const struct pml_event *ev; /* of the set */
+  const struct pml_event *ev; /* the set's events */
   const struct pml_eventset_options *options;
   struct place place[PML__GROUP_MAX]; /* in the order of opening, as counter[] */
   uint32_t nplaces;
-  uint32_t leader[PML__GROUP_MAX]; /* of each group, in counter[] */
+  uint32_t leader[PML__GROUP_MAX]; /* index in counter[] of each group's leader */
 };
 
 static const struct pml_event *event_at(const struct opening *o, uint32_t k) {
@@ -92,7 +92,7 @@ static void put_into_group(struct opening *o, uint32_t counter, uint32_t group) 
   p->position = o->k->group[group].n++;
 }
 
-/* Does the target run for certain by now? Else a group that waits cannot be told from one that starves. */
+/* Does the target certainly run by now? Otherwise a waiting group cannot be distinguished from a starving one. */
 static bool target_runs(const struct pml_target *t) {
   return t->pid == -1 || ((t->pid == 0 || t->pid == gettid()) && t->cpu_plus == 0);
 }
@@ -230,7 +230,7 @@ static int allocate(struct opening *o) {
   return 0;
 }
 
-/* What counts a cpu sees no exec of the target: it counts at once. */
+/* An event that counts a cpu gets no exec of the target, so it counts at once. */
 static bool waits_for_exec(const struct opening *o, uint32_t group) {
   if ((o->options->flags & PML_EVENTSET_ON_EXEC) == 0) return false;
   return o->options->target.pid >= 0 && part_of(o, o->leader[group]).cpu_any < 0;
@@ -245,15 +245,16 @@ static int enable_groups(const struct opening *o) {
 }
 
 /*
- * A group may open and still never get its counters (on x86 the NMI watchdog's is not looked at). It differs from one
- * that waits for its cpu or its thread only where the counting has certainly begun: on this thread, or on a whole cpu.
+ * A group may open and still never get its counters (on x86 the check ignores the NMI watchdog's counter). It can be
+ * distinguished from a group that waits for its cpu or its thread only if counting has certainly begun: on this thread,
+ * or on a whole cpu.
  */
 static int refuse_starved(const struct opening *o) {
   uint64_t block[PML__WORD_GROUP_VALUES + PML__GROUP_MAX];
   if (!target_runs(&o->options->target) || (o->options->flags & PML_EVENTSET_MULTIPLEX)) return 0;
   for (uint32_t i = 0; i < o->k->ngroups; i++) {
     const struct pml_event *ev = event_of(o, o->leader[i]);
-    if (ev->nparts > 1) continue; /* hybrid: the other kind of core may be the one that counts */
+    if (ev->nparts > 1) continue; /* hybrid: the other kind of core may be counting */
     if (!read_times(o->k->group[i].fd, block)) continue;
     if (block[PML__WORD_ENABLED] > 0 && block[PML__WORD_RUNNING] == 0) return pml__counter_starved(ev->name);
   }

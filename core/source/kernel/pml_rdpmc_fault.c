@@ -25,7 +25,7 @@
 #define REGISTER(at, n) (at)->uc_mcontext.regs[n]
 #endif
 
-/* Where an instruction may fault and where to go on, each as a distance from the field itself. */
+/* The address of an instruction that may fault, and the address to continue at, as distances from the fields. */
 struct place {
   int32_t insn, landing;
   uint32_t page; /* register */
@@ -51,7 +51,7 @@ static void go_on(const struct place *p, ucontext_t *at) {
   IP(at) = (__typeof__(IP(at)))landing;
 }
 
-/* A fault comes again when its handler returns; what was sent does not. */
+/* A fault recurs when its handler returns; a signal that was sent does not. */
 static void end_by(int sig, const siginfo_t *info) {
   struct sigaction end = {.sa_handler = SIG_DFL};
   (void)sigaction(sig, &end, NULL);

@@ -69,7 +69,7 @@ bool pml__event_probe(const struct perf_event_attr *attr, int cpu, const char **
   return false;
 }
 
-/* What the core PMU says to perf's generic events: 0 if it counts one of them, else why not; absent only if all are. */
+/* Try perf's generic events on the core PMU: 0 if one of them counts, else the error; absent only if all are absent. */
 static int try_core_pmu(void) {
   struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .size = sizeof attr, .exclude_kernel = 1};
   attr.exclude_hv = 1;
@@ -101,7 +101,7 @@ int pml_event_has_pmu(void) {
   return 0;
 }
 
-/* Of any generic event that counts, as asked for: the other answers are what it lacks. */
+/* Whether a generic event opens with exactly these features; otherwise the PMU lacks them. */
 static bool opens_as(struct perf_event_attr attr, bool guests, unsigned precise) {
   attr.exclude_guest = !guests;
   attr.precise_ip = precise & 3;

@@ -41,7 +41,7 @@ static const struct generic generics[] = {
   {"cgroup-switches", NULL, PERF_TYPE_SOFTWARE, 11 /* PERF_COUNT_SW_CGROUP_SWITCHES */, "switches to a task of another cgroup"},
 };
 
-/* The first spelling of each is the one that is listed; the others are those perf takes. */
+/* The first spelling of each is listed; perf also accepts the others. */
 static const char *const cache_names[][4] = {
   [PERF_COUNT_HW_CACHE_L1D] = {"L1-dcache", "L1-d", "L1d", "L1-data"},
   [PERF_COUNT_HW_CACHE_L1I] = {"L1-icache", "L1-i", "L1i", "L1-instruction"},

@@ -231,7 +231,7 @@ static int fail_attribute(const char *name, int nhead, const pfm_event_info_t *i
                   *list ? "; its unit masks: " : "", list);
 }
 
-/* libpfm4 knows the event, but not with these attributes. */
+/* libpfm4 has the event, but not with these attributes. */
 static int fail_encoding(const char *name, int r) {
   const char *s;
   pfm_event_info_t info = {.size = sizeof info};
@@ -255,7 +255,7 @@ static int fail_encoding(const char *name, int r) {
 int pml__event_parse_pfm(struct pml_event *ev, const char *name) {
   struct pml__pfm_encoding e;
   int err;
-  /* What none of its names is made of need not be looked for in some four hundred tables. */
+  /* Skip the search in some four hundred tables for characters that none of its names has. */
   if (name[strspn(name, LETTERS)]) return PML__NOT_MINE;
   if (!pml__pfm_lock()) return PML__NOT_MINE;
   int r = encode_with_mods(name, &e);

@@ -17,14 +17,14 @@
 #define NEHALEM " nhm nhm_ex "
 
 /*
- * Events by the first of the names that libpfm4 has for them. Codes as PERF_TYPE_RAW takes them: the event, unit mask *
- * 256, and above these edge, inversion and counter mask. Where the wrong code has such, they are part of the event;
- * where it has none, those that the caller asks for stay.
+ * Events by the first of libpfm4's names. Codes are in PERF_TYPE_RAW's format: the event, unit mask * 256, and above
+ * these edge, inversion and counter mask. If the wrong code has any of the latter, they are part of the event;
+ * otherwise those that the caller requested are preserved.
  */
 static const struct code {
   const char *pmus, *event;
   uint32_t wrong, right;
-  uint32_t frontend; /* what config1 has for MSR_PEBS_FRONTEND, 0 for none */
+  uint32_t frontend; /* value for MSR_PEBS_FRONTEND in config1, or 0 */
 } codes[] = {
     {" atom ", "BOGUS_BR", 0x00e4, 0x01e4, 0},
     {" atom ", "CYCLES_DIV_BUSY", 0x0014, 0x0114, 0},
@@ -67,7 +67,7 @@ static bool is_whole(const char *rest) {
   return *rest == ':' && rest[1 + strcspn(rest + 1, ":=")] == '=';
 }
 
-/* The right code in place of @config; @config where it is another one, such as that of a libpfm4 that has it right. */
+/* Replace @config by the right code, unless it is not the wrong code, as from a corrected libpfm4. */
 static uint64_t correct(const struct code *c, uint64_t config) {
   const uint64_t event_and_mask = 0xffff;
   uint64_t above = config & ~event_and_mask, wrong_above = c->wrong & ~event_and_mask;

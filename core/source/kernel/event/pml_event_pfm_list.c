@@ -12,7 +12,7 @@ struct type {
   uint32_t type;
   bool available;
   const char *reason;
-  char places[160]; /* what may be appended; "" where it counts threads */
+  char places[160]; /* suffixes for places; "" if it counts threads */
 };
 
 struct types {

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #define CPU_MAX (1u << 20)
-#define CPUS_MAX 1024 /* of a mask; more are more than an event has parts anyway */
+#define CPUS_MAX 1024 /* limit of a mask; it exceeds the limit of an event's parts */
 
-/* A cpu of a mask, and what it is in; -1: the kernel does not say. */
+/* A cpu of a mask, with its package and die; -1: not known. */
 struct cpu {
   int cpu, package, die;
 };
@@ -92,7 +92,7 @@ static bool parse_list(struct cpus *list, const char *s) {
   return true;
 }
 
-/* The cpus that @pmu wants to be opened on; none: it has no cpumask, or one that says nothing. */
+/* The cpus to open events of @pmu on; an empty list: it has no cpumask, or an empty one. */
 static void find_cpus(const char *pmu, struct cpus *list) {
   char text[4096];
   list->n = 0;
@@ -207,7 +207,7 @@ static int spread(struct pml_event *ev, const struct parts *parts) {
                   ev->name, first->pmu, PML_EVENT_PARTS_MAX, first->cpu_any);
 }
 
-/* The PMUs of a family count side by side, each on the cpus of its own mask. */
+/* The PMUs of a family count at the same time, each on the cpus of its mask. */
 static int place_family(struct pml_event *ev, const char *pattern, const struct pml__place *want) {
   struct pml__family family;
   struct parts parts = {.n = 0};

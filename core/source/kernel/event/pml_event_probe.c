@@ -15,7 +15,7 @@
 
 struct mem {
   uint64_t address;
-  uint64_t size;   /* of the symbol; 0 unknown */
+  uint64_t size;   /* size of the symbol; 0 unknown */
   uint32_t access; /* HW_BREAKPOINT_*; 0 not given */
   uint64_t len;    /* 0 not given */
   struct pml__mods mods;
@@ -60,7 +60,7 @@ static int parse_target(struct mem *m, const char *name, const char *target) {
   return 0;
 }
 
-/* What follows the target: access, length, modifiers, in this order, each at most once. */
+/* The options after the target: access, length, modifiers, in this order, each at most once. */
 static int parse_options(struct mem *m, const char *name, char *s) {
   int stage = 0; /* 1 access seen, 2 length seen, 3 modifiers seen */
   while (s) {
@@ -145,7 +145,7 @@ struct uprobe {
 static int split_uprobe(struct uprobe *u, const char *name) {
   char text[PML_EVENT_NAME_MAX];
   pml__mods_split(&u->mods, text, name + strlen("uprobe:"));
-  if (!strchr(text, ':')) { /* what looked like modifiers is the symbol */
+  if (!strchr(text, ':')) { /* the apparent modifiers are the symbol */
     u->mods = (struct pml__mods){0};
     pml__copy(text, sizeof text, name + strlen("uprobe:"));
   }
@@ -194,7 +194,7 @@ int pml__uprobe_part(struct pml_event *ev, const char *name, const char *path, u
   return 0;
 }
 
-/* Where the PMU's format puts the bit that asks for returns. */
+/* Set the bit for returns at the position in the PMU's format. */
 static void ask_for_returns(struct perf_event_attr *attr) {
   char text[64];
   struct pml__format format = {0};
@@ -231,7 +231,7 @@ static int row(const struct pml__walk *w, const char *name, const char *source, 
   return pml__walk_row(w, &info);
 }
 
-/* Their names are without number: one that works of each shape, with the grammar. */
+/* There are infinitely many names, so list a valid example of each form, with the grammar. */
 int pml__event_walk_probe(const struct pml__walk *w) {
   char name[PML_EVENT_NAME_MAX];
   Dl_info libc;

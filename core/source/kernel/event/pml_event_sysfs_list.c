@@ -41,7 +41,7 @@ struct sysfs_walk {
   const char *reason;
 };
 
-/* A row of its own for each place of the event @base, where there are several. */
+/* List a row for each place of the event @base, if there are several. */
 static int walk_places(const struct sysfs_walk *s, const char *base, const struct pml_event *ev,
                        struct pml_event_info *info) {
   char name[PML_EVENT_NAME_MAX + PML_EVENT_PLACE_MAX + 2];
@@ -75,7 +75,7 @@ static int walk_event(struct sysfs_walk *s, const char *event) {
   char base[PML_EVENT_NAME_MAX];
   pml__copy(base, sizeof base, name);
   int err = s->w->probe ? parse(&ev, name) : 0;
-  if (err == PML_ETOOMANY) { /* its places stand for it, as far as an event has room for them: those of a package */
+  if (err == PML_ETOOMANY) { /* list its places instead, if an event has room for the places of one package */
     size_t used = strlen(name);
     (void)snprintf(name + used, sizeof name - used, ":package0");
     err = parse(&ev, name);

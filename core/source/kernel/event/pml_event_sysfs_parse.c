@@ -60,7 +60,7 @@ bool pml__format_put(const struct pml__format *f, uint64_t *word, uint64_t value
   return true;
 }
 
-/* What is being parsed; @terms is the user's text between the slashes. */
+/* State of a parse; @terms is the user's text between the slashes. */
 struct parse {
   struct pml_event *ev;
   char pmu[64];
@@ -163,7 +163,7 @@ static int apply_alias(struct parse *p, const char *event, const char *text) {
   return err;
 }
 
-/* strtod() of the C locale, whatever the program's is: the kernel writes a point. */
+/* strtod() in the C locale, because the kernel writes a decimal point. */
 static bool parse_scale(const char *text, double *scale) {
   locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
   if (!c) {
@@ -257,7 +257,7 @@ static int check_family(const struct parse *p, const struct pml__family *family)
   return 0;
 }
 
-/* STEM_*: the first of these PMUs stands for all; pml__event_place() adds the others. */
+/* STEM_*: parse for the first of these PMUs; pml__event_place() adds the others. */
 static int parse_family(struct parse *p, const struct pml__mods *m) {
   struct pml__family family;
   uint32_t type;

@@ -39,7 +39,7 @@ static bool find_section(const struct pml__elf *f, const char *name, ElfW(Shdr) 
   return false;
 }
 
-/* What the description of a note says; false: it is damaged, or its place is not in the file. */
+/* Decode a note's description; false: it is damaged, or its place is not in the file. */
 static bool read_place(const struct pml__elf *f, const unsigned char *at, const unsigned char *end, uint64_t base,
                        struct pml__usdt_place *place) {
   uintptr_t address[3]; /* place, base, semaphore */
@@ -122,7 +122,7 @@ static int split(struct usdt *u, const char *event) {
   pml__mods_split(&u->mods, text, event + strlen("usdt:"));
   unsigned colons = 0;
   for (const char *c = text; *c; c++) colons += *c == ':';
-  if (colons < 2) { /* what looked like modifiers is the name */
+  if (colons < 2) { /* the apparent modifiers are the name */
     u->mods = (struct pml__mods){0};
     pml__copy(text, sizeof text, event + strlen("usdt:"));
   }

@@ -53,7 +53,7 @@ static int define(const char *root, const struct perf_event_attr *attr, char *na
   return err == -EEXIST ? 0 : err;
 }
 
-/* Remove probes of this process, or those whose process has ended. One that still counts is left. */
+/* Remove the probes of this process, or of processes that have ended. Probes that still count are left. */
 static void sweep(const char *root, bool own) {
   char path[64], line[LINE_BYTES], text[128];
   (void)snprintf(path, sizeof path, "%s/uprobe_events", root);

@@ -130,7 +130,7 @@ static int open_part(const struct request *q, unsigned number) {
   return give_buffer(s, d->fd, q->cpu);
 }
 
-/* Of a hybrid cpu's parts those that are not of this kind of core are refused. */
+/* The kernel refuses the parts of a hybrid cpu's event that belong to the other kind of core. */
 static int open_event(const struct request *q) {
   int err = 0;
   size_t before = q->s->events;
@@ -177,7 +177,7 @@ static int open_targets(struct request *q) {
   return any ? 0 : pml_fail(last, "%s: no such thread", q->ev.name);
 }
 
-/* What is mapped already: of the processes of these threads, or of all. */
+/* Note the existing mappings of these threads' processes, or of all processes. */
 static void note_maps(struct pml_sampler *s) {
   const struct pml_sampler_options *o = &s->options;
   if (o->on_exec) return;

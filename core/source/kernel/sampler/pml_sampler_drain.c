@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* What stands between the addresses of a chain: whose the next ones are. */
+/* A marker in a chain, which tells the context of the addresses that follow. */
 static bool is_context(uint64_t word) {
   return word >= (uint64_t)PERF_CONTEXT_MAX;
 }
@@ -35,7 +35,7 @@ static bool keep_stack(struct pml_sampler *s, const struct pml__record *r, struc
   return true;
 }
 
-/* Words behind a sample in a record of @size bytes; the first says what they are: 0 none, 2 those of 64 bits. */
+/* Words behind a sample in a record of @size bytes; the first is their kind: 0 none, 2 registers of 64 bits. */
 static bool keep_registers(struct pml_sampler *s, const unsigned char *record, size_t size, struct pml_sample *sample) {
   const unsigned char *at = record + sizeof(struct perf_event_header) + PML__SAMPLE_BYTES(s->options.period);
   size_t words = (size - (size_t)(at - record)) / 8; /* a sample that was read is not shorter */

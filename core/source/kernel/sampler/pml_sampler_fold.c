@@ -37,8 +37,8 @@ struct pml_sampler_frame pml_sampler_where(struct pml_sampler *s, size_t i) {
 }
 
 /*
- * The first address of a user's stack is the sample's own; others are returned to: the call is before them. Code that
- * keeps something else in the frame pointer ends the stack: what is found there is mapped nowhere.
+ * The first address of a user stack is the sample's; the others are return addresses, so the call is before them. Code
+ * that uses the frame pointer for other data ends the stack, because the address found there is not mapped.
  */
 static uint32_t frames_of(struct pml_sampler *s, const struct pml_sample *at, struct pml_sampler_frame *frame) {
   uint32_t n = 0;
