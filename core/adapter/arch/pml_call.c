@@ -15,9 +15,9 @@
 /* The kernel keeps that much below the top of the first thread's stack free of everything else. */
 #define STACK_GAP ((uintptr_t)128 << 20)
 #define CHUNK 16u
-#define DESCRIPTION_BYTES 2048u          /* of glibc's, or fewer */
-#define STACK_MAX ((uintptr_t)1 << 36)   /* of one thread */
-#define THREAD_MAX ((uintptr_t)64 << 20) /* behind where its description is: what is local to the thread */
+#define DESCRIPTION_BYTES 2048u          /* at most the size of glibc's */
+#define STACK_MAX ((uintptr_t)1 << 36)   /* limit for one thread */
+#define THREAD_MAX ((uintptr_t)64 << 20) /* thread-local data behind the thread's description */
 #define NONE PML__CALL_NONE
 
 #define FRAME pml__call_table.frame
@@ -64,8 +64,8 @@ static uintptr_t first_lo, first_hi; /* the first thread's stack */
 /*
  * Free frames are given back and taken in lists of a chunk, so that threads which begin at once each find some.
  *
- * A thread that takes a list may read what is behind a frame that another thread has taken, used and given back
- * meanwhile: then the number of changes is another one and the exchange fails.
+ * A thread that takes a list may read the successor of a frame that another thread has taken, used and given back
+ * meanwhile: then the number of changes differs and the exchange fails.
  */
 static void give_back_list(uint32_t head) {
   uint64_t seen = __atomic_load_n(&given_back, __ATOMIC_RELAXED), fresh;
@@ -147,10 +147,10 @@ static void thread_ends(void *arg) {
 }
 
 /*
- * The stack of a thread that is not the first one, from the C library's description of the thread. Asked for it,
- * pthread_getattr_np() would call the program's allocator, which may be what is called just now. The description has
- * the beginning of the stack's block, its size and that of its guard side by side, and is itself at the block's end: so
- * no other words in it can be taken for them. Where none are found the stack is not known.
+ * Find the stack of a thread other than the first one in the C library's description of the thread.
+ * pthread_getattr_np() would call the program's allocator, which may be the function being called. The description
+ * contains the beginning of the stack's block, its size and its guard's size side by side, and is itself at the block's
+ * end, so no other words can be mistaken for these. If they are not found, the stack is unknown.
  */
 static bool find_stack(struct pml__call_thread *t) {
   uintptr_t here = (uintptr_t)__builtin_frame_address(0), self = (uintptr_t)__builtin_thread_pointer();
@@ -218,7 +218,7 @@ static void emit_unwound(struct pml__call_thread *t, pml_region_t region) {
   t->event.unwound = false;
 }
 
-/* The innermost calls of the stack in use, as far as they are below @sp, ended without a return. */
+/* Close the innermost calls of the stack in use that are below @sp: they ended without a return. */
 __attribute__((noinline)) static void close_unwound(struct pml__call_thread *t, uintptr_t sp, uintptr_t back) {
   t->unwound.by = 0;
   while (t->open != NONE && t->open->outer != NONE) {
@@ -235,7 +235,7 @@ static void count_one(uint64_t *counter) {
   __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
-/* A frame that left the lists by a longjmp was in the stream, too. False: they are in use. */
+/* Take over lists whose user left by a longjmp, which also left the stream. False: they are in use. */
 __attribute__((noinline, cold)) static bool take_over(struct pml__call_thread *t, uintptr_t busy, uintptr_t sp) {
   if (pml__call_is_busy(t, busy, sp)) return false;
   struct pml__stream_thread *self = pml__call_use_stream(t);
@@ -269,7 +269,7 @@ __attribute__((noinline, cold)) static bool make_more_ready(struct pml__call_thr
   return true;
 }
 
-/* Before a call begins. False: too many are under way. What has a free frame knows its stack. */
+/* Before a call begins. False: too many calls are under way. A list with a free frame has a known stack. */
 static inline bool make_ready(struct pml__call_thread *t, uintptr_t back, uintptr_t sp) {
   return PML_LIKELY(t->open->inner != NULL && t->open->sp > sp && sp >= t->from) || make_more_ready(t, back, sp);
 }
@@ -292,7 +292,7 @@ static bool lacks_counts(const struct pml__call_thread *t) {
   return t->event.region == 0 && __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE) != NULL;
 }
 
-/* Of a call that was begun or ended in the delivery, which is over then: another event takes its place. */
+/* Emit another event for a call that was begun or ended in the delivery, and end that delivery. */
 static void emit_instead(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region, uintptr_t sp) {
   struct pml__stream_thread *s = t->stream;
   pml__call_set_busy(t, s, sp - PML__CALL_BELOW);
@@ -351,8 +351,8 @@ static struct pml__call_frame *find_from(struct pml__call_frame *p, uintptr_t co
 }
 
 /*
- * The open call of the slot at @code and at @sp, whose stack is the one in use then. NULL: there is none, as of a frame
- * that returns once more, or one that began on another thread.
+ * Find the open call of the slot at @code and at @sp, and make its stack the one in use. NULL: none, as for a frame
+ * that returns once more, or that began on another thread.
  */
 static struct pml__call_frame *find_call(struct pml__call_thread *t, uintptr_t code, uintptr_t sp) {
   struct pml__call_frame *p = find_from(t->open, code, sp);
@@ -501,7 +501,7 @@ int pml__call_prepare(void) {
   pml__call_prepare_slots();
   NONE->sp = UINTPTR_MAX; /* every call is inside */
   NONE->known = PML__CALL_NO_SLOT;
-  (void)pml_clock_init(); /* what it says is of PMLUA_CLOCK; there is a clock in any case */
+  (void)pml_clock_init(); /* an error concerns only PMLUA_CLOCK; there is always a clock */
   choose_clock();
   done = true;
   pml__lock_leave(&life);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * core/adapter/arch/pml_call_gpr.c - fast path of intercepted calls, in general registers only: the stubs save no
- * others. Whatever is rare is left to pml_call.c, for which they save all.
+ * others. Rare cases are left to pml_call.c, for which the stubs save all registers.
  *
- * errno stays what it is: nothing here makes a system call.
+ * errno is preserved, because no function here makes a system call.
  */
 #include "adapter/arch/pml_call.h"
 #include "base/pml_clock.h"
@@ -12,8 +12,8 @@
 
 /* ---- return slots ---- */
 
-#define NO_CODE 1u    /* of the entry of no address */
-#define TAIL_MAX 256u /* tail calls that end each other: else a recursion would take all slots */
+#define NO_CODE 1u    /* code of the entry without an address */
+#define TAIL_MAX 256u /* limit of a chain of tail calls, because a recursion would otherwise take all slots */
 
 static uint32_t used; /* atomic: slots */
 
@@ -48,9 +48,9 @@ static uintptr_t make_slot(uintptr_t address, uintptr_t back) {
 }
 
 /*
- * A slot is whole before an entry has its code, and the entry belongs to it from then on: whoever finds one without
- * its return address, as another thread or a handler may, or all after a longjmp, finishes it. A second slot for the
- * same address, of two who came at once, is as good.
+ * A slot is complete before an entry gets its code, and the entry then belongs to the slot. A thread or a handler that
+ * finds an entry without its return address, as after a longjmp, completes it. If two threads add the same address at
+ * once, both slots are valid.
  */
 __attribute__((noinline, cold)) static const struct pml__call_known *add_slot(uintptr_t back) {
   uintptr_t address = caller_of(back), code = 0;
@@ -85,7 +85,7 @@ void pml__call_prepare_slots(void) {
 
 #ifdef __SANITIZE_THREAD__
 
-/* What ThreadSanitizer calls at each access uses any register. */
+/* ThreadSanitizer's function for each access uses any register. */
 __attribute__((no_sanitize_thread)) uintptr_t pml__call_enter(const struct pml__call_function *f, uintptr_t back,
                                                               uintptr_t sp) {
   (void)f, (void)back, (void)sp;
@@ -110,8 +110,8 @@ static inline bool is_plain(void) {
 }
 
 /*
- * The guard says that this thread is at its lists, too. What is known of consumers is known of enters and leaves alike.
- * Where that is not so, or a delivery is under way already, nothing has changed.
+ * The guard also marks the lists of this thread as in use. Consumers of enters and leaves are learnt together. If they
+ * are not learnt, or a delivery is under way already, nothing is changed.
  */
 static inline bool begin(struct pml__stream_thread *s, enum pml_stream_kind kind, uintptr_t sp) {
   uint64_t was = pml__stream_guard(s, sp - PML__CALL_BELOW);
@@ -164,7 +164,7 @@ uintptr_t pml__call_leave(uintptr_t code, uintptr_t sp) {
     return ALL_REGISTERS;
   }
   if (PML_UNLIKELY(!deliver(t, s, PML_STREAM_LEAVE, p->region))) return PML__CALL_BEGUN;
-  p = t->open; /* what it was, but in no register meanwhile */
+  p = t->open; /* loaded again, which saves a register */
   uintptr_t back = p->known->back;
   pml__call_close(t, p);
   pml__stream_unguard(own->call.stream);

@@ -80,7 +80,7 @@ static bool begin_stack(struct pml__call_thread *t, uintptr_t lo, uintptr_t hi) 
   return true;
 }
 
-/* The kernel knows whether this is a handler's stack, for that of the thread may be anywhere. */
+/* Only the kernel can tell whether this is a handler's stack, because the thread's stack may be anywhere. */
 static bool on_alternate(stack_t *on) {
   return !__atomic_load_n(&pml__call_confined, __ATOMIC_RELAXED) && sigaltstack(NULL, on) == 0 &&
          (on->ss_flags & SS_ONSTACK) != 0;

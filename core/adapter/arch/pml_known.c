@@ -46,7 +46,7 @@ static uint64_t next_random(uint64_t *state) {
   return *state;
 }
 
-/* A line knows the next one; all are in one circle, in random order (Sattolo 1986). */
+/* Each line points to the next one; all form one circle in random order (Sattolo 1986). */
 static void make_circle(char *at, size_t nlines) {
   uint64_t state = 88172645463325252U;
   for (size_t i = 0; i < nlines; i++) *(void **)(void *)(at + i * LINE_BYTES) = at + i * LINE_BYTES;

@@ -68,7 +68,7 @@ void pml__intercept_scan_new(void) {
   pml__lock_leave(&whole);
 }
 
-/* Where another thread was scanning, what it had noted is given up, and all is looked at again. */
+/* If another thread was scanning, its results are dropped, and all objects are scanned again. */
 static void in_child(void) {
   pml__call_forked();
   pml__intercept_loader_forked();
@@ -80,7 +80,7 @@ static int prepare(void) {
   int err = pml_arch_prepare();
   if (err == 0) err = pml__call_prepare();
   if (err < 0 || done) return err;
-  (void)pml_clock_init(); /* what it says is of PMLUA_CLOCK; there is a clock in any case */
+  (void)pml_clock_init(); /* an error concerns only PMLUA_CLOCK; there is always a clock */
   pml__intercept_thunks_watch_forks();
   (void)pml__process_watch_use(in_child);
   pml__intercept_loader_prepare();

@@ -24,7 +24,7 @@
 
 struct head {
   char magic[8];
-  uint64_t check; /* of the file and of all that follows */
+  uint64_t check; /* hash of the file's identity and of all that follows */
   uint64_t n, nsites;
 };
 static const char magic[8] = "pmluses2";
@@ -55,7 +55,7 @@ static uint64_t check_of(const struct pml__file *f, const struct head *h, const 
 
 /* ---- reading ---- */
 
-/* Slots that are none would be looked for in vain, and what an operand is of is checked before code is changed. */
+/* Invalid slots would not be found, and operands are checked before code is changed. */
 static bool take_sites(struct pml__scan *s, const unsigned char *at, size_t n) {
   struct pml__scan_site *site = n > 0 ? malloc(n * sizeof *site) : NULL;
   if (n > 0 && site == NULL) return false;

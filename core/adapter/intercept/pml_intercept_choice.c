@@ -15,7 +15,7 @@
 
 #define STEM_BYTES 256u
 
-/* What stands below everything, and pmlua; patterns. */
+/* Patterns of the libraries below all others, and of pmlua. */
 #define BASE                                                                                                           \
   "libc.so*:libc-[0-9]*:ld-linux*:ld-[0-9]*:ld.so*:libpthread.so*:libpthread-[0-9]*:libdl.so*:libdl-[0-9]*:librt.so*:" \
   "librt-[0-9]*:linux-vdso*:libasan.so*:libtsan.so*:libubsan.so*:liblsan.so*:libclang_rt.*:vgpreload_*"
@@ -34,7 +34,7 @@ static unsigned key_of(const char *name, size_t n) {
                : ((unsigned char)name[0] * 7u + (unsigned char)name[1]) % (PML__PATTERN_KEYS - 1);
 }
 
-/* By their keys, those of one in their order. Returns whether there was memory. */
+/* Sort patterns by key, and patterns of one key in their order. False: no memory. */
 static bool sort(struct pml__patterns *p) {
   struct pml__pattern *sorted = calloc(p->n + 1, sizeof *sorted);
   size_t next[PML__PATTERN_KEYS];
@@ -107,7 +107,7 @@ static void mark(struct pml__pattern *p) {
   if (!__atomic_load_n(&p->matched, __ATOMIC_RELAXED)) __atomic_store_n(&p->matched, true, __ATOMIC_RELAXED);
 }
 
-/* ---- what is never, or not by default ---- */
+/* ---- never, or not by default ---- */
 
 static struct pml__patterns base, ours, never;
 
@@ -140,7 +140,7 @@ static bool names_library(const struct pml__pattern *p, const char *path) {
 static bool any_names_library(const struct pml__patterns *p, const char *path, bool special) {
   bool found = false;
   for (size_t i = 0; i < p->n; i++) {
-    /* Patterns such as "*" do not select what is left out by default: that takes a letter of its name. */
+    /* Patterns such as "*" do not select libraries left out by default; that takes a letter of the name. */
     if (special && strspn(p->at[i].text, "*?") == strlen(p->at[i].text)) continue;
     if (!names_library(&p->at[i], path)) continue;
     mark(&p->at[i]);
@@ -169,7 +169,7 @@ bool pml__choice_caller(const struct pml__choice *c, const char *path) {
 
 /* ---- functions ---- */
 
-/* The C++ library has it, if there is one; libraries come and go, so it is asked each time. */
+/* The C++ library has the function, if it is loaded; libraries come and go, so it is looked up each time. */
 static char *demangled(const char *name) {
   char *(*demangle)(const char *, char *, size_t *, int *) = NULL;
   if (strncmp(name, "_Z", 2) == 0) *(void **)&demangle = pml__real_dlsym(pml__loader_hooks_global, "__cxa_demangle");

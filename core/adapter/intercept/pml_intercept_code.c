@@ -22,7 +22,7 @@
 
 /* ---- second slots ---- */
 
-#define SLOTS 512u /* of an area */
+#define SLOTS 512u /* per area */
 #define LOWEST UINT64_C(0x10000)
 
 static struct area {

@@ -72,13 +72,13 @@ __attribute__((noinline, cold)) static void begin(struct pml_stream_metrics *m) 
   offer_set(m);
 }
 
-/* For good: what has the descriptors' numbers next is not the counters. */
+/* Final, because the descriptors' numbers may refer to other files afterwards. */
 __attribute__((noinline, cold)) static void give_up(int err) {
   close_set();
   lose(err);
 }
 
-/* The calling thread's system calls may be the process's end from now on, and so may those of threads that it makes. */
+/* System calls of the calling thread, and of threads that it creates, may end the process from now on. */
 static void confine(void) {
   self.process = pml__process();
   give_up(-EPERM);
@@ -111,7 +111,7 @@ static void read_values(enum pml_stream_kind kind, struct pml_stream_event *e) {
   e->values = self.value;
 }
 
-/* The names by which this process may count them: what is wrong with one is said when it is opened. */
+/* Intern the names by which this process may count the events; opening them reports errors. */
 static int intern_permitted(const char *const *names, size_t n, struct pml_stream_metrics **m) {
   char permitted[PML_INTERCEPT_EVENTS_MAX][PML_EVENT_NAME_MAX];
   const char *name[PML_INTERCEPT_EVENTS_MAX];

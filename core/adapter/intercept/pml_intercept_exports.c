@@ -2,8 +2,8 @@
 /*
  * core/adapter/intercept/pml_intercept_exports.c - the names of all libraries that were loaded with the program.
  *
- * Each library has a hash table of its own. To ask a hundred of them for each of a program's slots takes longer than to
- * put their hashes, which they list, into one table.
+ * Each library has a separate hash table. Searching a hundred of them for each slot of a program takes longer than
+ * collecting the hashes that they list in one table.
  */
 #include "adapter/intercept/pml_intercept_exports.h"
 
@@ -15,7 +15,7 @@
 #define SYMBOL_BITS 20u
 #define LIBRARIES_MAX ((UINT32_C(1) << (32 - SYMBOL_BITS)) - 1)
 
-/* Of each symbol. */
+/* One per symbol. */
 struct entry {
   uint32_t hash;  /* the lowest bit is set: a library's table does not have it */
   uint32_t where; /* 1 + the library, and the symbol's place in its chain; 0: free */
@@ -25,7 +25,7 @@ struct library {
   const struct pml__object *o;
   struct pml__hash_table table;
   size_t n;                /* symbols in the index */
-  bool has_table, indexed; /* one with an older table, or too large a one, is asked by itself */
+  bool has_table, indexed; /* a library with an older table, or too large a table, is searched separately */
 };
 
 struct pml__exports {
@@ -104,7 +104,7 @@ void pml__exports_free(struct pml__exports *e) {
 
 /* ---- asking ---- */
 
-/* A global function in the default version: what depends on more is for the loader. */
+/* The address of a global function in the default version; other cases are left to the loader. */
 static uintptr_t plain(const struct pml__object *o, size_t symbol) {
   const Elf64_Sym *s = &o->sym[symbol];
   unsigned bind = ELF64_ST_BIND(s->st_info);
@@ -113,7 +113,7 @@ static uintptr_t plain(const struct pml__object *o, size_t symbol) {
   return is ? o->base + s->st_value : 0;
 }
 
-/* What has the name; more than two are not counted. */
+/* Libraries that have the name; counted up to two. */
 struct found {
   const struct pml__object *o;
   uintptr_t at;

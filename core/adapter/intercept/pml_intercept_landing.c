@@ -122,7 +122,7 @@ static uintptr_t find_record(const struct pml__landings *l, uintptr_t at, bool *
   return l->table + (uintptr_t)(intptr_t)far[1];
 }
 
-/* What the records of a function have in common (CIE): how its addresses are written. */
+/* The common part of a function's records (CIE): the encoding of its addresses. */
 struct common {
   unsigned code, data;
   bool sized; /* language-specific data have their length before them */
@@ -157,7 +157,7 @@ static bool read_common(struct cursor *c, struct common *is) {
   return c->good;
 }
 
-/* Of the function at @at: where it begins and ends, and its language-specific data; 0: it has none. */
+/* Find begin, end and language-specific data (0: none) of the function at @at. */
 static bool find_data(const struct pml__landings *l, uintptr_t at, uintptr_t *begin, uintptr_t *end, uintptr_t *data) {
   bool good;
   uintptr_t record = find_record(l, at, &good);
@@ -173,7 +173,7 @@ static bool find_data(const struct pml__landings *l, uintptr_t at, uintptr_t *be
   uint64_t n = read_bytes(&c, 4);
   if (!c.good) return false;
   if (at - *begin < n) *end = *begin + n;
-  if (at - *begin >= n || !is.sized) return true; /* of no function that unwinds to a landing */
+  if (at - *begin >= n || !is.sized) return true; /* not in a function that unwinds to a landing */
   (void)read_uleb(&c);
   if (is.data != OMIT) *data = read_address(&c, is.data);
   return c.good;

@@ -3,8 +3,8 @@
  * core/adapter/intercept/pml_intercept_loader.c - interception of libraries loaded by the program's dlopen, dlsym and
  * dlvsym.
  *
- * A pointer that dlsym() gave can be compared with the function's address and looked up by dladdr(), so it stays what
- * it is, unless the choice asks for thunks; look-ups of chosen functions are counted instead.
+ * A program may compare a pointer from dlsym() with the function's address and look it up by dladdr(), so it is left
+ * unchanged, unless the options request thunks; look-ups of selected functions are counted instead.
  */
 #include "adapter/intercept/pml_intercept_choice.h"
 #include "adapter/intercept/pml_intercept_object.h"
@@ -19,7 +19,7 @@
 #include <sys/auxv.h>
 
 static uintptr_t program_lo, program_hi;
-static uint64_t elsewhere; /* atomic: what was opened in other namespaces */
+static uint64_t elsewhere; /* atomic: objects opened in other namespaces */
 static uint64_t unseen;    /* atomic: look-ups of chosen functions whose calls are not seen */
 
 static const char *file_of(const char *path) {
@@ -27,7 +27,7 @@ static const char *file_of(const char *path) {
   return slash != NULL ? slash + 1 : path;
 }
 
-/* ---- what is behind them ---- */
+/* ---- the functions behind the hooks ---- */
 
 /* A library that was loaded before this one is not next to it. */
 static void *behind_program(const char *name) {
@@ -42,9 +42,7 @@ static void *behind_program(const char *name) {
   return at;
 }
 
-/* What a stand-in of the program (pml__object_stands_in()) leads to would be the loader hook itself, once its slot is
- * filled.
- */
+/* A stand-in of the program (pml__object_stands_in()) would lead to the loader hook itself, once its slot is filled. */
 static void look_behind(const struct pml__object *program) {
   for (size_t i = 0; i < PML__LOADER_HOOKS; i++) {
     if (!pml__object_stands_in(program, pml__loader_hook[i].name, pml__loader_hook[i].linked)) continue;
@@ -66,7 +64,7 @@ static void *our_dlopen(const char *file, int mode) {
   int saved = errno;
   if (handle != NULL) {
     pml__intercept_scan_new();
-    (void)dlerror(); /* of a look-up of ours: it is no error of the program */
+    (void)dlerror(); /* clears an error of pmlua's look-up, which is not the program's */
   }
   errno = saved;
   return handle;
@@ -74,7 +72,7 @@ static void *our_dlopen(const char *file, int mode) {
 
 /* ---- dlmopen ---- */
 
-/* Another namespace has its own C library: what is loaded there is counted alone. */
+/* Another namespace has a separate C library: objects loaded there are only counted. */
 static bool takes_dlmopen(Lmid_t space, const char *file, int mode, const void *caller) {
   (void)file, (void)mode, (void)caller;
   if (space != LM_ID_BASE) __atomic_fetch_add(&elsewhere, 1, __ATOMIC_RELAXED);
@@ -96,7 +94,7 @@ static bool is_wrapper(uintptr_t caller, const char *name) {
   return pml__wrap_lists(&wrapped, name);
 }
 
-/* What was loaded with the program is never closed. */
+/* Objects loaded with the program are never closed. */
 static bool stays(uintptr_t address) {
   struct pml__object o = {0};
   bool is = pml__object_at(&o, address) && o.startup;
@@ -108,7 +106,7 @@ static bool stays(uintptr_t address) {
 struct place {
   struct pml__object o;
   struct pml__wrap_list wrapped;
-  struct pml__traffic when; /* what had been loaded and unloaded */
+  struct pml__traffic when; /* numbers of objects loaded and unloaded by then */
 };
 
 static bool find_place(struct place *p, uintptr_t at) {
@@ -120,8 +118,9 @@ static bool find_place(struct place *p, uintptr_t at) {
 }
 
 /*
- * What a tool before a library with hooks asks for by RTLD_NEXT: the library's function, if that is the next one, so
- * that the tool's calls of it are seen. A pointer that no program compares: it is the tool's own. NULL: something else.
+ * The result of a tool's RTLD_NEXT before a library with hooks: the library's function, if that is the next one, so
+ * that the tool's calls of it are seen. No program compares this pointer, because only the tool has it. NULL: another
+ * case.
  */
 static void *behind_layer(const void *handle, const char *name, uintptr_t caller) {
   struct pml__objects all;
@@ -188,7 +187,7 @@ static bool make_last(uintptr_t at) {
   return find_place(&last, at);
 }
 
-/* What the program shall get for what was found: that, or its thunk. */
+/* The pointer that the program gets for a found function: the function or its thunk. */
 static void *given(void *at, const char *name) {
   const struct pml__choice *c = pml__intercept_chosen();
   uintptr_t thunk = 0;
@@ -204,7 +203,7 @@ static void *given(void *at, const char *name) {
     free(p.o.path);
     free(p.o.file);
   }
-  (void)dlerror(); /* of a look-up of ours */
+  (void)dlerror(); /* clears an error of pmlua's look-up */
   errno = saved;
   return thunk != 0 ? (void *)thunk : at; /* NOLINT(performance-no-int-to-ptr) */
 }
@@ -227,9 +226,9 @@ static void *look_up(const char *name, const char *version) {
 }
 
 /*
- * What the special handles stand for depends on the caller. For the program RTLD_DEFAULT is all that is global, and
- * RTLD_NEXT the same without the program itself. What the loader would keep for the caller's sake is left to it. The
- * loader's own call, which follows, forgets the errors of ours.
+ * The meaning of the special handles depends on the caller. For the program RTLD_DEFAULT is the global scope, and
+ * RTLD_NEXT the same without the program itself. Cases in which the loader would keep an object loaded for the caller
+ * are left to it. The loader's call, which follows, clears errors of pmlua's look-up.
  */
 static bool takes_special(const void *handle, const char *name, const char *version, uintptr_t caller) {
   const struct pml__choice *c = pml__intercept_chosen();

@@ -4,9 +4,9 @@
  *
  * A recorded call returns to a return slot instead of its caller. That is wrong for three kinds of functions: those
  * that return not as C does; those that unwind the stack from their own frame, and so begin with the wrong return
- * address; those that look at their return address to know their caller. Functions of the second kind still work when a
- * recorded call further out calls them: the slots have unwinding rules. Those that return twice, or on another stack,
- * would do so through slots, too, whatever their name; but only their first return would be a leave.
+ * address; those that look at their return address to know their caller. Functions of the second kind still work inside
+ * an outer recorded call, because the slots have unwinding rules. Functions that return twice, or on another stack,
+ * would also work through slots, even if not listed here; but only their first return would be a leave.
  *
  * Add a function here by its name in the symbol table, in the group of its kind. Patterns are as in pml_intercept.h;
  * whole names and "word*" are cheapest.
@@ -23,7 +23,7 @@
   "__libc_longjmp:__libc_siglongjmp:____longjmp_chk:getcontext:setcontext:swapcontext:makecontext:libucontext_*:"      \
   "breakpad_getcontext:jump_fcontext:make_fcontext:ontop_fcontext:co_swap:coro_transfer:_ITM_*:"
 
-/* Another process or thread goes on behind them, perhaps on this stack; or the kernel returns from a signal. */
+/* Another process or thread continues after them, perhaps on this stack; or the kernel returns from a signal. */
 #define TASKS "vfork:__vfork:clone:__clone:clone3:__clone3:syscall:sigreturn:__sigreturn:rt_sigreturn:__restore_rt:"
 
 /* Do not return: the leave would be lost. */
@@ -37,26 +37,27 @@
   "__objc_personality_*:objc_exception_*:__register_frame*:__deregister_frame*:__frame_state_for:"
 
 /*
- * Walk the stack from their caller on: libunwind (its functions carry the architecture's name), gperftools, the Java
- * VM; and whatever has "backtrace" or "stacktrace" in its name, as glibc's, glog's, abseil's, Boost's and Folly's have.
+ * Walk the stack from their caller on: libunwind (its functions contain the architecture's name), gperftools, the Java
+ * VM; and every function with "backtrace" or "stacktrace" in its name, such as glibc's, glog's, abseil's, Boost's and
+ * Folly's.
  */
 #define BACKTRACES                                                                                                     \
   "unw_*:__unw_*:_Ux86_64_*:_ULx86_64_*:_Uaarch64_*:_ULaarch64_*:_U_dyn_*:GetStackFrames*:_Z14GetStackFrames*:"        \
   "AsyncGetCallTrace:"
 
-/* Look at their return address: the loader (whose scope, whose $ORIGIN), profilers, what Objective-C hands over. */
+/* Look at their return address: the loader (for scope and $ORIGIN), profilers, Objective-C's hand-over functions. */
 #define CALLERS                                                                                                        \
   "dlopen:dlmopen:dlsym:dlvsym:dlclose:dladdr:dladdr1:dlinfo:dlfunc:_dl_*:__libc_dl*:android_dlopen_ext:"              \
   "mcount:_mcount:__mcount:__fentry__:__gnu_mcount_nc:__cyg_profile_func_*:__xray_*:__sanitizer_*:"                    \
   "objc_autoreleaseReturnValue:objc_retainAutoreleaseReturnValue:objc_retainAutoreleasedReturnValue:"                  \
   "objc_unsafeClaimAutoreleasedReturnValue:objc_claimAutoreleasedReturnValue:"
 
-/* Checks of sanitizers report their callers; what they stand in for is called with their own rules. */
+/* Checks of sanitizers report their callers; the functions that they replace are called by special rules. */
 #define SANITIZERS                                                                                                     \
   "__asan_*:__tsan_*:__ubsan_*:__msan_*:__lsan_*:__hwasan_*:__memprof_*:__interceptor_*:"                              \
   "___interceptor_*:"
 
-/* Called by compiled code with rules of its own: other registers survive, the stack moves. */
+/* Called by compiled code with special conventions: other registers survive, the stack moves. */
 #define CONVENTIONS                                                                                                    \
   "__tls_get_addr*:__morestack*:__probestack:__rust_probestack:__chkstk*:___chkstk*:__x86_indirect_thunk*:"            \
   "__x86_return_thunk*:__llvm_retpoline_*:_ZGV*"

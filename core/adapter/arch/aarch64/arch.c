@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 
 #define THUNK 24u
-#define GET_SHADOW_STACK 74 /* of prctl(2), since Linux 6.13 */
+#define GET_SHADOW_STACK 74 /* option of prctl(2), since Linux 6.13 */
 
 const uint32_t pml__arch_jump_slot = R_AARCH64_JUMP_SLOT, pml__arch_glob_dat = R_AARCH64_GLOB_DAT,
                pml__arch_relative = R_AARCH64_RELATIVE;

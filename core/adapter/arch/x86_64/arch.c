@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define THUNK 16u
-#define SHSTK_STATUS 0x5005 /* of arch_prctl(2), since Linux 6.6 */
+#define SHSTK_STATUS 0x5005 /* option of arch_prctl(2), since Linux 6.6 */
 
 /* Components of XCR0: the x87, SSE, AVX, masks, both halves of AVX-512's registers. C uses no others. */
 #define COMPONENTS 0xe7u

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * What follows an opcode: '0' nothing, 'b' 1 byte, 'w' 2, 'z' 4, 'v' 4, or 8 with REX.W; capitals: an operand (ModRM)
- * first, and 'M' an operand alone. '.': not known here.
+ * The bytes after an opcode: '0' none, 'b' 1 byte, 'w' 2, 'z' 4, 'v' 4, or 8 with REX.W; capitals: an operand (ModRM)
+ * first, and 'M' only an operand. '.': not supported here.
  */
 static const char one_byte[] = "MMMMbz..MMMMbz..MMMMbz..MMMMbz..MMMMbz..MMMMbz..MMMMbz..MMMMbz.."
                                "................0000000000000000...M....zZbB....bbbbbbbbbbbbbbbb"
@@ -203,7 +203,7 @@ static bool is_named(const struct decoding *d, unsigned r) {
   return (d->mod == 3 && d->rm == r) || (!is_group(d) && d->reg == r);
 }
 
-/* All of the register becomes something else, whatever it was. */
+/* Whether the whole register is overwritten, independent of its old value. */
 static bool is_written(const struct decoding *d, int r) {
   if (d->vex || d->small || in_memory(d, r)) return false;
   bool to_reg = d->has_operand && (int)d->reg == r, to_rm = d->has_operand && d->mod == 3 && (int)d->rm == r;

@@ -13,7 +13,7 @@
 struct flow {
   const struct pml_arch_code *code;
   unsigned reg;
-  bool survives; /* calls leave the register as it was */
+  bool survives; /* calls preserve the register */
   uintptr_t seen[SEEN], waiting[WAITING];
   uint32_t nseen, nwaiting;
 };
@@ -35,7 +35,7 @@ static bool later(struct flow *f, uintptr_t at) {
   return true;
 }
 
-/* What another function may do with the register is known of those that it must leave alone. */
+/* Follow a call: the use of the register by another function is only known if the convention preserves the register. */
 static bool call(struct flow *f, uintptr_t next, bool of_it) {
   uintptr_t to = 0;
   bool ends = false;
@@ -44,7 +44,7 @@ static bool call(struct flow *f, uintptr_t next, bool of_it) {
   return ends || later(f, next);
 }
 
-/* Goes on from the instruction at @at. False: the address is used, or that is not known. */
+/* Follow the instruction at @at. False: the address is used, or the instruction is not understood. */
 static bool step(struct flow *f, uintptr_t at, uintptr_t *next) {
   if (at < f->code->lo || at >= f->code->hi) return false;
   const uint8_t *code = (const uint8_t *)at; /* NOLINT(performance-no-int-to-ptr) */
@@ -102,8 +102,8 @@ bool pml_arch_only_called(const struct pml_arch_code *c, uintptr_t operand) {
 }
 
 /*
- * Other threads may run the instruction. One store within a line of the caches is seen whole or not at all, by whoever
- * fetches instructions, too (as HotSpot's calls are changed); and both destinations are good.
+ * Other threads may run the instruction. A store within a cache line is atomic, also for instruction fetches (HotSpot
+ * patches calls in this way); and both destinations are valid.
  */
 #define LINE 64u
 
