@@ -20,7 +20,7 @@ function balance.controller(rule) end
 ---@field fits? number a thread that computes this share keeps its frequency; 0.85
 ---@field window? integer repetitions of which the highest target counts; 4
 
---- What `pml.balance` is built on: a handle that prints nothing.
+--- Create the handle that `pml.balance` wraps. It prints nothing.
 ---@param options pmlua.BalanceHandleOptions
 ---@return pmlua.Balancer? balancer, pmlua.Failure? failure, string? code
 function balance.open(options) end
@@ -53,15 +53,15 @@ local Balancer = {}
 --- Put all back and balance no more.
 function Balancer:stop() end
 
---- Messages so far: what the kernel refused or changed.
+--- Messages so far: settings that the kernel refused or changed.
 ---@return string[] lines
 function Balancer:lines() end
 
---- What a dry run would have done.
+--- Actions that a dry run would have carried out.
 ---@return pmlua.TuneEntry[] entries
 function Balancer:log() end
 
---- The repetitions that were not taken yet; a thread keeps 65536.
+--- Remove and return the stored repetitions. A thread stores at most 65536.
 ---@return pmlua.BalanceRecord[] repetitions
 function Balancer:take() end
 
@@ -75,7 +75,7 @@ function Balancer:take() end
 ---@field hz number that was in force
 ---@field next number Hz that was decided
 
---- Counts and sums of what was done.
+--- Counts and sums since the balancer was opened.
 ---@return pmlua.BalanceStats stats
 function Balancer:stats() end
 
@@ -88,6 +88,6 @@ function Balancer:stats() end
 ---@field compute number seconds of all threads
 ---@field total number seconds of all threads
 
---- The rule in force, with what was left open.
+--- The rule in force, with the defaults of options that were not given.
 ---@return pmlua.BalanceRule rule
 function Balancer:rule() end

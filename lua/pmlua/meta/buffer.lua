@@ -10,7 +10,7 @@
 ---@class pml.buffer
 local buffer = {}
 
---- Keep events of all threads from now on, each thread in a ring of its own: some 40 instructions an event, no lock.
+--- Store events of all threads from now on, each thread in a separate ring: about 40 instructions per event, no lock.
 ---@param options? pmlua.BufferOptions
 ---@return pmlua.Buffer? buffer, pmlua.Failure? failure, string? code
 function buffer.open(options) end
@@ -22,7 +22,7 @@ function buffer.open(options) end
 ---@class pmlua.Buffer: pmlua.Handle
 local Buffer = {}
 
---- Take up to 4096 events into arrays, at 1 to n. What was in the arrays is overwritten.
+--- Move up to 4096 events into arrays, at 1 to n, and overwrite the previous contents of the arrays.
 ---@param time integer[] ns of CLOCK_MONOTONIC_RAW
 ---@param region integer[]
 ---@param kind integer[] 1 an enter, -1 a leave, 0 a metric
@@ -31,12 +31,12 @@ local Buffer = {}
 ---@return integer n
 function Buffer:take(time, region, kind, thread, values) end
 
---- Keep no more events of a region, or keep them again.
+--- Stop storing events of a region, or store them again.
 ---@param region integer
 ---@param out boolean
 function Buffer:leave_out(region, out) end
 
---- What became of events.
+--- Counts of stored, dropped and refused events.
 ---@return pmlua.BufferStats stats
 function Buffer:stats() end
 

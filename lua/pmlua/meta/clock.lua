@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 ---@meta _
 
---- The clock that all of pmlua measures with: ticks, and their nanoseconds.
+--- The clock that all of pmlua measures with: ticks, and their conversion to nanoseconds.
 ---
---- Ticks are the processor's own counter (TSC, `cntvct_el0`) where it is invariant and the kernel trusts it, else
---- nanoseconds of `clock_gettime(CLOCK_MONOTONIC_RAW)`. `PMLUA_CLOCK=counter` or `monotonic` chooses. The rate is calibrated
---- once, when something first needs the clock: 10 us, and what is left of 1.5 ms since the start where the kernel does not
---- publish it.
+--- Ticks are the processor's counter (TSC, `cntvct_el0`) if it is invariant and the kernel trusts it, else nanoseconds of
+--- `clock_gettime(CLOCK_MONOTONIC_RAW)`. `PMLUA_CLOCK=counter` or `monotonic` overrides this choice. The rate is calibrated
+--- once, at the first use of the clock: this takes 10 us, or, if the kernel does not publish the rate, until 1.5 ms after the
+--- start of the process.
 ---
 ---     local t = pml.clock.ticks(); work(); print(pml.clock.to_ns(pml.clock.ticks() - t))
 ---@class pml.clock
@@ -42,7 +42,7 @@ function clock.at_ns(ticks) end
 ---@return number ticks_per_second
 function clock.rate() end
 
---- What the clock is, with resolution and cost measured now, which takes some 2 ms.
+--- Describe the clock. Resolution and cost are measured by this call, which takes about 2 ms.
 ---@return pmlua.ClockInfo? info, pmlua.Failure? failure, string? code
 function clock.info() end
 

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 ---@meta _
 
---- One counter of the kernel (perf_event_open(2)), of one event. Event sets (`pml.eventset`) read several at once, and
---- events of other sources too.
+--- A kernel counter (perf_event_open(2)) for one event. Event sets (`pml.eventset`) read several events at once, from any
+--- source.
 ---
 ---     local c <close> = assert(pml.counter.open "task-clock"); work(); print(c:read())
 ---@class pml.counter
@@ -45,6 +45,6 @@ function Counter:read() end
 ---@return string? why not by the page
 function Counter:path() end
 
---- What it counts: the name that was asked for, or NAME:u where the kernel refuses to count itself.
+--- The name of the counted event: the requested name, or NAME:u if the kernel refuses to count kernel mode.
 ---@return string name
 function Counter:name() end

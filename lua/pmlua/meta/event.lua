@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 ---@meta _
 
---- Names of events: what a name stands for, which names there are, and which PMUs.
+--- Event names: parse a name, list events, list PMUs.
 ---
 --- One grammar names every event: `cycles:u`, `skx::INST_RETIRED:ANY_P`, `msr/tsc/`, `r01c0`, `sched:sched_switch`,
 --- `mem:SYMBOL:w`, `uprobe:/bin/bash:readline`, `usdt:PATH:PROVIDER:NAME`, `clock::ns`, `sde:::LIB::EVENT`,
@@ -11,24 +11,24 @@
 ---@class pml.event
 local event = {}
 
---- What a name stands for. An event of a PMU that this machine lacks is parsed, too: its parts have `here = false`.
---- A misspelt name is refused with the nearest ones. The first call sets libpfm4 up, which takes milliseconds.
+--- Parse an event name. Events of a PMU that this machine lacks are accepted; their parts have `here = false`.
+--- A misspelt name fails with suggestions. The first call initialises libpfm4, which takes milliseconds.
 ---@param name string
 ---@return pmlua.ParsedEvent? event, pmlua.Failure? failure, string? code
 function event.parse(name) end
 
---- Why events of this process were opened as NAME:u, without guests or without precision, in a sentence: each is given once,
---- then the next, then nil.
+--- The reason why this process opened events as NAME:u, without guests or without precision, as a sentence. Each call returns
+--- the next reason, then nil.
 ---@return string? sentence
 function event.user_only() end
 
---- Every event that pmlua can name, those of this machine first.
+--- List all events that pmlua can name, those of this machine first.
 ---@param pattern? string a glob, or plain text that is looked for; compared with name and description without case
 ---@param all? boolean also events of PMUs that are not here: about a hundred thousand rows, a second or two
 ---@return pmlua.ListedEvent[]? events, pmlua.Failure? failure, string? code
 function event.list(pattern, all) end
 
---- The PMUs that libpfm4 has tables for; which these are depends on the architecture that it was built for.
+--- The PMUs in libpfm4's tables, which depend on the architecture that libpfm4 was built for.
 ---@return pmlua.ListedPmu[] pmus
 function event.pmus() end
 
@@ -37,11 +37,11 @@ function event.pmus() end
 ---@return string? why not, and what to do
 function event.has_pmu() end
 
---- What the core PMU lets itself be asked for, opened and tried: precise events, events that count guests; and kinds of core.
+--- Probe the core PMU by opening events: support for precise events and for counting guests, and the number of core types.
 ---@return { precise: boolean, counts_guests: boolean, kinds: integer }? traits, pmlua.Failure? failure, string? code
 function event.pmu_traits() end
 
---- Read PMUs and the topology of cpus below another folder than /sys, as another machine has them; for the whole process.
+--- Read PMUs and cpu topology below another folder than /sys, such as a copy from another machine. Affects the whole process.
 ---@param root? string nil: /sys again
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function event.set_sysfs(root) end

@@ -3,9 +3,10 @@
 
 --- Event sets: any mix of events of all sources, read in one ordered pass.
 ---
---- A set counts what its target does: the calling thread, unless options say otherwise. Values come in the order of the
---- names: integers, floats of events whose type is "float", nil of a metric that has no value yet. They are counts since
---- `start()` (since opening, if never started); what is instantaneous is what it is now. One thread uses a set at a time.
+--- A set counts the events of its target: the calling thread, unless options name another. Values are in the order of the
+--- names: integers, or floats for events whose type is "float"; nil for a metric without a value yet. Counts are relative to
+--- `start()` (to opening, before the first start); instantaneous events read as their current value. Only one thread may use
+--- a set at a time.
 ---
 --- Calling the module opens a set: `pml.eventset { "task-clock" }` is `pml.eventset.open { "task-clock" }`.
 ---
@@ -75,12 +76,12 @@ function Eventset:reader() end
 ---@return pmlua.Reading[]? readings, pmlua.Failure? failure, string? code
 function Eventset:readings() end
 
---- What an event of the set is, and how it is read.
+--- Describe an event of the set and how it is read.
 ---@param i integer from 1
 ---@return pmlua.EventOfSet event
 function Eventset:event(i) end
 
---- The parts of an event that is counted by several PMUs (hybrid cpus) or in several places (packages); none of others.
+--- The parts of an event that is counted on several PMUs (hybrid cpus) or packages; an empty list for any other event.
 ---@param i integer from 1
 ---@return pmlua.PartReading[]? parts, pmlua.Failure? failure, string? code
 function Eventset:parts(i) end

@@ -26,14 +26,13 @@ function failure.new(parts) end
 ---becomes "about: text", and its place is dropped
 function failure.refuse(code, text, remedy) end
 
---- "text; remedy" of a failure; of any other value, its string.
+--- "text; remedy" of a failure; for any other value, its string.
 ---@param value any
 ---@return string
 function failure.sentence(value) end
 
---- Why something was refused. Its string is "place: code: text; remedy", or "text; remedy" where the text names the place.
---- Where a string is taken, by `..`, `#` and the methods of strings, it stands for that. `io.write` takes
---- `tostring(failure)`.
+--- The reason for a failed operation. As a string it is "place: code: text; remedy", or "text; remedy" if the text names the
+--- place. `..`, `#` and string methods convert it to this string. `io.write` does not: pass it `tostring(failure)`.
 ---@class pmlua.Failure
 ---@field code string its name, such as "ENOENT" or "EPARANOID"
 ---@field place? string the function, such as "eventset.open"; nil: the text names the place

@@ -3,13 +3,13 @@
 
 --- The service that answers `pmlua query` and `pmlua attach` inside this process, and the functions for watch rules.
 ---
---- It has a thread of its own and a socket that only the user and root may use.
+--- The service runs on a separate thread; only the user and root may connect to its socket.
 ---
 ---     print(pml.live.start { name = "SOLVER" })
 ---@class pml.live
 local live = {}
 
---- Start to answer questions. A process that answers already is not changed.
+--- Start the service. A process in which it is already running is not changed.
 ---@param options? pmlua.LiveOptions
 ---@return string|boolean? path of the socket; true with `unasked`
 ---@return pmlua.Failure? failure
@@ -57,7 +57,8 @@ function live.functions() end
 ---@return integer? result, pmlua.Failure? failure, string? code
 function live.call(name, ...) end
 
---- Stop the run: what the application said at its start, or SIGTERM; an experiment ends as after an interrupt.
+--- Stop the run by the action that the application chose at its start, or by SIGTERM; an experiment ends as after an
+--- interrupt.
 ---@param reason string
 ---@return boolean? first false: it was stopped before
 ---@return pmlua.Failure? failure

@@ -9,11 +9,11 @@ local plugin = {}
 ---@return pmlua.Plugin? plugin, pmlua.Failure? failure, string? code
 function plugin.find(name) end
 
---- The plugins of this process, those of the environment too, each as `info()` says it.
+--- List the plugins of this process, including those loaded by the environment; each entry is its `info()`.
 ---@return pmlua.PluginInfo[] plugins
 function plugin.list() end
 
---- The series that a recorded process left in its log (`pmlua record --plugin`), of all its plugins.
+--- Read the series of all plugins from the log of a recorded process (`pmlua record --plugin`).
 ---@param path string
 ---@return pmlua.PluginSeries[]? series, pmlua.Failure? failure, string? code
 function plugin.read(path) end
@@ -22,27 +22,27 @@ function plugin.read(path) end
 ---@class pmlua.Plugin
 local Plugin = {}
 
---- Begin to measure; an event set that names one of its metrics does so, too.
+--- Start measuring. An event set that names a metric of the plugin also starts it.
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function Plugin:start() end
 
---- Take in what a plugin that measures in its own time has by now; EMODE of a plugin that gives it at its end only.
+--- Collect the values that an asynchronous plugin has measured so far; EMODE if the plugin delivers values only at its end.
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function Plugin:collect() end
 
---- End it: its last values are collected. Event sets go on with them.
+--- Stop the plugin and collect its last values. Event sets continue with these values.
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function Plugin:stop() end
 
---- What it measured in its own time, a series for each metric and place.
+--- The values of an asynchronous plugin: one series for each metric and location.
 ---@return pmlua.PluginSeries[]? series, pmlua.Failure? failure, string? code
 function Plugin:series() end
 
---- What it is.
+--- Describe the plugin.
 ---@return pmlua.PluginInfo info
 function Plugin:info() end
 
---- Let go of the handle.
+--- Release the handle.
 function Plugin:close() end
 
 ---@class pmlua.PluginInfo
@@ -82,7 +82,7 @@ function Plugin:close() end
 ---@field ns integer[] when, in ns of CLOCK_MONOTONIC_RAW
 ---@field value number[]
 
---- What `pml.plugin.define` takes.
+--- The argument of `pml.plugin.define`.
 ---@class pmlua.PluginDefinition
 ---@field name string
 ---@field events (string|pmlua.PluginMetricDefinition)[] a name alone is a number without a unit

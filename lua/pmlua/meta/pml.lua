@@ -3,9 +3,9 @@
 
 --- `require "pmlua"`: one table with every public module; in code of `-e` and at the prompts it is the global `pml`.
 ---
---- A module is loaded when it is first named. What the machine refuses (no PMU, no permission, no such file) comes back as
+--- A module is loaded at its first use. Operations that the system refuses (no PMU, no permission, no such file) return
 --- `nil, failure, code`; misuse (a wrong type, an unknown option, a closed handle) raises an error with the script's line.
---- Every handle can be `<close>`d, is closed by the collector, and has `close()`, which may be called again.
+--- Every handle supports `<close>`, is closed by the garbage collector, and has `close()`, which may be called repeatedly.
 ---
 ---     local pml = require "pmlua"
 ---     local set <close> = assert(pml.eventset { "task-clock" })
@@ -58,11 +58,11 @@
 ---@field watchpoint pml.watchpoint
 ---@field workload pml.workload
 
---- What every handle has.
+--- The common part of all handles.
 ---@class pmlua.Handle
 local Handle = {}
 
---- End what the handle stands for and free it, as the end of a `<close>` variable's scope and the collector do.
+--- Release the handle and its resource. Leaving the scope of a `<close>` variable and the garbage collector do the same.
 function Handle:close() end
 
 --- Where the parts of this installation are; nil: it has no such part.

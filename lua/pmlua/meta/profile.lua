@@ -31,7 +31,7 @@ function Profile:nodes() end
 ---@return pmlua.ProfileFunction[]? functions, pmlua.Failure? failure, string? code
 function Profile:functions() end
 
---- What became of events.
+--- Counts of recorded and lost events.
 ---@return pmlua.ProfileStats stats
 function Profile:stats() end
 

@@ -14,12 +14,12 @@ local region = {}
 ---@return integer? region, pmlua.Failure? failure, string? code
 function region.intern(name, file, line) end
 
---- What a number stands for.
+--- Describe the region with this number.
 ---@param number integer
 ---@return { name: string, file: string?, line: integer }? region, pmlua.Failure? failure, string? code
 function region.describe(number) end
 
---- How many regions there are; they are numbered from 1.
+--- The number of regions; they are numbered from 1.
 ---@return integer
 function region.count() end
 

@@ -56,12 +56,12 @@ function Sampler:drain() end
 ---@return integer? samples that came, pmlua.Failure? failure, string? code
 function Sampler:stop() end
 
---- What is sampled: the name that was asked for, or NAME:u where the kernel refuses to be sampled.
+--- The name of the sampled event: the requested name, or NAME:u if the kernel refuses to sample kernel mode.
 ---@return string name
 function Sampler:name() end
 
---- How many samples there are, and what is missing: `lost`, as a buffer was full; `dropped`, beyond `max`; `throttled`, how often
---- the kernel paused the event; `odd`, records that make no sense.
+--- Counts of samples and losses: `lost` because a buffer was full, `dropped` beyond `max`, `throttled` (how often the kernel
+--- paused the event), and `odd` (invalid records).
 ---@return { samples: integer, lost: integer, dropped: integer, throttled: integer, odd: integer } counts
 function Sampler:counts() end
 

@@ -37,7 +37,7 @@ function Samples:clear() end
 ---@return pmlua.Samples? copy, pmlua.Failure? failure, string? code
 function Samples:copy() end
 
---- Append all samples of another series, or none: what does not fit is refused with EFULL.
+--- Append all samples of another series, or none: EFULL if they do not all fit.
 ---@param other pmlua.Samples
 ---@return pmlua.Samples? self, pmlua.Failure? failure, string? code
 function Samples:append(other) end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 ---@meta _
 
---- Software-defined events: what a library, or a script, counts itself and offers by name, `sde:::LIB::EVENT`.
+--- Software-defined events: a library or script counts something and publishes it by name, `sde:::LIB::EVENT`.
 ---
 --- An event set reads them beside all other events, `pmlua query` reads them from outside. An event that is not
 --- registered yet is a placeholder, which reads -1.
@@ -12,17 +12,17 @@
 ---@class pml.sde
 local sde = {}
 
---- The library of that name in this process, made if it is new.
+--- The library of that name in this process, created at the first call.
 ---@param name string
 ---@return pmlua.SdeLibrary? library, pmlua.Failure? failure, string? code
 function sde.library(name) end
 
---- An event by its name. One that is not registered yet becomes a placeholder.
+--- Find an event by name. An event that is not registered yet is created as a placeholder.
 ---@param name string "LIB::EVENT", with or without "sde:::"
 ---@return pmlua.SdeEvent? event, pmlua.Failure? failure, string? code
 function sde.find(name) end
 
---- Every event of this process.
+--- All events of this process.
 ---@return pmlua.SdeInfo[]? events, pmlua.Failure? failure, string? code
 function sde.list() end
 
@@ -30,18 +30,18 @@ function sde.list() end
 ---@return integer
 function sde.count() end
 
---- The events whose names fit a pattern, in the order of registration. `:MED` and the like are left out where their recorder
---- is selected, too.
+--- The events whose names match a pattern, in the order of registration. Statistics such as `:MED` are omitted if the
+--- recorder they belong to also matches.
 ---@param patterns string[] names without "sde:::", with * and ?; a pattern without "::" is of events of any library
 ---@param most integer 1 to 10000
----@param from? integer where a question before ended
+---@param from? integer the `next` of the previous call
 ---@return pmlua.SdeInfo[]? events
----@return integer|pmlua.Failure|nil next where the next question goes on, in `from`; nil: that was all
+---@return integer|pmlua.Failure|nil next the `from` of the next call; nil: there are no more
 ---@return string? code
 function sde.select(patterns, most, from) end
 
---- Load a library and have it register its events by its function `papi_sde_hook_list_events`, without a program that
---- uses it. Its code runs in this process, and stays.
+--- Load a library and call its function `papi_sde_hook_list_events` to register its events, without a program that uses it.
+--- The library's code runs in this process and stays loaded.
 ---@param path string
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function sde.hook(path) end
@@ -95,10 +95,10 @@ function SdeLibrary:unregister(event) end
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function SdeLibrary:shutdown() end
 
---- Let go of the handle; the library stays.
+--- Release the handle; the library stays.
 function SdeLibrary:close() end
 
---- A counter that a script created. Each thread adds to memory of its own, without a lock.
+--- A counter created by a script. Each thread adds to its private memory, without a lock.
 ---@class pmlua.SdeCounter
 local SdeCounter = {}
 
@@ -113,11 +113,11 @@ function SdeCounter:read() end
 --- Count from 0 again.
 function SdeCounter:reset() end
 
---- What the event is.
+--- Describe the event.
 ---@return pmlua.SdeInfo? info, pmlua.Failure? failure, string? code
 function SdeCounter:info() end
 
---- Let go of the handle; the counter stays.
+--- Release the handle; the counter stays.
 function SdeCounter:close() end
 
 --- A series that many threads push to without a lock. `#recorder` is `count()`.
@@ -160,15 +160,15 @@ function Recorder:error() end
 --- Forget all values.
 function Recorder:reset() end
 
---- A number that no other recorder has and that changes with each reset, so that a reader knows when to begin again.
+--- A number that is unique to this recorder and changes at each reset, so that readers know when to start again.
 ---@return integer
 function Recorder:epoch() end
 
---- What the event is.
+--- Describe the event.
 ---@return pmlua.SdeInfo? info, pmlua.Failure? failure, string? code
 function Recorder:info() end
 
---- Let go of the handle; the recorder stays.
+--- Release the handle; the recorder stays.
 function Recorder:close() end
 
 --- A counting set. Elements are strings of any bytes.
@@ -191,18 +191,18 @@ function CountingSet:remove(element, type_id) end
 ---@return { element: string, count: integer, type_id: integer }[]? elements, pmlua.Failure? failure, string? code
 function CountingSet:values() end
 
---- What the event is.
+--- Describe the event.
 ---@return pmlua.SdeInfo? info, pmlua.Failure? failure, string? code
 function CountingSet:info() end
 
---- Let go of the handle; the set stays.
+--- Release the handle; the set stays.
 function CountingSet:close() end
 
---- An event of any library, held by a reader.
+--- A reader's handle to an event of any library.
 ---@class pmlua.SdeEvent
 local SdeEvent = {}
 
---- The value now: of a recorder the number of values, of a counting set that of elements, -1 of a placeholder.
+--- The current value: for a recorder the number of values, for a counting set the number of elements, -1 for a placeholder.
 ---@return number? value, pmlua.Failure? failure, string? code
 function SdeEvent:read() end
 
@@ -215,7 +215,7 @@ function SdeEvent:write(value) end
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function SdeEvent:reset() end
 
---- What the event is.
+--- Describe the event.
 ---@return pmlua.SdeInfo? info, pmlua.Failure? failure, string? code
 function SdeEvent:info() end
 
@@ -223,7 +223,7 @@ function SdeEvent:info() end
 ---@return pmlua.Recorder|pmlua.CountingSet? handle, pmlua.Failure? failure, string? code
 function SdeEvent:open() end
 
---- Let go of the event.
+--- Release the event.
 function SdeEvent:close() end
 
 ---@class pmlua.SdeInfo

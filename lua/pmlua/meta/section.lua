@@ -37,13 +37,13 @@ function section.start(label) end
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function section.stop(label, work) end
 
---- What was done since the start; operations and bytes are added up.
+--- Work done since the start; operations and bytes of all calls are summed.
 ---@class pmlua.SectionWork
 ---@field operations? number
 ---@field bytes? number
 ---@field iterations? integer 1
 
---- A row for each section that was started, merged over threads. Threads may go on: a row is as of one moment.
+--- One row for each section that was started, merged over threads. Threads may keep running: each row is a snapshot.
 ---@param options? pmlua.SectionReportOptions
 ---@return pmlua.SectionRow[]? rows, pmlua.Failure? failure, string? code
 function section.report(options) end
@@ -51,14 +51,14 @@ function section.report(options) end
 ---@class pmlua.SectionReportOptions
 ---@field threads? boolean a row for each section and thread
 
---- All statistics of all threads start over; sections under way go on.
+--- Reset the statistics of all threads; open sections stay open.
 function section.reset() end
 
 --- Switch all sections off, or on again.
 ---@param on boolean
 function section.enable(on) end
 
---- A log (docs/log.md) of the sections of this process as they are now.
+--- The current state of this process's sections as a log (docs/log.md).
 ---@param options? pmlua.SectionSnapshotOptions
 ---@return string? bytes, pmlua.Failure? failure, string? code
 function section.snapshot(options) end
@@ -93,19 +93,19 @@ function SectionHandle:stop(work) end
 ---@return pmlua.SectionScope? scope, pmlua.Failure? failure, string? code
 function SectionHandle:enter() end
 
---- What it was defined with.
+--- The parameters of the section's definition.
 ---@return pmlua.SectionInfo info
 function SectionHandle:info() end
 
---- A quantile of the durations, of a section that records them; ENOENT if it was never stopped, EMODE if it does not.
+--- A quantile of the durations of a section that records them; ENOENT if it was never stopped, EMODE if it does not record.
 ---@param percent integer 0 to 100
 ---@return number? ns, pmlua.Failure? failure, string? code
 function SectionHandle:quantile(percent) end
 
---- Let go of the handle.
+--- Release the handle.
 function SectionHandle:close() end
 
---- A call of a section under way.
+--- An open call of a section.
 ---@class pmlua.SectionScope
 local SectionScope = {}
 

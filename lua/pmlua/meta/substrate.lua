@@ -14,7 +14,7 @@ function substrate.load(name, options) end
 ---@field path? string the folder that has the library; nil: where the loader looks
 ---@field directory? string for what it writes; nil: $SCOREP_EXPERIMENT_DIRECTORY, or substrates-TIME-PID
 
---- What was worth saying about substrate plugins so far, each once.
+--- Messages about substrate plugins so far, without duplicates.
 ---@return string[] lines
 function substrate.lines() end
 
@@ -47,7 +47,7 @@ local SubstratePlugin = {}
 ---@param on boolean
 function SubstratePlugin:record(on) end
 
---- What it was given.
+--- Counts of the events and definitions that the plugin received.
 ---@return pmlua.SubstratePluginStats stats
 function SubstratePlugin:stats() end
 
@@ -69,7 +69,7 @@ local SubstrateFunctions = {}
 ---@return any ... what it returns
 function SubstrateFunctions:flush() end
 
---- What became of events.
+--- Counts of handled and missed events.
 ---@return pmlua.SubstrateFunctionsStats stats
 function SubstrateFunctions:stats() end
 

@@ -11,7 +11,7 @@ local sys = {}
 ---@return integer pid
 function sys.pid() end
 
---- What uname(2) says.
+--- The result of uname(2).
 ---@return pmlua.Uname? uname, pmlua.Failure? failure, string? code
 function sys.uname() end
 
@@ -80,7 +80,7 @@ function sys.realpath(path) end
 ---@return "set-uid"|"set-gid"? kind nil: it does not, or is not there
 function sys.setid(path) end
 
---- Numbers have a decimal point on this thread until the result is closed, whatever the application's locale is.
+--- Use the decimal point on this thread until the result is closed, regardless of the application's locale.
 ---@return pmlua.Point point to be `<close>`d
 function sys.with_point() end
 
@@ -138,7 +138,7 @@ function sys.edit_history(path, keep) end
 ---@param keep integer lines that the file keeps
 function sys.edit_save(path, keep) end
 
---- Make a file that only its user reads, with the folders above it; one that is there must be the user's own.
+--- Create a file that only its user can read, and its parent folders. An existing file must belong to the user.
 ---@param path string
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function sys.private_file(path) end

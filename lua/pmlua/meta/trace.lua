@@ -47,11 +47,11 @@ local Trace = {}
 ---@return pmlua.TraceLocation? location, pmlua.Failure? failure, string? code
 function Trace:location(name, process) end
 
---- Hand what was recorded to libotf2. What finds a location full before is dropped, in whole calls, and counted.
+--- Pass the recorded events to libotf2. Calls that found their location full before the flush are dropped whole and counted.
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function Trace:flush() end
 
---- What became of records.
+--- Counts of written and dropped records.
 ---@return pmlua.TraceStats stats
 function Trace:stats() end
 
@@ -61,15 +61,15 @@ function Trace:stats() end
 ---@field lifted integer whose time went back: recorded with the time before
 ---@field unmatched integer leaves without an enter, and enters that were open at the end
 
---- Record sections, intercepted calls and all else that raises events, each thread on a location of its own.
+--- Record sections, intercepted calls and all other events, each thread on a separate location.
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function Trace:attach() end
 
---- Record them no more.
+--- Stop recording them.
 ---@return integer unrecorded events whose values are not metrics of the trace
 function Trace:detach() end
 
---- Write the series that a metric plugin has by now, each on a location of its own.
+--- Write the series that a metric plugin has measured so far, each on a separate location.
 ---@param plugin pmlua.Plugin
 ---@param since? integer ticks; older values are left out
 ---@return integer? written how many values
@@ -77,15 +77,16 @@ function Trace:detach() end
 ---@return string? code
 function Trace:plugin(plugin, since) end
 
---- Write everything and close the archive. Unlike other handles' it can fail, as on a full disk, and says so.
+--- Write everything and close the archive. This can fail, for example on a full disk, and then returns the failure, unlike
+--- other handles' close().
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function Trace:close() end
 
---- A thread in the archive. Times are ticks of `pml.clock`, and those of a location do not go back; nil: now.
+--- A thread in the archive. Times are ticks of `pml.clock`, never decreasing within a location; nil means now.
 ---@class pmlua.TraceLocation
 local TraceLocation = {}
 
---- A region begins. 35 instructions of C.
+--- Enter a region. 35 instructions of C.
 ---@param region integer of `pml.region.intern`
 ---@param ticks? integer
 ---@return boolean? done, pmlua.Failure? failure, string? code
@@ -103,10 +104,10 @@ function TraceLocation:leave(region, ticks) end
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function TraceLocation:metric(values, ticks) end
 
---- Let go of the handle; what was recorded stays.
+--- Release the handle; recorded events stay.
 function TraceLocation:close() end
 
---- An archive that is read.
+--- A reader of an archive.
 ---
 ---     local t <close> = assert(pml.trace.open "trace-folder/traces.otf2")
 ---     for _, r in ipairs((assert(t:group { by = { "region", "process" }, where = { region = "a*" } }))) do
@@ -115,7 +116,7 @@ function TraceLocation:close() end
 ---@class pmlua.TraceReader: pmlua.Handle
 local TraceReader = {}
 
---- What the archive says of itself.
+--- The archive's general properties.
 ---@return pmlua.TraceAbout about
 function TraceReader:about() end
 
@@ -177,12 +178,12 @@ function TraceReader:metrics() end
 ---@field description? string
 ---@field unit? string
 ---@field scale number of a value, to the unit
----@field accumulated boolean values count up; else each stands for itself
+---@field accumulated boolean values count up; else each value is independent
 
---- Call a function for each event. One table for each kind is filled again and again: copy what is kept.
---- Until it returns, nothing else reads events of this reader. In the order of time each location with more events than are
---- kept in memory (1024, of many locations 4 to 1024; all, if the trace has 4 million at most) needs an open file and libotf2's
---- buffer; where that is too much, the failure is EMFILE. One location after another, only one does.
+--- Call a function for each event. One table per kind is reused for all events: copy what must survive the call.
+--- Until it returns, this reader cannot read events otherwise. With order = "time", each location that has more events than
+--- the reader holds in memory (1024, with many locations 4 to 1024; all, if the trace has at most 4 million) needs an open file
+--- and a buffer of libotf2; EMFILE if this exceeds the limit of open files. With order = "location", only one location is open.
 ---
 ---     local t <close> = assert(pml.trace.open "trace-folder/traces.otf2")
 ---     assert(t:each(function(e) print(e.time_s, e.kind, e.region) end, { order = "time", where = { kinds = { "enter" } } }))
@@ -193,10 +194,10 @@ function TraceReader:metrics() end
 ---@return string? code
 function TraceReader:each(f, question) end
 
----@class pmlua.TraceEventWhere: pmlua.TraceWhere of enters and leaves alone the pattern of regions is asked
+---@class pmlua.TraceEventWhere: pmlua.TraceWhere the pattern of regions applies to enters and leaves only
 ---@field kinds? pmlua.TraceEventKind[] nil: all
 
---- team_begin, team_end: a thread joins or leaves a team; other: a record without a kind of its own here.
+--- team_begin, team_end: a thread joins or leaves a team; other: a record type that has no kind here.
 ---@alias pmlua.TraceEventKind "enter"|"leave"|"send"|"receive"|"collective"|"metric"|"team_begin"|"team_end"|"request"|"notify"
 ---  |"lock"|"other"
 
@@ -299,9 +300,9 @@ function TraceReader:group(question) end
 ---@return integer|string? pairs that there are, or the code of a failure
 function TraceReader:messages(question) end
 
---- Calls and times by call path, of all locations that are asked for, as one tree, or one for each rank or location. With a
---- pattern of regions, paths consist of such regions alone, and time in others belongs to the call around them. Memory for
---- paths, not for events.
+--- Calls and times by call path over the selected locations, as a single tree or as one tree per rank or location. With a
+--- pattern of regions, paths contain only matching regions; time in other regions counts for the enclosing call. Memory grows
+--- with paths, not with events.
 ---@param question? pmlua.TracePathQuestion
 ---@return pmlua.TracePath[]? paths depth first: a parent comes before its children
 ---@return pmlua.TraceOddities|pmlua.Failure? oddities
@@ -346,8 +347,8 @@ function TraceReader:series(question) end
 ---@field nans? integer series: values that are no numbers
 ---@field spent_s? table<integer, number> concurrency: how long so many locations were in such calls, from 0 on
 
---- How many locations at once were in calls that are asked for. Calls that do not return last to the window's end. Reads all
---- events before it in the order of time, which needs an open file and a buffer for each location.
+--- The number of locations that are in a selected call at the same time. Calls that do not return last until the end of the
+--- window. Reads all events before it in the order of time, which needs an open file and a buffer for each location.
 ---@param question? { columns: integer?, where: pmlua.TraceWhere? } columns: 100
 ---@return { mean: number, least: integer, most: integer }[]? levels of each column
 ---@return pmlua.TraceColumns|pmlua.Failure? columns

@@ -8,7 +8,7 @@ local tune = {}
 ---@return boolean allowed
 function tune.allowed() end
 
---- What `pml.tune` is built on: rules in a list, idle states as a list of pairs, and a handle that prints nothing.
+--- Create the handle that `pml.tune` wraps: rules are a list, idle states a list of pairs. It prints nothing.
 ---@param options pmlua.TuneHandleOptions
 ---@return pmlua.TuneHandle? tune, pmlua.Failure? failure, string? code
 function tune.open(options) end
@@ -36,15 +36,15 @@ local TuneHandle = {}
 --- Put all back and tune no more.
 function TuneHandle:stop() end
 
---- Messages so far: what the kernel refused or changed, rules that raised.
+--- Messages so far: settings that the kernel refused or changed, and rules that raised an error.
 ---@return string[] lines
 function TuneHandle:lines() end
 
---- What a dry run would have done.
+--- Actions that a dry run would have carried out.
 ---@return pmlua.TuneEntry[] entries
 function TuneHandle:log() end
 
---- Counts of what was done.
+--- Counts of actions so far.
 ---@return pmlua.TuneStats stats
 function TuneHandle:stats() end
 

@@ -48,12 +48,12 @@ local Store = {}
 ---@return pmlua.watchpoint.Summary summary
 function Store:summary() end
 
---- What one thread did to one point.
+--- The accesses of one thread to one point.
 ---@param i integer from 1
 ---@return pmlua.watchpoint.StoredLane lane
 function Store:lane(i) end
 
---- The accesses of a lane that were kept.
+--- The ticks of the stored accesses of a lane.
 ---@param i integer from 1
 ---@return integer[] ticks
 ---@return number[] values 0 without content
