@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- lua/pmlua/balance.lua - balancing: threads, or ranks, that would wait for others are slowed to arrive just in time.
 --
--- The algorithm is that of section 4.5 of R. Schöne et al., Extending the functionality of Score-P through plugins; it
--- stands in core/control/balance/pml_balance.h. Each thread decides for itself, from how much of the time between two blocking
--- calls it computed, so that ranks of an MPI job each run the same script. The blocking calls are regions: sections,
--- or calls that pml.intercept or a wrapper sees.
+-- The algorithm is from section 4.5 of R. Schöne et al., Extending the functionality of Score-P through plugins;
+-- core/control/balance/pml_balance.h describes it. Each thread decides for itself, by the share of the time between two
+-- blocking calls in which it computed, so the ranks of an MPI job each run the same script. The blocking calls are regions:
+-- sections, or calls that pml.intercept or a wrapper sees.
 --
--- Frequencies are the kernel's cpufreq files, and permission, root, dry_run and putting back are those of pml.tune.
+-- Frequencies are set by the kernel's cpufreq files. Permission, root, dry_run and restoring work as in pml.tune.
 --
 -- Try:  local b <close> = assert(pml.balance { sync = { "barrier" }, dry_run = true, reference = 3e9, min = 1e9 })
 --       for _ = 1, 3 do pml.section.start "barrier"; pml.section.stop "barrier" end
@@ -35,16 +35,16 @@ for name, f in pairs(core.balance) do M[name] = f end
 ---@class pmlua.balancer : pmlua.tuner
 local balance = tune.class "balance"
 
---- The repetitions that were not taken yet: thread, region (of the thread, from 1), sync (the blocking call that ended
---- it), ns (when it began), compute and total in s, hz that was in force, and what was decided as next.
+--- Remove and return the stored repetitions: thread, region (number within the thread, from 1), sync (the blocking call that
+--- ended it), ns (its start), compute and total in s, hz (the frequency in force), and next (the decided frequency).
 ---@return table[]
 function balance:take() return (self.handle or error("balance: closed", 2)):take() end
 
---- What is decided by, with what was left open.
+--- The rule in force, with the defaults of options that were not given.
 ---@return table
 function balance:rule() return (self.handle or error("balance: closed", 2)):rule() end
 
---- Balance from now on.
+--- Start balancing.
 ---@param options pmlua.balance.options
 ---@return pmlua.balancer? balancer with lines, log, stats, stop and close as pml.tune's, take and rule
 ---@return string? err

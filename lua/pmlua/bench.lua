@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/bench.lua - what a call of a function costs: as many iterations as the clock needs, without the loop around it.
+-- lua/pmlua/bench.lua - the cost of a function call: as many iterations as the clock needs, without the loop around it.
 --
 -- Try:  print(pml.bench(function() return ("x"):rep(1000) end))
 --
--- A sample is the time of a loop over so many calls that the clock's resolution and cost vanish in it. Samples of the same
--- loop over an empty function are taken by turns, and their median is subtracted: what is left is the function's body. Both
--- loops keep what the last call returned, and the functions are called through a variable, so neither PUC Lua nor a compiler
--- of Lua may drop a call.
+-- A sample is the time of a loop over so many calls that the clock's resolution and cost are negligible. Samples of the same
+-- loop over an empty function alternate with these, and their median is subtracted, which leaves the function's body. Both
+-- loops store the result of the last call, and the functions are called through a variable, so neither PUC Lua nor a Lua
+-- compiler may remove a call.
 
 local core = require "pmlua.core"
 local fields = require "pmlua.internal.fields"
@@ -21,7 +21,7 @@ local stats = require "pmlua.stats"
 local M = {}
 
 local SECONDS, SAMPLES, FEWEST = 0.5, 200, 5
-local LEAST_NS = 100000 -- of a sample: clocks resolve some 100 ns or better
+local LEAST_NS = 100000 -- of a sample: clocks resolve 100 ns or better
 local MOST = 1 << 40    -- iterations
 
 ---@class pmlua.Benched
@@ -54,7 +54,7 @@ local function timed(f, n)
   return ns() - from, kept
 end
 
--- The number of iterations that takes so long, found by doubling; that warms up, too.
+-- The number of iterations that takes this long, found by doubling, which also warms up the function.
 local function iterations_for(f, sample_ns)
   local n = 1
   while n < MOST do
@@ -113,8 +113,8 @@ local function measure(f, n, seconds, set)
   return taken
 end
 
--- Of the difference of two medians, from the interval of each: G. Y. Zou & A. Donner, Construction of confidence limits about
--- effect measures, Statistics in Medicine 27 (2008).
+-- Interval of the difference of two medians, from the interval of each: G. Y. Zou & A. Donner, Construction of confidence
+-- limits about effect measures, Statistics in Medicine 27 (2008).
 local function interval(full, bare)
   local f, b = stats.median(full), stats.median(bare)
   local f_low, f_high = stats.rounds_interval(full)

@@ -2,8 +2,8 @@
 --- The event chooser: which events fit together on a PMU, which do not and why, what can still be added, and the fewest
 --- runs that count everything with the events of each metric in one.
 --
--- It answers for this machine's PMU or for any model by its name: the facts about counters are data (pmlua.pmus), so are
--- groups and metrics (pmlua.groups). On a PMU that is here and counts, a plan is verified by opening it.
+-- A chooser works for this machine's PMU or for any model by name, because the facts about counters are data (pmlua.pmus), as are
+-- groups and metrics (pmlua.groups). If the PMU is present and counts, a plan is verified by opening its events.
 --
 --     pmlua -e 'local c = pml.chooser.open { pmu = "skx" }
 --               print(#c:choose { "FLOPS", "CACHE" }.runs)'
@@ -30,7 +30,7 @@ local M = {}
 local Chooser = {}
 Chooser.__index = Chooser
 
---- What holds: what was asked for, else what this machine says, else what leaves fewer counters.
+--- A condition's value: the requested one, else this machine's, else the one that leaves fewer counters.
 local function condition(self, asked, said, what)
   if asked ~= nil then return asked end
   if self.here and said ~= nil then return said end
@@ -47,7 +47,7 @@ function Chooser:hyperthreads()
   return self.smt
 end
 
---- What was tried on this machine holds: a guest may have fewer counters than its processor.
+--- Use the number of counters that was measured on this machine: a guest may have fewer than its processor.
 local function limit_counters(self)
   local n = self.here and require("pmlua.internal.verify").counters()
   if not n or n >= self.counters.general then return end
@@ -71,7 +71,7 @@ local function take_foreign(self, foreign, path)
   return self
 end
 
---- A chooser for a PMU; what is not said is as this machine has it.
+--- Create a chooser for a PMU; missing options default to this machine's state.
 ---@param options? { pmu: string?, smt: boolean?, watchdog: boolean?, groups: string? } groups: groups to use instead of those
 ---  that ship: a file of your own, "likwid" or "perf", a file or a folder of LIKWID's, perf's, Intel's or Arm's
 ---@return pmlua.Chooser? chooser
@@ -107,7 +107,7 @@ function M.open(options)
     pmu.name))
 end
 
--- --- what was asked for ---
+-- --- looking up names ---
 
 --- An event of this PMU; names of one and the same event give the same table.
 ---@param name string
@@ -350,12 +350,12 @@ function Chooser:choose(names, limit)
   return plan
 end
 
--- --- what can still be added ---
+-- --- events that still fit ---
 
-local events_of = {} -- by PMU, because libpfm4 takes a quarter of a second to list those of a large one
+local events_of = {} -- by PMU, because libpfm4 takes a quarter of a second to list the events of a large one
 
 --- Every event of the PMU by name, without the PMU.
----@return string[] names which the caller leaves as they are
+---@return string[] names the caller must not modify them
 function Chooser:all_events()
   if events_of[self.pmu.name] then return events_of[self.pmu.name] end
   local names = {}
@@ -377,7 +377,7 @@ function Chooser:all_events()
   return names
 end
 
---- Which further events fit beside those of a run.
+--- The further events that fit into a run.
 ---@param run table of a choice
 ---@return string[] fitting names
 ---@return integer others how many do not fit

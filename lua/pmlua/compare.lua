@@ -3,16 +3,16 @@
 --
 -- Try:  pmlua compare results/read_overhead/20261121T013000Z results/read_overhead/latest
 --
--- Or: do the levels of a factor differ within one run, whose rounds visited them by turns? Then a round is a pair, so that
--- what drifts from round to round is in neither the interval nor the test.
+-- Or: do the levels of a factor differ within one run, whose rounds alternate between them? Then each round is a pair, so that
+-- drift between rounds affects neither the interval nor the test.
 --
 -- Rounds are the repetitions: samples inside one follow each other in microseconds and are not independent. Per cell: the
 -- ratio B/A of the rounds' medians by ranks, with a 95 % interval and a p value that belong together (internal/shift.lua); the
 -- p values are corrected for the number of cells (Holm), so that one false alarm among all cells has a chance of 5 %.
 --
--- What changes from one start of the program to the next (memory layout, neighbours on the machine) shows only in several
--- runs of each side: then each is one value, its median, and Welch's test of their logarithms decides. Where each side is one
--- start, their medians are taken to vary by 2.5 % (options.between_starts); a drift over the rounds adds to that.
+-- Effects that change from one start of the program to the next (memory layout, load of the machine) show only in several runs of
+-- each side: then each run counts as one value, its median, and Welch's test of the logarithms decides. If each side is a single
+-- run, their medians are assumed to vary by 2.5 % (options.between_starts); a drift over the rounds adds to this.
 --
 -- Where a value is 0 or negative there are no logarithms: then differences are ranked instead of ratios.
 
@@ -32,7 +32,7 @@ local M = {}
 local level = 0.05
 local between_starts = 0.025 -- for starts that vary by 2 %, and a drift that is too small to be seen
 local fewest_rounds = 5
-local fewest_starts = 3 -- of two a side whose times have two modes, one pair of sides in eight has one mode each
+local fewest_starts = 3 -- with two per side and times of two modes, one comparison in eight has another mode on each side
 
 local function factor_names(run)
   local names = {}
@@ -130,7 +130,8 @@ local function shared_rounds(a, b)
   return rounds
 end
 
---- The deviation that a drift of the rounds leaves the median: what went on before them may have been as far, either way.
+--- Standard deviation that a drift over the rounds adds to the median: drift before the first round may have been as large, in
+--- either direction.
 local function drift_of(cell)
   local values = {}
   for i, round in ipairs(shared_rounds(cell, cell)) do values[i] = cell.by_round[round] end
@@ -176,10 +177,10 @@ local function settled(cell, a, b)
   end
 end
 
---- What is not steady, as data.dat has it.
+--- The row's shape, as in data.dat, unless it is steady.
 local function unsteady(row) return row.shape and row.shape ~= "steady" and row.shape ~= "" and tostring(row.shape) or nil end
 
--- The numbers of a matched cell; `verdict` only when they cannot be had, or need no statistics.
+-- Compare a matched cell's numbers; set only `verdict` if they are missing or need no statistics.
 local function measure(a, b, options)
   local cell = { label = a.label, a = a.median, b = b.median, rounds_a = #a.medians, rounds_b = #b.medians, starts = a.starts,
     shape_a = unsteady(a.row), shape_b = unsteady(b.row) }
@@ -232,7 +233,7 @@ function M.beyond(cell, word, bound) return cell.verdict:match "^%a+" == word an
 
 local words = { time = { [-1] = "faster", "slower" }, other = { [-1] = "less", "more" } }
 
--- "slower by 3 %"; where A is not positive, what it became says more.
+-- "slower by 3 %"; if A is not positive, the values themselves, because a ratio would be meaningless.
 local function different(cell, direction, time)
   local word = words[time and "time" or "other"][direction]
   if not cell.ratio then
@@ -278,7 +279,7 @@ local function machine_name(run)
     type(run.meta.versions) == "table" and run.meta.versions.kernel or "?")
 end
 
--- What makes a run another than the reference, in one sentence each.
+-- Differences between a run and the reference, one sentence each.
 local function differences(a, b)
   local out = {}
   if machine_name(a) ~= machine_name(b) then
@@ -332,7 +333,7 @@ local function overall(result)
   return text
 end
 
--- The cells of a side, those of its first run: with that run's rounds, or with the median of each run as one value.
+-- Index the cells of a side by its first run: with this run's rounds, or with the median of each run as one value.
 local function index_of_side(runs, several, metric)
   local cells, order = index(runs[1], metric)
   if not cells or not several then return cells, order end
@@ -455,7 +456,7 @@ local function levels_of(run)
   return all
 end
 
--- The other factors that distinguish something: those of two levels or more.
+-- The other factors with two levels or more.
 local function others_of(levels, names, factor)
   local others = {}
   for _, name in ipairs(names) do

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Counts of programs that `pmlua cc --count` compiled, added up over the processes of a run.
 --
--- With PMLUA_COUNT=FILE every process leaves its counts: the first in FILE, others, children and programs after an exec,
--- in FILE.PID. They are whole however a process ended, unless a thread of it was in a loop that counts in registers: such
--- counts are at least what was done, and say so.
+-- With PMLUA_COUNT=FILE every process writes its counts: the first to FILE, others (children, and programs after an exec)
+-- to FILE.PID. They are complete however a process ended, unless one of its threads was in a loop that counts in registers:
+-- such counts are lower bounds and marked as such.
 --
 --     PMLUA_COUNT=counts ./solver; pmlua -e 'print(pml.countfile.read_all "counts".events.flop_count_I)'
 
@@ -58,7 +58,7 @@ local function others_of(processes)
   return table.concat(list, ", ")
 end
 
---- What is in no count, of processes that say how many places were not counted and which libraries.
+--- Code that no count covers, from processes that report the number of uncounted places and the uncounted libraries.
 ---@param processes { uncounted: integer?, others: string? }[]
 ---@return string[] texts
 function M.left_out(processes)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/experiment.lua - an experiment: what it varies, how it measures, what it leaves; its command line.
+-- lua/pmlua/experiment.lua - the definition of an experiment (factors, measurement, results) and its command line.
 --
 -- Try:  pmlua scripts/timers.lua --quick
 --
@@ -129,7 +129,7 @@ local function place(source, line)
   return file, line > 0 and ("%s:%d: "):format(file, line) or file .. ": "
 end
 
--- Misuse of a definition: raised with the script's line, that of a field where one is named.
+-- Raise an error about a definition, with the line of the named field, or else of the definition, in the script.
 local function misuse_of(def, name, ...)
   local source, line = origin(def)
   local _, prefix = place(source, name and line_of(source, name) or line)
@@ -160,7 +160,7 @@ local function check_kinds(def)
   end
 end
 
--- What the tables inside of a definition may have.
+-- Known fields of the tables inside a definition.
 local inner = {
   columns = { name = true, unit = true, description = true, value = true },
   metrics = { name = true, unit = true, description = true },
@@ -205,9 +205,9 @@ local function wrong_figure(exp, factors)
   return wrong and "plot: " .. wrong
 end
 
-local defined, run_any = {}, false -- what this process has defined, and whether any of it ran
+local defined, run_any = {}, false -- the experiments that this process has defined, and whether any of them ran
 
---- For the command, at the end of a script that returned nothing to run: what it may have forgotten.
+--- A hint for a script that defined an experiment but neither ran nor returned it.
 ---@return string? sentence
 function M.forgotten()
   local exp = not run_any and defined[1]
@@ -324,7 +324,7 @@ local function execute(self, given, command)
   return run
 end
 
--- What may be given to a run: what the command line takes, and what the command passes on.
+-- Options that a run accepts: those of the command line and those that the command passes on.
 local function given_fields(exp)
   local known = { help = true, command = true, debug = true }
   for _, list in ipairs { options.common, exp.options } do
@@ -368,12 +368,12 @@ end
 local function parse(exp, arg)
   local script = arg[0] or exp.file
   local args = {}
-  -- code of -e has no arguments of its own: arg is the whole command line then
+  -- code of -e has no arguments: arg is then the whole command line
   if exp.source:sub(1, 1) == "@" then table.move(arg, 1, #arg, 1, args) else script = "-e" end
   return script, options.parse(exp, script, args)
 end
 
--- What main calls with the script's value and the command line; returns the exit status.
+-- Called by main with the script's value and the command line; returns the exit status.
 function Experiment:__pmlua_main(arg)
   local script, given, misused = parse(self, arg)
   if not given then

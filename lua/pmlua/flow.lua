@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/flow.lua - event flow graphs: in which order the regions of this process follow each other.
+-- lua/pmlua/flow.lua - event flow graphs: the order in which the regions of this process follow each other.
 --
 -- Try:  pml.flow.start(); for i = 1, 9 do pml.section.start "a"; pml.section.stop "a" end
 --       print(pml.flow.stop():dot())
 --
--- What is raised between start and stop becomes graphs (pmlua.internal.flow.graph), one for all threads with the same flow. An
--- event costs some 50 instructions, without a lock. The values that events carry are summed by node, for colours.
+-- The events between start and stop form graphs (pmlua.internal.flow.graph), one for all threads with the same flow. An
+-- event costs about 50 instructions, without a lock. The values that events carry are summed by node, for colours.
 
 local core = require "pmlua.core"
 local fields = require "pmlua.internal.fields"
@@ -56,7 +56,7 @@ function M.start(options)
   return true
 end
 
---- No more events; what was raised since start.
+--- Stop, and return the flow since start.
 ---@return pmlua.Flow? flow
 ---@return string? err
 ---@return string? code

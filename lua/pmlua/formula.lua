@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Formulas of metrics: arithmetic over counts, and nothing else.
 --
--- A formula is text from a data file, so it is parsed here and never given to Lua. It knows numbers, names, + - * / ^,
--- parentheses, and max(a, ...), min(a, ...), sqrt(a), abs(a). What cannot be calculated is NaN with the reason: a name
--- without a value, a division by zero, a root of a negative number.
+-- A formula is text from a data file, so it is parsed here and never passed to Lua. It supports numbers, names, + - * / ^,
+-- parentheses, and max(a, ...), min(a, ...), sqrt(a), abs(a). The result is NaN, with the reason, for a name without a value,
+-- a division by zero, or a root of a negative number.
 --
 -- Counted things (operations, cycles, instructions) have no dimension, as in SI; seconds and bytes have one, and a sum of
 -- bytes and seconds is an error before anything is measured.
@@ -201,7 +201,7 @@ function evaluate(self, node, values)
   return arithmetic[op](a, b)
 end
 
--- --- dimensions: { s = -1, byte = 1 }; what is counted is {} ---
+-- --- dimensions: { s = -1, byte = 1 }; {} for counts ---
 
 local function same(a, b)
   return (a.s or 0) == (b.s or 0) and (a.byte or 0) == (b.byte or 0)
@@ -269,7 +269,7 @@ end
 local Formula = {}
 Formula.__index = Formula
 
---- What it comes to.
+--- Evaluate the formula.
 ---@param values table<string, number>
 ---@return number value NaN where it cannot be calculated
 ---@return string? reason why it is NaN

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Event groups: which events say something together, and the formulas that turn them into metrics.
+--- Event groups: events that belong together, and the formulas that turn their counts into metrics.
 --
 -- FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE, USER and what a processor has besides (TOPDOWN, TLB, ...) are data in
--- groups/, a file per family of PMUs; PAPI's presets are data in presets/. A metric names events of its group or its file,
--- constants of its file (`revisions` has others for some of a core), inputs, `time` (seconds), and metrics above it. What
--- metrics of the same name have in common everywhere is in part/metrics.lua of each folder: there is one `ipc`.
+-- groups/, a file per family of PMUs; PAPI's presets are data in presets/. A metric may use events of its group or file,
+-- constants of its file (`revisions` overrides some for certain cores), inputs, `time` (seconds), and metrics above it.
+-- part/metrics.lua of each folder contains the parts that metrics of the same name share, so that there is only one `ipc`.
 --
 --     pmlua -e 'for name, group in pairs(pml.groups.of("skx")) do print(name, #group.metrics) end'
 
@@ -62,7 +62,7 @@ local function is_revision(r)
     and math.type(r.implementer) == "integer" and math.type(r.part) == "integer"
 end
 
---- Those of the file, and over them those of revisions of this machine's cores.
+--- The constants of the file, overridden by those of this core's revision.
 function Reader:constants(data)
   local values, dimensions = {}, { time = { s = 1 } }
   local function take(constants)
@@ -129,7 +129,7 @@ local function known_of(folder)
   return known[folder]
 end
 
---- A metric with what it leaves out; a name alone stands for all of it.
+--- Complete a metric from the common definition of its name; a bare name uses all of it.
 function Reader:whole(group, m)
   local own, all = type(m) == "string" and { name = m } or m, known_of(group.name == "PAPI" and "presets" or "groups")
   local base = type(own) == "table" and type(own.name) == "string" and all[own.name]
@@ -175,7 +175,7 @@ function Reader:group(data, name, g)
   return group
 end
 
---- Presets are metrics; each is a group of its own.
+--- Presets are metrics; each forms a separate group.
 function Reader:presets(data)
   local groups = {}
   for _, p in ipairs(data.presets) do
@@ -260,7 +260,7 @@ end
 ---@return table<string, pmlua.Group>
 function M.of(pmu) return of("groups", pmu) end
 
---- The names of groups as they are listed: first those that every file has, then the others by name.
+--- Group names in listing order: first the common ones, then the others by name.
 ---@param groups table<string, pmlua.Group>
 ---@return string[]
 function M.order(groups)
@@ -282,12 +282,12 @@ end
 ---@return table<string, pmlua.Group>
 function M.presets(pmu) return of("presets", pmu) end
 
---- The groups of what is counted without a PMU, by name: of the "compiler" or of a "simulation".
+--- The groups of counts that need no PMU, by name: those of the "compiler" or of a "simulation".
 ---@param way string
 ---@return table<string, pmlua.Group>
 function M.counted(way) return of("without_pmu", way) end
 
---- Groups of another tool: LIKWID's files, perf's, Intel's or Arm's JSON, with names that libpfm4 or the PMU's facts know.
+--- Groups of another tool: LIKWID's files, or the JSON of perf, Intel or Arm, with event names from libpfm4 or the PMU's facts.
 ---@param path string "likwid" (installed), "perf" (the running machine's), a file or a folder
 ---@param pmu? string this machine's
 ---@return table<string, pmlua.Group>? groups
@@ -311,7 +311,7 @@ end
 
 -- --- evaluation ---
 
---- What the thresholds of a metric say of its value.
+--- Evaluate a metric's thresholds for a value.
 ---@param metric pmlua.Metric
 ---@param value number
 ---@return string? says

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- pmlua - a laboratory for performance measurement.
 --
--- require "pmlua" gives one table: what the C core offers (clock, event, counter, group, eventset, region, samples,
--- workload, trace, sys, sde, section, profile, watchpoint, plugin, count) and, loaded when first named, the Lua modules
--- beside this file (experiment, stats, plot, ...). What those are made of is in internal/ and not in the table.
--- Whatever the machine refuses comes back as nil, a failure and its code; misuse raises.
+-- require "pmlua" returns one table: the modules of the C core (clock, event, counter, group, eventset, region, samples,
+-- workload, trace, sys, sde, section, profile, watchpoint, plugin, count) and, loaded at their first use, the Lua modules
+-- beside this file (experiment, stats, plot, ...). internal/ contains their implementation and is not in the table.
+-- Operations that the system refuses return nil, a failure and its code; misuse raises an error.
 --
 --     pmlua -e 'local s <close> = assert(pml.eventset { "task-clock", "clock::ns" }); print(s:read())'
 
@@ -46,7 +46,7 @@ local function folder(...)
   end
 end
 
--- Workloads and what is preloaded are built code, so they are found from the code that runs now: build/pmlua,
+-- Workloads and preloaded libraries are built code, so they are found relative to the running code: build/pmlua,
 -- build/lua/pmlua/core.so, PREFIX/bin/pmlua or PREFIX/lib/lua/5.4/pmlua/core.so.
 local origin = parent(core.origin)
 local function built(name)
@@ -96,7 +96,7 @@ end
 local built_on = { balance = true, flow = true, intercept = true, plugin = true, sampler = true, sde = true, substrate = true,
   trace = true, tune = true, watchpoint = true }
 
--- What only pmlua's own modules use of the core.
+-- Modules of the core that only pmlua's modules use.
 local inner = { data = true, file = true, link = true, log = true, metatables = true, origin = true, recording = true,
   samples_log = true, rows = true, statistics = true, summary = true,
   tool = true }

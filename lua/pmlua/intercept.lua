@@ -4,9 +4,9 @@
 -- Try:  local calls <close> = pml.intercept { lib = "libm" }; for i = 1, 9 do math.exp(i) end
 --       calls:drain(function(name, library, enter_ns, duration_ns) print(name, library, duration_ns) end)
 --
--- Lua never runs inside a call: C keeps the events of each thread in a ring of bounded size, and the script takes them
--- when it likes. What came meanwhile and found no room is dropped, in whole calls, and counted. Wrapped calls
--- (pmlua wrap) are included, once each. A process has one interception at a time.
+-- Lua never runs inside a call: C stores the events of each thread in a ring of bounded size, and the script takes them
+-- at any time. Events that find the ring full are dropped, in whole calls, and counted. Wrapped calls (pmlua wrap) are
+-- included, once each. A process has at most one interception at a time.
 
 local core = require "pmlua.core"
 local fields = require "pmlua.internal.fields"
@@ -48,16 +48,16 @@ local function decide(self)
   end
 end
 
--- --- what was raised ---
+-- --- events ---
 
 local function with_events(self)
   if not self.buffer then error("intercept: keep = 'profile' keeps no events", 3) end
 end
 
---- Call f with what was raised until now, in batches. What is in the arrays is good during the call.
+--- Call f with the events so far, in batches. The arrays are valid during the call only.
 ---@param f fun(n: integer, time: integer[], region: integer[], kind: integer[], thread: integer[], values: table)
---- [1] to [n]: ns of CLOCK_MONOTONIC_RAW; a region, see name(); 1 an enter, -1 a leave, 0 a metric; the thread. values
---- has, for events that carry some, a table by "FUNCTION:VALUE"
+--- [1] to [n]: ns of CLOCK_MONOTONIC_RAW; a region, see name(); 1 an enter, -1 a leave, 0 a metric; the thread. For events
+--- that carry values, `values` contains a table by "FUNCTION:VALUE"
 ---@return integer n events
 function Interception:batches(f)
   with_events(self)
@@ -78,14 +78,14 @@ local function merged(a, b)
   return a
 end
 
---- What the leave of a region ends: its place among the open calls, as a rule the last.
+--- The index of the open call that a leave of the region ends: normally the last. 0: none.
 local function innermost(open, region)
   local i = #open
   while i > 0 and open[i].region ~= region do i = i - 1 end
   return i
 end
 
---- One batch, from self.at on, so that an error in f loses no other call.
+--- Report one batch, starting at self.at, so that an error in f loses no other call.
 local function tell_calls(self, f)
   local b, calls = self.batch, 0
   local time, regions, kinds, threads, values = b.time, b.region, b.kind, b.thread, b.values
@@ -116,7 +116,7 @@ end
 ---@return integer n calls
 function Interception:drain(f)
   with_events(self)
-  local calls = tell_calls(self, f) -- what an error left
+  local calls = tell_calls(self, f) -- the rest of a batch that an error interrupted
   self:batches(function(n)
     self.n, self.at = n, 1
     calls = calls + tell_calls(self, f)
@@ -164,7 +164,7 @@ end
 ---@field min_ns number? of a call; nil, as max_ns: none ended
 ---@field max_ns number?
 
---- Functions that were called, by the time in themselves, longest first; what called itself counts its time once.
+--- The called functions by their exclusive time, longest first; the total time of a recursive function counts once.
 ---@return pmlua.InterceptedFunction[]?
 ---@return string? err
 ---@return string? code
@@ -188,9 +188,9 @@ function Interception:functions()
   return list
 end
 
---- What was looked at, and what is missing: objects, scans (files whose slots were read, each once), slots, functions,
---- shared, nested, deep, unseen (look-ups by dlsym() of chosen functions), elsewhere (objects of dlmopen()); of
---- wrappers wrapped, missing, unrecorded, texts, nameless (core/adapter/wrap/pml_wrap.h); of events
+--- Counts of examined and of missed items: objects, scans (files whose slots were read, each once), slots, functions,
+--- shared, nested, deep, unseen (look-ups of chosen functions by dlsym()), elsewhere (objects loaded by dlmopen());
+--- for wrappers: wrapped, missing, unrecorded, texts, nameless (core/adapter/wrap/pml_wrap.h); for events:
 --- threads, events, dropped, unmatched, refused.
 ---@return table<string, integer>
 function Interception:stats()
@@ -199,14 +199,14 @@ end
 
 -- --- life ---
 
---- Calls are no events any more; what was kept can still be asked for.
+--- Stop intercepting; recorded events can still be read.
 function Interception:stop()
   if self.last then return end
   self.last = self.installed:stats()
   self.installed:close()
 end
 
---- stop(), and forget all.
+--- Stop, and discard all events.
 function Interception:close()
   self:stop()
   self.profile:close()

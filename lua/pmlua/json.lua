@@ -104,7 +104,7 @@ end
 
 local stream
 
---- Write the items of an iterator, each before the next is asked for. The iterator gets the indent of its items.
+--- Write the items of an iterator, each before requesting the next. The iterator gets the indent of its items.
 local function stream_items(next_item, write, indent)
   local inner, first = indent .. "  ", true
   for item in next_item, inner do

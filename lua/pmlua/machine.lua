@@ -33,21 +33,21 @@ local M = {}
 ---@field quick boolean
 ---@field version string of pmlua
 
-local MOST_BYTES = 1 << 20 -- of a file that is kept
+local MOST_BYTES = 1 << 20 -- of a stored result's file
 local OPTIONS = { quick = true, again = true, kept = true, init = true }
 
--- --- where results are kept ---
+-- --- where results are stored ---
 
--- FNV-1a, of 32 bits: it tells machines apart, and protects from nothing.
+-- FNV-1a of 32 bits: it distinguishes machines and is not a protection.
 local function hash(text)
   local h = 2166136261
   for i = 1, #text do h = ((h ~ text:byte(i)) * 16777619) & 0xffffffff end
   return ("%08x"):format(h)
 end
 
-local folder -- of this machine
+local folder -- caches M.folder()
 
---- The folder of this machine's results; it need not be there yet.
+--- The folder of this machine's results; it may not exist yet.
 ---@return string? path
 ---@return pmlua.Failure? failure neither HOME nor XDG_STATE_HOME is set
 function M.folder()
@@ -65,7 +65,7 @@ local function path_of(subject)
   return dir and ("%s/%s.json"):format(dir, subject)
 end
 
--- What is kept of a subject that was asked so; nil: nothing that can be used.
+-- The stored result for a subject with the same options; nil: no usable one.
 local function kept(subject, given)
   local path = path_of(subject)
   local text = path and disk.read(path, MOST_BYTES)
@@ -105,7 +105,7 @@ local function experiment(name)
   return load()
 end
 
--- Run one in a folder of its own: what `distill` makes of its run.
+-- Run an experiment in a temporary folder and return the distilled result.
 local function measured(name, given, distill)
   local dir, err = temporary.folder "machine"
   if not dir then return nil, err end
@@ -153,7 +153,7 @@ end
 
 -- --- subjects ---
 
--- What a load takes in each cache, and beyond; and all that was measured.
+-- The latency of a load in each cache and in memory, and all measured points.
 local function levels_of(run)
   local levels = json.array()
   for i, row in ipairs(rows_of(run, "levels.dat")) do levels[i] = { bytes = row.bytes > 0 and row.bytes or nil, ns = row.ns } end
@@ -172,7 +172,7 @@ end
 ---@field knees { stride: integer, pages: string, fits: number, exceeds: number, before: number, after: number }[]
 ---@field points { bytes: integer, stride: integer, pages: string, ns: number }[]
 
---- What a load takes by the working set (`scripts/memory_latency.lua`).
+--- Measure the latency of a load by working set (`scripts/memory_latency.lua`).
 ---@param options? pmlua.MachineOptions
 ---@return pmlua.MachineLatency? latency
 ---@return pmlua.Failure? failure
@@ -203,7 +203,7 @@ end
 ---@class pmlua.MachineExchange: pmlua.MachineResult
 ---@field pairs { pair: string, latency: number, low: number?, high: number? }[] ns one way, nearest first
 
---- What a cache line takes from cpu to cpu (`scripts/core_to_core.lua`).
+--- Measure the latency of a cache line between each pair of cpus (`scripts/core_to_core.lua`).
 ---@param options? pmlua.MachineOptions
 ---@return pmlua.MachineExchange? exchange
 ---@return pmlua.Failure? failure
@@ -222,7 +222,7 @@ end
 ---time, detours a second, ns
 ---@field periods { cpu: integer, length: number, period: number?, times: integer, regular: number }[] us, percent
 
---- What takes the processor away (`scripts/noise.lua`).
+--- Measure the noise of the system: the time during which other activity occupies the cpus (`scripts/noise.lua`).
 ---@param options? pmlua.MachineOptions
 ---@return pmlua.MachineNoise? noise
 ---@return pmlua.Failure? failure
@@ -264,7 +264,7 @@ function M.instruction(code, options)
   end)
 end
 
---- Forget what is kept of this machine.
+--- Delete the stored results of this machine.
 function M.forget()
   local dir = M.folder()
   if dir then remove(dir) end

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/model.lua - how a cost grows: a + b n^c log2(n)^d through points or the cells of a run.
+-- lua/pmlua/model.lua - cost models: fit a + b n^c log2(n)^d to points or to the cells of a run.
 --
 -- Try:  print(pml.model.fit { { 1, 2 }, { 2, 5 }, { 4, 17 }, { 8, 65 }, { 16, 257 } })
 --
--- The terms are those of the performance-model normal form: A. Calotoiu, T. Hoefler, M. Poke, F. Wolf, Using Automated
+-- The terms form the performance-model normal form: A. Calotoiu, T. Hoefler, M. Poke, F. Wolf, Using Automated
 -- Performance Modeling to Find Scalability Bugs in Complex Codes (SC 2013); for two factors A. Calotoiu,
 -- D. Beckingsale, C. W. Earl, T. Hoefler, I. Karlin, M. Schulz, F. Wolf, Fast Multi-Parameter Performance Modeling
 -- (CLUSTER 2016), which also finds the terms of each factor first and then combines them.
--- Chosen is the term whose fit predicts points that it did not see best. It must do so much better than the mean: in 199
--- series of normal noise at the same places, tried in the same way, at most one may do as well.
+-- The chosen term is the one that best predicts held-out points. It must be so much better than the mean that in 199 series
+-- of normal noise at the same places, tried in the same way, at most one does as well.
 
 local design = require "pmlua.internal.model.design"
 local refuse = require "pmlua.core".failure.refuse
@@ -19,7 +19,7 @@ local stats = require "pmlua.stats"
 local M = {}
 
 local LEAST_VALUES <const>, LEAST_RANGE <const>, SERIES <const> = 5, 4, 199
-local CLEARLY <const> = 0.9 -- of the error of a simpler term
+local CLEARLY <const> = 0.9 -- largest error relative to a simpler term's
 
 ---@class pmlua.ModelTerm b n^c log2(n)^d, of each factor
 ---@field coefficient number
@@ -90,7 +90,7 @@ local function candidates(x)
   return list, design { constant }
 end
 
--- A cost does not fall below zero far out: what grows is added, what shrinks may be taken away.
+-- A cost must not fall below zero for large arguments: growing terms are added; decreasing terms may be subtracted.
 local function sensible(candidate, y)
   return candidate.shape.power < 0 or candidate.design:coefficients(y)[2] > 0
 end
@@ -237,7 +237,7 @@ end
 
 -- ---- runs ----
 
--- What is to be read of a row: the factors and the value; nil: of another place.
+-- The factors and the value of a row; nil: `where` excludes it, or it has no value.
 local function point_of(row, names, value, where)
   for k, v in pairs(where) do
     if row[k] ~= v then return nil end

@@ -200,7 +200,7 @@ local function scripts_for(run, tables, options)
   return { ["plot.gp"] = plot, ["theme.gp"] = theme, ["run.gp"] = run_gp(run, tables, variables, options) }, note, own
 end
 
---- What the folder has of its own, or gets. An own plot.gp or theme.gp that is not run is worth a remark.
+--- Write the scripts to the folder unless it has its own; return a remark if its own plot.gp or theme.gp is not run.
 local function furnish(run, scripts, options, own)
   local own_plot, others = disk.read(run.path .. "/plot.gp"), {}
   for _, name in ipairs { "plot.gp", "theme.gp" } do
@@ -296,7 +296,7 @@ local function chosen_files(runs, options)
     ["run.gp"] = run_gp(run, { "data.dat" }, variables, options), ["data.dat"] = dat.format(selection.table(run)) }, {}
 end
 
---- Those of the run's own figure, which are read from its folder.
+--- The scripts and tables of the run's own figure, read from its folder.
 local function run_files(run, options)
   local tables, err = tables_of(run.path)
   if not tables then return nil, err end

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/plugin.lua - metric plugins: what the core has under this name, and plugins written in Lua.
+-- lua/pmlua/plugin.lua - metric plugins: the functions of core.plugin, and plugins written in Lua.
 --
 -- Try:  pml.plugin.define { name = "host", every = "100ms", events = { { name = "load" } },
 --         collect = function() return { load = tonumber(io.open "/proc/loadavg":read "n") } end }
 --       local set = assert(pml.eventset { "plugin::host::load" })
 --
--- A plugin in Lua runs in a state of its own. `read(name)` is called when an event set is read, under a lock, and
--- gives a number, or nil for nothing new. `collect()` is called every so often by a thread of its own and gives a table
--- of numbers by name, from which series are made. A function goes there as a chunk of code with copies of its upvalues: numbers,
--- strings, booleans, modules. A `file` or `code` goes as it is, and returns the table.
+-- A plugin in Lua runs in a separate Lua state. `read(name)` is called when an event set is read, under a lock, and
+-- returns a number, or nil if there is no new value. A separate thread calls `collect()` periodically; it returns a table
+-- of numbers by name, from which series are made. Functions are copied into that state as chunks of code, with copies of their
+-- upvalues: numbers, strings, booleans, modules. A `file` or `code` is loaded there unchanged and returns the table.
 
 local core = require "pmlua.core"
 local fields = require "pmlua.internal.fields"
@@ -20,8 +20,8 @@ local M = {}
 for name, value in pairs(core.plugin) do M[name] = value end
 M.provide = nil
 
---- What the core's function gives; misuse is raised at the line of the script. To be called as the last thing, so that
---- the script is the caller.
+--- Call the core's function; misuse is raised with the line of the script. Callers must use a tail call, so that level 2 is
+--- the script.
 local function of_core(what, options)
   local good, p, err, code = pcall(core.plugin[what == "load" and "load" or "provide"], options)
   if not good then error(("plugin.%s: %s"):format(what, p:match "%((.*)%)$" or p), 2) end
@@ -54,7 +54,7 @@ function M.seconds(every)
   return s and s > 0 and s < 1e6 and s or nil
 end
 
---- What is wrong with a definition, in a sentence; nil if nothing is.
+--- The error in a definition, as a sentence; nil: it is valid.
 local function wrong(t)
   if type(t.events) ~= "table" then return "a plugin needs a table of events" end
   if (t.read == nil) == (t.collect == nil) then return "a plugin must have either read or collect" end
@@ -80,7 +80,7 @@ local function from_code(kind, text)
   return t
 end
 
---- What the state of a plugin calls for values; called in that state.
+--- Create the function that a plugin's state calls for values; runs in that state.
 ---@param kind "file"|"code"
 ---@param text string
 ---@return fun(i?: integer): ...
@@ -161,7 +161,7 @@ function M.follower(handles)
   return setmetatable({ plugins = plugins, since = core.clock.ticks(), since_ns = core.clock.ns() }, Follower)
 end
 
---- Let all plugins that measure in their own time begin, those of the environment too; nil without such plugins.
+--- Start all asynchronous plugins, including those loaded by the environment; nil without such plugins.
 ---@return pmlua.PluginFollower?
 function M.follow()
   local self = M.follower {}
@@ -176,7 +176,7 @@ local columns = { { "event", "text", "metric of a plugin" }, { "thread", "", "th
   { "time", "s", "since the run began" }, { "value", "", "in the unit beside it" }, { "unit", "text", "" },
   { "mode", "text", "what the value is, and of what time" } }
 
---- A series from some time on; what stood before it is another index.
+--- Append a series from `since_ns` on; `false` separates it from earlier rows.
 local function add_rows(rows, series, since_ns)
   local old = #rows
   for i, ns in ipairs(series.ns) do
@@ -188,7 +188,7 @@ local function add_rows(rows, series, since_ns)
   end
 end
 
---- Collect what the plugins measured, into a trace and a table; those that give it only at their end are ended.
+--- Collect the values of the plugins into a trace and a table; plugins that deliver values only at their end are stopped.
 ---@param archive? pmlua.Trace
 ---@return { columns: table, rows: table }? table
 ---@return pmlua.Failure? failure
@@ -222,7 +222,7 @@ local function draw(all, rows, path)
       ("array series_name[%d] = [%s]"):format(#all, table.concat(names, ", ")) }) }, path)
 end
 
---- What a recorded process left of its plugins, as a table STEM.dat and a picture STEM.svg; nothing is written of none.
+--- Write the plugins' series of a recorded process as a table STEM.dat and a plot STEM.svg; without series, write nothing.
 ---@param path string the process's log
 ---@param stem string
 ---@return integer? n how many series there are

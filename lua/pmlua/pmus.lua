@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Facts about each PMU: how many counters it has, which event may sit on which, what events share.
+--- Facts about each PMU: the number of its counters, which event fits on which counter, and what events share.
 --
--- The facts are data, one file per family in pmus/, each with its source. A PMU goes by libpfm4's name (skx,
--- amd64_fam19h_zen4, arm_n1); intel_skx is understood too. libpfm4 has tables only of the PMUs of the architecture that
--- it was built for; for the others the facts carry the numbers of the events.
+-- The facts are data, one file per family in pmus/, each with its source. A PMU has libpfm4's name (skx,
+-- amd64_fam19h_zen4, arm_n1); intel_skx is accepted as well. libpfm4 has tables only for PMUs of the architecture that
+-- it was built for; for other PMUs the facts contain the event numbers.
 --
 --     pmlua -e 'print(pml.pmus.get("intel_skx").title)'
 
@@ -134,7 +134,7 @@ local function slurp(path)
   return text
 end
 
---- What this machine says of SMT and of the NMI watchdog; nil where it does not say.
+--- Whether SMT and the NMI watchdog are on; nil if this machine does not report it.
 ---@return boolean? smt
 ---@return boolean? watchdog
 function M.conditions()

@@ -3,7 +3,7 @@
 --
 -- Try:  pmlua report DIR --detail
 --
--- What it comes to is here; how it looks is in report/: text, csv, json, plot.
+-- This file computes the report; the files in report/ format it: text, csv, json, plot.
 
 local countfile = require "pmlua.countfile"
 local numbers = require "pmlua.internal.report.numbers"
@@ -61,8 +61,8 @@ local function gather(survey)
   return list
 end
 
---- What shares are of: all exclusive time, or, where no section is exclusive, all self time. Either adds up to 100 %.
---- Beside exclusive sections an inclusive one has no share: it contains others, and is in no sum.
+--- The base of shares: all exclusive time, or, if no section is exclusive, all self time. Shares then add up to 100 %.
+--- Beside exclusive sections an inclusive one has no share: it contains others and is not part of the sum.
 local function total(list)
   local any = false
   for _, s in ipairs(list) do any = any or s.exclusive end
@@ -75,7 +75,7 @@ end
 
 local FLOPS = "sde:::BYFL::flop_count_I"
 
---- A calculation whose program named no workload has the one that the compiler counted.
+--- If the program set no workload for a calculation, use the operations that the compiler counted.
 local function count_work(row)
   local flops = row.values[FLOPS]
   if flops and flops > 0 then row.work = flops end
@@ -107,9 +107,9 @@ end
 local CACHED_SECTIONS <const> = 64
 local CACHED_ROWS <const> = 1 << 20
 
---- The sections of a process's log in memory; nil: it is read again for each section. Sections are written one after the
---- other, so that with many of them reading a log again and again grows with their square. With very many processes, what
---- all of them have of all sections has no room.
+--- A cache of the sections in a process's log; nil: the log is read again for each section. The report writes one section after
+--- the other, so the time to read a log once per section grows with the square of their number. With very many processes, the
+--- rows of all sections do not fit in memory.
 local function cache_of(r, i)
   local process, caches = r.processes[i], r.caches
   if not caches then return nil end
@@ -124,7 +124,7 @@ local function caches_for(processes, list)
   return rows <= CACHED_ROWS and {} or nil
 end
 
---- A question for core.rows, which answers with the rows that M.of() gives.
+--- A query for core.rows, which returns the rows of M.of().
 ---@package
 ---@param text string[] texts that all rows of the process share
 ---@return table question
@@ -156,10 +156,10 @@ function M.of(r, s, i, threads)
   return one
 end
 
---- What each process has of a section, in the order of processes. Logs are read again: memory does not grow with them.
+--- Iterate over the rows of a section, in the order of processes. Logs are read again, so memory does not grow with them.
 ---@param r pmlua.Report
 ---@param s table one of its sections
----@param threads? boolean each thread, too
+---@param threads? boolean also the rows of each thread
 ---@return fun(): table? next { process, all, threads, quantiles }
 function M.each(r, s, threads)
   local i = 0
@@ -223,7 +223,7 @@ local function counted_note(list, at)
   end
 end
 
---- What is in no compiler count, if any section has such.
+--- A note on code that the compiler could not count, if any section has such counts.
 local function left_out_note(list, processes)
   local any = false
   for _, s in ipairs(list) do
@@ -246,7 +246,7 @@ end
 
 local function name_of(p) return p.rank and ("rank %d"):format(p.rank) or ("%s:%d"):format(sections.show(p.host), p.pid) end
 
---- What the logs say of themselves: one name each, and how many more there are.
+--- Notes on the state of the logs: one process by name, and the number of the others.
 local function log_notes(processes, notes)
   local unended, refused, short, used, sketch = {}, {}, {}, "", ""
   for _, p in ipairs(processes) do
@@ -271,7 +271,7 @@ local function log_notes(processes, notes)
   end
 end
 
---- What processes left under a name, in the order of names and then of processes.
+--- The items that processes left in the field `what`, in the order of names, then of processes.
 local function left(processes, what)
   local list = {}
   for i, process in ipairs(processes) do
@@ -306,7 +306,7 @@ local function left_out_files(files)
   return first.text .. (first.remedy and "; " .. first.remedy or "") .. others .. "; left out"
 end
 
---- What the report lacks, as lines.
+--- Notes on what is missing from the report.
 ---@param survey pmlua.SectionSurvey
 ---@return string[] notes
 function M.notes(survey)
@@ -373,7 +373,7 @@ function M.has_quantiles(r)
   return false
 end
 
---- What a process is called in a table.
+--- The display name of a process in tables.
 ---@param report pmlua.Report
 ---@param i integer
 ---@return string

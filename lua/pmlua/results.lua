@@ -91,8 +91,7 @@ function Folder:write_table(name, t)
   return self:write(name, dat.format(t))
 end
 
--- Field 22 of /proc/PID/stat: together with the pid it names one process, pids alone are given again. One that nobody has
--- waited for yet has ended.
+-- Field 22 of /proc/PID/stat. Together with the pid it identifies a process, because pids are reused. A zombie counts as ended.
 local function start_time(pid)
   local f = io.open(("/proc/%d/stat"):format(pid), "r")
   if not f then return nil end
@@ -103,7 +102,7 @@ local function start_time(pid)
   return fields[1] ~= "Z" and tonumber(fields[20]) or nil
 end
 
---- What identifies a running process in meta.json.
+--- The identity of a running process for meta.json.
 ---@param pid integer
 ---@return { pid: integer, start_time: integer?, host: string }
 function M.process(pid)
@@ -120,8 +119,8 @@ local function is_fresh(path)
   return false
 end
 
--- "running" is only true while the process that wrote it lives. One on another host cannot be seen here: it is taken for alive
--- as long as it may be, since what is made of a run that was killed would be made beside it.
+-- "running" is only true while the process that wrote it lives. A process on another host cannot be checked: it is assumed to be
+-- alive for a day, because reading the run as killed would write tables beside those of the live process.
 local function true_status(meta, path)
   if meta.status ~= "running" then return meta.status end
   local process = type(meta.process) == "table" and meta.process or {}
@@ -133,7 +132,7 @@ local function true_status(meta, path)
   return "incomplete"
 end
 
--- What meta.json may have, of what type: words, { LIST } for a list, or names with their types. Folders come from others.
+-- The optional fields of meta.json and their types: words, { LIST } for a list, or names with types. The file may be foreign.
 local LIST <const> = 1
 local SHAPES <const> = {
   unit = "string", sample_unit = "string", description = "string", script = "string", script_sha256 = "string",
@@ -149,7 +148,7 @@ local SHAPES <const> = {
   files = { { name = "string", description = "string" } }, metrics = { { name = "string", unit = "string" } },
 }
 
---- What is wrong with a value that should have a shape; nil: nothing. One that is missing is fine, except in a list.
+--- The error in a value that should have a shape; nil: none. A missing value is valid, except in a list.
 local function misshapen(v, shape, at)
   if v == nil then return nil end
   local kind = type(shape) == "table" and "table" or shape
@@ -202,7 +201,7 @@ local function nothing_yet(path, status, ending)
   return refuse("ENODATA", path .. ": the run ended before its first cell was measured", "start it again")
 end
 
---- Open the folder of a run. One that was killed gets the tables of what it left.
+--- Open a run's folder. For a run that was killed, its tables are first made from the samples that it left.
 ---@param path string also .../latest
 ---@return {path: string, meta: table, status: string, ending: string, complete: boolean, data: table, rounds: table?}? run
 ---@return pmlua.Failure? failure one line that names the file

@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/sampler.lua - where an event happens: functions, lines, data pages, threads, by samples of it.
+-- lua/pmlua/sampler.lua - samples of an event by location: functions, lines, data pages, threads.
 --
 -- Try:  pmlua sample -- sort /etc/services
 --
--- What the core has under this name (open) is here, too.
+-- The functions of core.sampler (open) are available here as well.
 
 local core = require "pmlua.core"
 
 ---@class pml.sampler
 local M = setmetatable({}, { __index = core.sampler })
 
-local Z95 <const> = 1.959963984540054 -- of the normal distribution, two-sided 95 %
+local Z95 <const> = 1.959963984540054 -- normal distribution, two-sided 95 %
 
 ---@class pmlua.SamplerBar
 ---@field samples integer
@@ -41,7 +41,7 @@ local function wilson(share, n)
   return math.max(0, (middle - reach) / (1 + z2 / n)), math.min(1, (middle + reach) / (1 + z2 / n))
 end
 
---- What is known of a place of code.
+--- The function, file and line of a code address, as far as known.
 local function place_of(sampler, row, kernel)
   if row.object == "[kernel]" then return { func = kernel.name(row.place) } end
   if not row.object:find "^/[^/]" then return {} end
@@ -64,7 +64,7 @@ end
 --- Which field of a bar the place of a row becomes.
 local fields = { page = "page", thread = "tid", cpu = "cpu" }
 
---- The name of a frame; places are asked for once.
+--- A function that names frames; it looks each address up once.
 local function namer(sampler)
   local kernel, known = require("pmlua.internal.sample.kernel").open(), {}
   return function(frame)
@@ -130,7 +130,7 @@ local function merge(bars)
   return out
 end
 
---- What orders bars of the same size.
+--- The sort key of bars of equal size.
 local function label(bar)
   return table.concat({ bar.object or "", bar.func or bar.variable or "", bar.path and table.concat(bar.path, ";") or "" }, "\0")
 end

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/sde.lua - software-defined events: what the core has under this name, and rules that watch them.
+-- lua/pmlua/sde.lua - software-defined events: the functions of core.sde, and rules that watch events.
 --
 -- Try:  pml.sde.watch("sde:::DEMO::steps", "100ms", function(steps) if steps > 5 then pml.live.stop_run "enough" end end)
 --
--- A script that measures is busy: a rule runs on a thread of its own, in a Lua state of its own. The function goes there as
--- a chunk of code with copies of its upvalues: numbers, strings, booleans, modules. Changes that it makes stay in its state, and
--- it uses that state's globals. In a file of rules, or where a state runs its rules itself, the function is called directly.
+-- The script itself is busy measuring, so a rule runs on a separate thread, in a separate Lua state. Its function is copied there
+-- as a chunk of code with copies of its upvalues: numbers, strings, booleans, modules. Its changes stay in that state, whose
+-- globals it uses. In a file of rules, or in a state that runs its rules itself, the function is called directly.
 
 local core = require "pmlua.core"
 
@@ -43,11 +43,11 @@ function Shipped:cancel() return core.live.cancel(self.id) end
 ---@return integer
 function Shipped:fired() return whole(state_of(self).fired or 0) end
 
---- What went wrong last.
+--- The last error.
 ---@return string?
 function Shipped:error() return state_of(self).error end
 
---- The value that the function saw last.
+--- The last value that the function was called with.
 ---@return number?
 function Shipped:last() return whole(state_of(self).last) end
 
@@ -69,9 +69,9 @@ local function send(event, every, fn, options)
   return setmetatable({ id = id, key = key, known = {} }, Shipped)
 end
 
---- Call a function with an event's value every so often. It may write events (pml.sde.find(name):write(v)), call
---- functions that the application gave (pml.live.call), stop the run (pml.live.stop_run), and cancel itself by
---- returning false. An error in it is said on stderr; ten in a row cancel it. A forked child goes on without it.
+--- Call a function with an event's value periodically. It may write events (pml.sde.find(name):write(v)), call
+--- functions of the application (pml.live.call), stop the run (pml.live.stop_run), and cancel itself by
+--- returning false. Its errors are printed on stderr; ten in a row cancel it. A forked child does not inherit the rule.
 ---@param event string "LIB::EVENT"; the rule waits for an event that is not registered yet
 ---@param every number|string seconds, or "100ms", "1s", "2m"
 ---@param fn fun(value: number, series: pmlua.WatchedSamples|pmlua.WatchedElements): boolean? false cancels the rule

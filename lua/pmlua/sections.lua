@@ -3,7 +3,7 @@
 --
 -- Try:  PMLUA_REPORT=out ./program; pmlua -e 'print(#pml.sections.read_all { "out" }[1].sections)'
 --
--- A process leaves a log (docs/log.md); pml.section.write() makes one, too.
+-- Each process leaves a log (docs/log.md); pml.section.write() also writes one.
 
 local refuse = require "pmlua.core".failure.refuse
 
@@ -111,7 +111,7 @@ function M.read(path)
   return refuse(err)
 end
 
---- A folder without logs: what else it is, and what to do then.
+--- The failure for a folder without logs: what the folder contains instead, and the remedy.
 local function no_log(folder)
   local lfs = require "lfs"
   local function has(name) return lfs.attributes(folder .. "/" .. name, "mode") == "file" end

@@ -44,7 +44,7 @@ function M.normal_quantile(p)
 end
 
 --- Ranks of the order statistics that enclose the median with at least the given confidence.
--- The number of samples below the median is binomial(n, 1/2), whatever the distribution: J.-Y. Le Boudec, Performance
+-- For any distribution, the number of samples below the median is binomial(n, 1/2): J.-Y. Le Boudec, Performance
 -- Evaluation of Computer and Communication Systems (2010), theorem 2.1; normal approximation above 1000 samples, ibid.
 ---@param n integer
 ---@param level? number 0.95
@@ -232,9 +232,9 @@ local function at(sorted, position)
   return sorted[k] + (position - k) * (sorted[k + 1] - sorted[k])
 end
 
---- Interval of the median over rounds, between order statistics, by core/record/pml_interval.h; wider where rounds resemble
--- the ones before them (internal/dependence.lua), but never beyond the outermost,
--- which of five enclose the median in 93.75 % of all cases.
+--- Interval of the median over rounds, between order statistics, by core/record/pml_interval.h; wider if rounds resemble
+-- their predecessors (internal/dependence.lua), but never beyond the outermost order statistics,
+-- which for five rounds enclose the median in 93.75 % of all cases.
 ---@param medians number[] one per round, in their order
 ---@param level? number 0.95
 ---@return number? low
@@ -253,7 +253,7 @@ function M.rounds_interval(medians, level)
   return at(sorted, low), at(sorted, n + 1 - low)
 end
 
--- Doubled midranks of both arrays together (doubled: they are integers then), those of `a` first.
+-- Doubled midranks of both arrays together, those of `a` first. Doubling makes them integers.
 local function midranks(a, b)
   local all = {}
   for i = 1, #a do all[i] = { v = a[i], at = i } end
@@ -310,7 +310,7 @@ function M.rank_sum(a, b)
   local ranks, ties = midranks(a, b)
   local seen, total = 0, m + n
   for i = 1, m do seen = seen + ranks[i] end
-  local mean = m * (total + 1) -- of the doubled ranks
+  local mean = m * (total + 1) -- mean of the sum of doubled ranks
   if total <= 40 and ties == 0 then
     return distributions.two_sided(distributions.sums(m, n), m * n, seen // 2 - m * (m + 1) // 2)
   end

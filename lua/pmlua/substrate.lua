@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/substrate.lua - consumers of events: functions of Lua, plugins that were written for Score-P, and all others.
+-- lua/pmlua/substrate.lua - consumers of events: Lua functions, Score-P substrate plugins, and all others.
 --
--- Functions get events in batches, from buffers that each thread fills in C: Lua is never where events are raised, and
--- an event costs there what the buffer costs, some 40 instructions. drain() takes some 5 to 10 million a second. With
--- synchronous = true they are called at each event, on the thread that raised it, in a Lua state of their own: an event
--- then costs some 60 ns, six times as much, threads wait for each other, and the functions share nothing with
+-- Functions get events in batches, from buffers that each thread fills in C: Lua never runs where events are raised, and
+-- the cost of an event there is that of the buffer, about 40 instructions. drain() handles 5 to 10 million events a second. With
+-- synchronous = true they are called at each event, on the thread that raised it, in a separate Lua state: an event
+-- then costs about 60 ns, six times as much, threads wait for each other, and the functions share no data with
 -- the script.
 --
 -- Try:  local s <close> = pml.substrate { enter = function(region) print(pml.region.describe(region).name) end }
@@ -117,14 +117,14 @@ function substrate:drain()
   return all
 end
 
---- What became of events: of buffers as pml.buffer has it; synchronous: how many there were, and what a function raised.
+--- Counts of events: of buffers as in pml.buffer; with synchronous = true, the number of events and the first error.
 ---@return table
 function substrate:stats()
   local of = self.functions or self.buffer or error("substrate: closed", 2)
   return of:stats()
 end
 
---- Hand on what is there, and take no more.
+--- Deliver the remaining events and stop.
 function substrate:close()
   if self.functions then
     local functions <close> = self.functions
@@ -140,7 +140,7 @@ end
 
 substrate.__close = substrate.close
 
---- What was worth saying about plugins since the last time, to stderr.
+--- Print the messages about plugins since the last call on stderr.
 local said = 0
 local function tell()
   local lines = core.substrate.lines()
@@ -151,7 +151,7 @@ end
 local environment
 
 --- Load the substrate plugins of $SCOREP_SUBSTRATE_PLUGINS, between $SCOREP_SUBSTRATE_PLUGINS_SEP or commas; once. They
--- end with the Lua state. What cannot be loaded, and what plugins ask for in vain, is said on stderr.
+-- end with the Lua state. Plugins that fail to load and unsupported requests of plugins are reported on stderr.
 ---@return integer n that are open
 function M.environment()
   if environment then return #environment end

@@ -49,7 +49,7 @@ function M.cut(text, width)
   return text:sub(1, utf8.offset(text, left + 1) - 1) .. "..." .. text:sub(utf8.offset(text, -right))
 end
 
---- The width limit of a table on a file: that of the terminal; none if it is not a terminal, so that programs get whole names.
+--- The width limit of a table: the terminal's width; no limit if the file is not a terminal, so that programs get full names.
 ---@param fd integer? 1 standard output, 2 standard error; nil: a file, or text that goes elsewhere
 ---@return integer
 function M.columns(fd)
@@ -112,7 +112,7 @@ local function add_block(lines, rows, columns, width, right)
   end
 end
 
---- Rows of text as lines that fit: names are cut, and columns that have no room stand in a block of their own below.
+--- Format rows of text as lines that fit: names are cut, and columns that do not fit form a block below.
 ---@param rows string[][]
 ---@param right table<integer, boolean> columns of numbers
 ---@param fd integer? the file that they are for, as for columns()

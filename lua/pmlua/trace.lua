@@ -3,8 +3,8 @@
 --
 -- Try:  otf2-print results/read_overhead/latest/traces.otf2 | head -30
 --
--- A trace is company to the tables, not their condition: when it cannot be written the run says so once and goes on.
--- What the core has under this name (pml.trace.create) is here, too.
+-- The trace is an addition to the tables: if it cannot be written, the run reports this once and continues.
+-- The functions of core.trace (pml.trace.create) are available here as well.
 
 ---@class pml.trace
 local M = setmetatable({}, { __index = function(_, name) return require "pmlua.core".trace[name] end })
@@ -16,7 +16,7 @@ Trace.__index = Trace
 
 local samples_metric = { name = "samples", description = "samples taken so far", unit = "#", mode = "accumulated" }
 
---- The unit of the count as it is: where no power of 2 or 10 leads to the event's unit, the factor is part of it.
+--- The unit of the raw count: if no power of 2 or 10 converts it to the event's unit, the factor is part of the unit.
 local function unit_of(e)
   local unit = e.unit ~= "" and e.unit or "#"
   if e.scale == 1 or e.exponent ~= 0 then return unit end
@@ -40,7 +40,7 @@ end
 
 -- ---- reading ----
 
---- What removes a folder, once: when it is called, or when it is collected.
+--- A function that removes a folder once: when it is called, or when it is collected.
 local function remover(dir)
   local temporary, done = require "pmlua.internal.temporary", false
   local function remove()
@@ -100,7 +100,7 @@ function M.follow(core, dir, events)
   return setmetatable({ core = core, archive = archive, location = location, set = set, samples = 0 }, Trace), no_events
 end
 
---- The metrics, as they are now.
+--- Record the current values of the metrics.
 ---@param ticks integer
 function Trace:metric(ticks)
   local values = { self.samples }
@@ -120,8 +120,8 @@ function Trace:enter(label, file, line)
   self:metric(self.entered)
 end
 
--- Phases come as intervals; a trace wants a sequence in time, properly nested. Of two that begin together the longer
--- is the outer one; one that reaches over the end of its outer one is cut there.
+-- Convert phases from intervals to a sequence in time, properly nested. Of two phases that begin together the longer one is
+-- the outer one; a phase that extends past its outer phase is cut there.
 local function sequence(phases, first, last)
   local sorted, out, open = table.move(phases, 1, #phases, 1, {}), {}, {}
   table.sort(sorted, function(a, b)

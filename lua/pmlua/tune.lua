@@ -1,19 +1,19 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- lua/pmlua/tune.lua - tuning by region: rules set frequencies, idle states, numbers of threads, or call a function, while
--- a region is open, and put back what was there.
+-- a region is open, and restore the previous settings afterwards.
 --
 -- The files are the kernel's, below /sys/devices/system/cpu; `root` names another folder of that form. They are written
--- only where it was allowed when the process was started: pmlua --allow-tuning SCRIPT, or pml_tune_allow() of an application
--- that embeds pmlua; without it `dry_run = true` logs what would be done. All is put back on leave, at the end of the script,
--- and by a helper process if this one is killed.
+-- only if this was allowed when the process was started: pmlua --allow-tuning SCRIPT, or pml_tune_allow() in an application
+-- that embeds pmlua; otherwise `dry_run = true` logs the actions instead. All settings are restored on leave, at the end of the
+-- script, and by a helper process if this one is killed.
 --
--- Whose cpus: those that the thread may run on as it enters (cpus = "thread"; pin it to one), the one it is on
--- ("current"), or "all". Of the rules that match a region, its own name comes first, then the longest pattern, then the
--- first in the alphabet.
+-- The option `cpus` selects the cpus: those that the thread may run on as it enters ("thread"; pin it to one), the one that it
+-- is running on ("current"), or "all". Of the rules that match a region, its exact name comes first, then the longest pattern,
+-- then the first in alphabetical order.
 --
--- enter and leave are called at once, on the thread concerned, in a Lua state of their own: an event of their region
--- costs then some 100 ns, threads wait for each other, and the functions have no locals of the script. If one raises, its
--- rule is dropped, and what it set is put back.
+-- enter and leave are called synchronously, on the thread concerned, in a separate Lua state. An event of their region then
+-- costs about 100 ns, threads wait for each other, and the functions cannot use locals of the script. If one raises an error,
+-- its rule is removed and its settings are restored.
 --
 -- Try:  local t <close> = assert(pml.tune { dry_run = true, rules = { ["sol*"] = { frequency = 1.2e9 } } })
 --       pml.section.start "solve"; pml.section.stop "solve"
@@ -50,12 +50,12 @@ local tuner = {}
 
 local function handle_of(self) return self.handle or error(self.what .. ": it is closed", 3) end
 
---- Messages so far: what the kernel refused or changed, rules that raised; after stop also regions that were never
---- entered.
+--- Messages so far: settings that the kernel refused or changed, and rules that raised an error; after stop also regions
+--- that were never entered.
 ---@return string[]
 function tuner:lines() return handle_of(self):lines() end
 
---- What a dry run would have done: ns, thread, region, what (a path, "omp_set_num_threads", "call"), value.
+--- Actions that a dry run would have carried out: ns, thread, region, what (a path, "omp_set_num_threads", "call"), value.
 ---@return table[]
 function tuner:log() return handle_of(self):log() end
 

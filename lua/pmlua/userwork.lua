@@ -58,8 +58,8 @@ function Work:arithmetic()
   return sum
 end
 
---- The application workload, equation 6: each type weighed by c(i). What has no weight counts once; a weight for a type
--- that was not counted is an error, as it would go unnoticed.
+--- The application workload, equation 6: each type weighed by c(i). A type without a weight counts once; a weight for a type
+-- that was not counted is an error, because it would go unnoticed.
 ---@param weights table<string, number>
 ---@return number
 function Work:application(weights)

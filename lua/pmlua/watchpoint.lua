@@ -3,9 +3,9 @@
 --
 -- Try:  pmlua -e 'print(pml.watchpoint.find("/bin/sh", "environ").address)'
 --
--- The program runs with a library preloaded that sets hardware breakpoints on every thread. Each process leaves a file of
--- counts, times and contents per thread, which read() turns into tables. What the core has under this name
--- (available, find, plan, load) is here, too.
+-- The program runs with a preloaded library that sets hardware breakpoints on every thread. Each process leaves a file of
+-- counts, times and contents per thread, which read() converts to tables. The functions of core.watchpoint
+-- (available, find, plan, load) are available here as well.
 
 local core = require "pmlua.core"
 local preload = require "pmlua.internal.preload"
@@ -20,7 +20,7 @@ local NOT_FOUND, NOT_RUN, FAILED = 127, 126, 1 -- as shells say it
 --- A failure of the core without its place.
 local function reason(failure) return (select(2, refuse(failure))) end
 
---- What is to be watched: "mem:SYMBOL[+OFFSET][:rwx]" or the symbol alone.
+--- Parse a point: "mem:SYMBOL[+OFFSET][:rwx]" or the symbol alone.
 ---@param text string
 ---@return {name: string, access: string}? point
 ---@return pmlua.Failure? failure
@@ -43,7 +43,7 @@ local function objects_of(path)
   return list
 end
 
--- In the program, or else in its libraries; the error is that of the program.
+-- Look the point up in the program, then in its libraries; a failure is the program's.
 local function place(point, program, objects)
   local found, err, code = core.watchpoint.find(program, point.name, point.content)
   if found then return program end
@@ -172,7 +172,7 @@ local function missed(s, lanes)
   return math.max(0, n - s.lost)
 end
 
---- What the processes of a run left.
+--- Read the files that the processes of a run left.
 ---@param dir string
 ---@return pmlua.watchpoint.Process[]? processes by pid
 ---@return pmlua.Failure? failure
@@ -194,7 +194,7 @@ function M.read(dir)
   return list
 end
 
--- What the content of a point is to a trace: an unsigned number that no integer of Lua is comes as a float.
+-- The metric type of a point in a trace. An unsigned number above the largest Lua integer is read as a float.
 local type_of = { float = "float", unsigned = "unsigned" }
 
 --- One point of a process as an OTF2 trace: a location for each thread, a metric that is the content at each write, or
