@@ -73,7 +73,7 @@ function Session:complete(left)
   if not text and kind ~= "EREMOTEIO" and kind ~= "EMSGSIZE" then self:reconnect() end
   local words, start = {}, left:match("[^%s'\"()=,{}%[%]+*/<>~^#%%;]*$")
   for word in (text or ""):gmatch("[^\n]+") do
-    -- Readline replaces what it takes for the word; the rest of a candidate must agree with what is there.
+    -- Readline replaces its idea of the word; the rest of a candidate must agree with the text before it.
     if word:sub(1, #start) == start then words[#words + 1] = word end
   end
   return words

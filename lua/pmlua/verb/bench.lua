@@ -11,7 +11,7 @@ local tabulate = require "pmlua.tabulate"
 
 local MOST_VALUES <const> = 10000
 
---- The numbers of FIRST..LAST, FIRST..LAST:STEP or FIRST..LAST:xFACTOR; nil: the word is none of these.
+--- The numbers of FIRST..LAST, FIRST..LAST:STEP or FIRST..LAST:xFACTOR; nil: the word is not a range.
 local function range_of(word)
   local first, last, times, step = word:match "^(%-?[%d.]-)%.%.(%-?[%d.]+):?(x?)([%d.]*)$"
   first, last, step = tonumber(first), tonumber(last), step ~= "" and tonumber(step) or step == "" and times == "" and 1 or nil
@@ -221,7 +221,7 @@ local function verdicts_of(benchmark)
   return names, rows
 end
 
--- How documents have tables: what stands before a row, between cells, behind a row, before and behind all rows, and what makes
+-- Table syntax of documents: the text before a row, between cells, after a row, before and after all rows, and the parts of
 -- the line below the names.
 local documents = {
   markdown = { "| ", " | ", " |", "", "", { "| ", " | ", " |" } },

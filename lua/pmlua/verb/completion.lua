@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua completion SHELL`: what makes a shell complete pmlua's verbs, options and values.
+--- `pmlua completion SHELL`: a script with which a shell completes pmlua's verbs, options and values.
 --
 --     source <(pmlua completion bash)
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua doctor`: what works on this machine, what does not, why, and how to get it.
+--- `pmlua doctor`: which features work on this machine, and for the others the reason and the remedy.
 --
 --     pmlua doctor
 --     pmlua doctor --verify
@@ -51,7 +51,7 @@ local function try(name, options)
   return true
 end
 
---- What happened, and what to do.
+--- The text and the remedy of a failure.
 local function split(err)
   if err.text then return err.text, err.remedy end
   local finding, remedy = err:match("^(.-); (.*)$")
@@ -95,7 +95,7 @@ check("kind of PMU", function()
   return "ok", "the processor's" .. cores .. (traits.precise and ", with precise events" or ", without precise events")
 end)
 
--- What the kernel's switch for user-space reads says; "" without one.
+-- The kernel's setting for counter reads from user space; "" if there is none.
 local function read_policy()
   if machine == "aarch64" then
     local value = (slurp("/proc/sys/kernel/perf_user_access") or ""):match("%d+")
@@ -380,7 +380,7 @@ local function print_verified(rows, n, why)
   end
 end
 
---- What the processor's maker says of its counters, beside what was tried.
+--- Print the errata that the processor's maker published on its counters.
 local function print_errata()
   local errata = require "pmlua.internal.errata".here()
   if #errata == 0 then return end

@@ -95,7 +95,7 @@ local function arrange(rows)
   return sources
 end
 
-local NAME = 44 -- characters; a longer one has a line of its own, so that descriptions stay aligned
+local NAME = 44 -- characters; a longer name gets a separate line, so that descriptions stay aligned
 
 local function printrows(rows)
   local width, most = 0, tabulate.columns(1)
@@ -126,10 +126,10 @@ local function summary(rows, all)
     #rows - available, all and "" or "; --all also lists PMUs of other machines")
 end
 
---- What the compiler counts is listed also where nothing was compiled so.
+--- Compiler-counted events are listed even if this process was not compiled to count.
 local function is_elsewhere(row) return row.pmu == "BYFL" and not core.count.here() end
 
---- Nothing of what a pattern asks for is in this process: a pattern for all software-defined events means others'.
+--- This process has no events that match: a pattern for all software-defined events means those of other processes.
 local function all_elsewhere(options)
   return options.pattern and options.pattern:find "^sde:[:*]*$" and not options.sde and #core.sde.list() == 0
 end
@@ -162,7 +162,7 @@ local function nothing(pattern)
     return 0
   end
   err = err:sentence()
-  if err:find('no event "', 1, true) == 1 then -- a plain name; else it says what is wrong with it
+  if err:find('no event "', 1, true) == 1 then -- a plain name; else the failure already explains the error
     err = ("no event matches '%s'%s"):format(pattern, err:match "; nearest: .*"
       or "; without a pattern, pmlua events lists all; patterns may have * and ?")
   end

@@ -57,7 +57,7 @@ the n-th receive. Where several threads of a rank send with the same tag, arrows
   },
 }
 
---- A trace by its name: what of one is exported in the form of a table.
+--- Whether the path names a trace, which is exported as a single table.
 local function is_trace(o) return #o.paths == 1 and o.paths[1]:find "%.otf2$" ~= nil end
 
 local function wrong_table(o)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua flame RUN -o flame.svg`: a flame graph of what was recorded.
+--- `pmlua flame RUN -o flame.svg`: a flame graph of recorded calls, sections or a trace.
 --
 --     pmlua record -o out -- ./solver; pmlua flame out -o flame.svg
 

@@ -72,7 +72,7 @@ event or object differs from FILE's, nothing is compared: the status is 1, and t
   },
 }
 
-local LINES = 20 -- of new and vanished functions
+local LINES = 20 -- for new and vanished functions
 
 local complain = require "pmlua.internal.cli.complain" "guard"
 
@@ -89,7 +89,7 @@ end
 
 -- --- a run ---
 
---- What compilers wrote into the program: "GCC: (Debian 12.2.0-14) 12.2.0", sorted, each once.
+--- The compilers' identification strings in the program: "GCC: (Debian 12.2.0-14) 12.2.0", sorted, without duplicates.
 local function compiler_of(path)
   local text, seen, list = require("pmlua.internal.file").read(path) or "", {}, {}
   for _, pattern in ipairs { "GCC: %b() [%d.]+", "[%w ]*clang version [%d.]+", "rustc version [%d.]+" } do
@@ -134,7 +134,7 @@ local function run(o, about, program)
   return guard.rows(all, place_of(about.event), core.sys.realpath(program) or program, objects, functions)
 end
 
---- What counts depend on here.
+--- The parameters and the environment that counts depend on.
 local function about_here(o, program, version)
   return {
     architecture = core.sys.uname().machine, compiler = compiler_of(program), event = o.event or "sim::Ir",
@@ -144,13 +144,13 @@ local function about_here(o, program, version)
   }
 end
 
--- --- what is reported ---
+-- --- the report ---
 
 local function title(row)
   return (row.object and row.object .. ":" or "") .. sections.show(row.name)
 end
 
---- By how much a count grew; of a call, if that was asked.
+--- The relative growth of a count; with `per_call`, of the count per call.
 local function change(pair, per_call)
   local was, is = pair.row.count, pair.now.count
   if per_call then was = was * pair.now.calls / pair.row.calls end

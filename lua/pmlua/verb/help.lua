@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua help [VERB | api [NAME] | environment]`: what the command and the Lua API can do.
+--- `pmlua help [VERB | api [NAME] | environment]`: documentation of the command and the Lua API.
 --
 --     pmlua help events
 
@@ -60,7 +60,7 @@ Exit status: 0 done, 1 failed, 2 misused.
   return 0
 end
 
---- `model`: the Lua API. A bare word is compared with verbs and names of modules too.
+--- `model`: the Lua API. A word without a prefix is also compared with verbs and module names.
 local function fail(name, model)
   local known = require("pmlua.internal.reference.page").names(model)
   table.move(model.names, 1, #model.names, #known + 1, known)
@@ -120,7 +120,7 @@ function M.run(o)
       return 0
     end
   end
-  return api(name, o.markdown) -- what is neither a verb nor a topic may be a module
+  return api(name, o.markdown) -- neither a verb nor a topic: it may be a module
 end
 
 return M

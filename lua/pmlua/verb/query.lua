@@ -100,7 +100,7 @@ local function terminal_size()
   return math.max(c, 40), math.max(l, 12)
 end
 
---- Nothing matched: what the application has that is near.
+--- No event matched: suggest the application's nearest names.
 local function nothing(o, app, link)
   local all = directory.ask_json(app, link, "read", "<0\n*", o.patience)
   local names, full = {}, {}
@@ -153,7 +153,7 @@ function Watch:show(answer, first)
   end
 end
 
---- Take a page that has rows, or is the last: true, or nil, what went wrong, and its code.
+--- Process a page that has rows or is the last: true; or nil, the error, and its code.
 function Watch:page(answer, ask)
   local o = self.options
   view.restore(answer)
@@ -171,7 +171,7 @@ function Watch:page(answer, ask)
   return true
 end
 
---- Read once, page by page: true, or nil, what went wrong, and its code.
+--- Read once, page by page: true; or nil, the error, and its code.
 function Watch:read()
   local o = self.options
   local function ask(payload)

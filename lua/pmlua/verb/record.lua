@@ -11,7 +11,7 @@ local kinds = require "pmlua.internal.cli.kinds"
 local preload = require "pmlua.internal.preload"
 local refuse = core.failure.refuse
 
---- What reports: loaded while the command runs, which takes as long as the start of a brief one.
+--- The module that reports. It is loaded while the command runs, because loading takes as long as starting a small command.
 local function recording() return require "pmlua.internal.record.report" end
 
 local function metric(o, text)
@@ -108,7 +108,7 @@ all): threads, time, time that threads waited, imbalance. They come from OMPT, o
   },
 }
 
--- What chooses what is recorded, and the keys of those options that are parsed to another than their name.
+-- Options that select what to record, and the keys of those whose parsed value has another name.
 local OF_A_RECORDING <const> = { "lib", "sym", "not", "filter", "dlsym", "event", "plugin", "substrate", "metric", "every",
   "trace", "profile", "max-depth", "max-calls", "min-duration", "last" }
 local KEYS <const> = { event = "events", metric = "wanted" }
@@ -139,9 +139,9 @@ local EVENTS = 16 -- pml_intercept_events.h
 
 local whose = "" -- "rank 1 of 4: ", in a parallel job
 
-local failed = false -- what was asked for could not be written
+local failed = false -- a requested output could not be written
 
---- In one piece: other ranks print, too.
+--- Print in a single write, because other ranks print as well.
 ---@param is_failure? boolean
 local function complain(text, is_failure)
   failed = failed or is_failure == true
@@ -150,7 +150,7 @@ end
 
 local sentence = core.failure.sentence
 
---- Whether a folder has results of a recording, or what is left of those of a job of MPI.
+--- Whether a folder contains results of a recording, or the remains of an MPI job's results.
 local function is_used(name)
   for _, entry in ipairs(disk.names(name)) do
     if entry:find "%.pmlog$" or entry:find "^traces%." or entry:find "^job.*%.pmlsum$" or entry == "paths.json" then
@@ -173,17 +173,17 @@ local function make(name)
   return true
 end
 
---- Its full path, with the file that each process can write to: where that cannot be made, nothing can; nil and why.
+--- Resolve its path and create the file to which every process can write errors: if this fails, no output can be written.
 local function tried(name)
   local real, gone = core.sys.realpath(name)
   if not real then return refuse(gone) end
-  os.remove(real .. "/reasons") -- of a recording that had no results
+  os.remove(real .. "/reasons") -- of an earlier recording without results
   local ready, unready = core.recording.reasons(real)
   if not ready then return refuse(unready) end
   return real
 end
 
---- The folder, made, by its full path; nil and why. Ranks of a job share the one that was named, and have one each in it.
+--- Create the folder and return its full path; nil and the reason. Ranks of a job share the named folder, each with a subfolder.
 local function folder(name, rank)
   local made, err = make(name)
   if made and rank then
@@ -224,7 +224,7 @@ local function missing(option, library)
   return ("--%s: the loader finds no %s; set LD_LIBRARY_PATH"):format(option, library)
 end
 
---- What a plugin's environment says, with those of --plugin; nil and what is wrong.
+--- The plugin variables of the environment, extended by --plugin; nil and the error.
 local function plugin_variables(list)
   local separator = os.getenv "SCOREP_METRIC_PLUGINS_SEP" or ","
   local names, words = { os.getenv "SCOREP_METRIC_PLUGINS" }, {}
@@ -245,7 +245,7 @@ local function plugin_variables(list)
   return words
 end
 
---- What a substrate plugin's environment says, with those of --substrate; nil and what is wrong.
+--- The substrate plugin variable of the environment, extended by --substrate; nil and the error.
 local function substrate_variable(list)
   local separator = os.getenv "SCOREP_SUBSTRATE_PLUGINS_SEP" or ","
   local names = { os.getenv "SCOREP_SUBSTRATE_PLUGINS" }
@@ -260,12 +260,12 @@ local function substrate_variable(list)
   return "SCOREP_SUBSTRATE_PLUGINS=" .. table.concat(names, separator ~= "" and separator:sub(1, 1) or ",")
 end
 
---- What the preloaded library reads: names of variables, fields of the options, and what stands between several.
+--- The variables that the preloaded library reads: name, field of the options, and the separator of a list.
 local variables = { { "LIB", "lib", ":" }, { "SYM", "sym", ":" }, { "NOT", "not", ":" }, { "FILTER", "filter" },
   { "EVENTS", "events", "\n" }, { "MAX_DEPTH", "max_depth" }, { "MAX_CALLS", "max_calls" }, { "MIN_NS", "min_duration" },
   { "LAST", "last" } }
 
---- What is known to be wrong with events on this machine, for the metrics of the trace; nil: nothing.
+--- Known defects of events on this machine, for the metrics of the trace; nil: none.
 local function remarks(events)
   local lines = {}
   for _, event in ipairs(events) do
@@ -305,7 +305,7 @@ local function measure(o, pid)
   return metrics
 end
 
---- How the command ended; nil and why. What was measured meanwhile is o.metrics.
+--- Run the command and return how it ended; nil and the reason. Host metrics measured meanwhile are stored in o.metrics.
 local function run(o, library, dir)
   local ended, err = child.run(o.command, o.wanted and function(pid)
     local why
@@ -332,7 +332,7 @@ local function run_alone(words, bound)
   return ended and child.status(ended) or NOT_RUN
 end
 
---- What the options name is there; nil, why not, and whether that is misuse.
+--- Resolve the filter, plugins and events of the options; on failure nil, the reason, and whether it is misuse.
 local function prepare(o)
   local err
   if o.filter then
@@ -352,13 +352,13 @@ local function prepare(o)
   return fine, err
 end
 
---- The status of the command; 1 if it succeeded, and what was asked for could not be written.
+--- The status of the command; 1 if it succeeded but a requested output could not be written.
 local function status_of(ended)
   local status = child.status(ended)
   return status == 0 and failed and 1 or status
 end
 
---- Of what was recorded before.
+--- Report an earlier recording (--finish).
 local function finish(o)
   local job = require "pmlua.internal.record.job"
   local report = job.is_job(o.finish) and job.finish_later or recording().report

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua report`: what the sections of a run took, merged over its processes and threads.
+--- `pmlua report`: time and work of the sections of a run, merged over its processes and threads.
 --
 --     PMLUA_REPORT=out mpirun -n 4 ./solver; pmlua report out
 
@@ -72,7 +72,7 @@ local function ask(which, o)
   return require "pmlua.internal.report.survey".of(bytes, ("%s (%d)"):format(app.name, app.pid), o.folder)
 end
 
-local CONSTRUCTS <const> = 40 -- of OpenMP, in a table
+local CONSTRUCTS <const> = 40 -- most OpenMP constructs in a table
 
 local function is_program(path)
   local f <close> = require("pmlua.internal.file").open(path)
@@ -80,7 +80,7 @@ local function is_program(path)
   return first and (first == "\127ELF" or first:sub(1, 2) == "#!")
 end
 
---- The running program of this name, where a file or folder of the name is none of ours: often it is the program itself.
+--- The running program of this name, if the file or folder of the name is not a report: often it is the program itself.
 local function live_instead(path, err, o)
   if not path:find("/", 1, true) then
     local survey = ask(path, o)
@@ -181,7 +181,7 @@ local function constructs_of(processes)
   return require "pmlua.internal.record.openmp".read(logs)
 end
 
---- Of processes that have no sections.
+--- Report the OpenMP constructs of processes without sections.
 local function tell_constructs(o, constructs)
   if o.csv then return nil, "the processes have no sections; --json has their OpenMP constructs" end
   local json = require "pmlua.json"

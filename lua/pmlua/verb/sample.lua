@@ -67,7 +67,7 @@ function M.check(o)
   if (o.command[1] or ""):find("=", 1, true) then return "a command with '=' in its name cannot be sampled" end
 end
 
---- What is sampled, if the user leaves it open.
+--- Choose the event and the address mode if the user did not.
 local function settle(o)
   local data = o.by == "page" or o.by == "data"
   local how = { pid = o.pid, all = o.all, cgroup = o.cgroup, event = o.event, period = o.period, frequency = o.frequency,
@@ -134,7 +134,7 @@ local function tell_addresses(pages, how)
   complain(text .. "; page-faults have, and mem-loads:pp and its like where the processor notes them")
 end
 
---- What is missing, a line each.
+--- Print a warning for each kind of missing data.
 local function warn(sampler, how, pages)
   local c = sampler:counts()
   for _, text in ipairs(verify.remarks { sampler:name() }) do complain(text) end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua stat -- CMD`: what a whole command costs, counted by the kernel, or by simulation.
+--- `pmlua stat -- CMD`: counts of a whole command, by the kernel or by simulation.
 --
 --     pmlua stat -- sort /etc/services
 --     pmlua stat --sim -- ./program
@@ -90,9 +90,9 @@ function M.check(o)
   end
 end
 
--- --- what is reported ---
+-- --- the report ---
 
---- Where the table goes, opened before the command runs: nil and why not.
+--- Open the output file before the command runs; nil and the reason.
 local function output(o)
   if not o.out then return (o.json or o.csv) and io.stdout or io.stderr end
   return require("pmlua.internal.file").output(o.out)
@@ -103,14 +103,14 @@ local function ending(ended)
   return ended.status ~= 0 and ("exit status %d"):format(ended.status) or nil
 end
 
---- Without a PMU, what else there is.
+--- Without a PMU, suggest the alternatives.
 local function tell_no_pmu()
   if core.event.has_pmu() then return end
   complain("no PMU, hence no hardware counts; --sim counts instructions, reads, writes and branches by simulation, "
     .. "and a program built with pmlua cc --count counts its own operations")
 end
 
---- Print what was counted since the last time; times are from where counting begins.
+--- Print the counts since the previous interval; times are relative to the start of counting.
 local function intervals(o, out)
   local began, before = core.clock.ns(), {}
   local function call(rows, since_ns)

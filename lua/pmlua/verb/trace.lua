@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua trace DIR`: one OTF2 trace of what recorded processes left. `pmlua trace FILE.otf2`: what is in a trace.
+--- `pmlua trace DIR`: merge the logs of recorded processes into an OTF2 trace. `pmlua trace FILE.otf2`: summarise a trace.
 --
 --     pmlua trace pmlua-record-4711; pmlua trace pmlua-record-4711/traces.otf2
 
@@ -8,7 +8,7 @@ local core = require "pmlua.core"
 local printable = require "pmlua.internal.printable"
 local windows = require "pmlua.internal.trace.window"
 
---- KIND or KIND=FILE; nil and what is needed instead.
+--- Parse KIND or KIND=FILE; nil and the expected form.
 local function read_figure(text)
   local kind, file = text:match "^(%l+)=(.+)$"
   kind = kind or text
@@ -103,7 +103,7 @@ local function drawn(reader, o)
   return true
 end
 
---- Print what is in a trace.
+--- Print a summary of a trace.
 local function tell(o)
   if o.out then
     return complain("-o is for a trace that is made; name a figure's file by --plot KIND=FILE, and send tables where you like "

@@ -10,7 +10,7 @@ local VALUES = 4000000
 local RANGE = 1 << 32
 
 local function add_point(o, point)
-  o.points = o.points or {} -- in the order of the command line, whichever option each is of
+  o.points = o.points or {} -- in the order of the command line, over all options
   table.insert(o.points, point)
 end
 
@@ -110,7 +110,7 @@ local function print_table(processes)
   if #rows > 0 then io.stderr:write("\n", require "pmlua.tabulate"(names, rows, 2), "\n") end
 end
 
---- What is not in the table, a line each.
+--- Print a warning for each kind of access that is missing from the table.
 local function warn(process)
   local late, dropped, touched = 0, 0, {}
   for _, lane in ipairs(process.lanes) do

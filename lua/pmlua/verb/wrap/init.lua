@@ -46,7 +46,7 @@ prints which shared libraries the flags stand for.]],
   },
 }
 
---- What a recipe, or the folder that is updated, says before the options do.
+--- The configuration before the options are applied: of a recipe, or of the folder to update.
 local function before(o)
   if o.recipe then return recipes.read(o.recipe) end
   if o.update then
@@ -95,7 +95,7 @@ local function gather(o)
   return t
 end
 
---- What stands against writing the folder.
+--- The reason why the folder must not be written; nil: it may be.
 local function obstacle(cfg, o)
   local lfs = require "lfs"
   if lfs.attributes(cfg.dir .. "/wrap.lua") and not o.update then
@@ -109,7 +109,7 @@ local function found_line(libraries)
   return #names > 0 and table.concat(names, ", ") or "none"
 end
 
---- Written, then tried: what is found behind the flags, and what the headers come to. nil and why.
+--- Write the folder, then try it: find the libraries behind the flags and parse the headers. nil and the reason.
 local function try(cfg)
   local made, refused = folder.make(cfg.build)
   if not made then return nil, refused end

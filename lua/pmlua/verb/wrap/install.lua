@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua wrap install`: what was built, to where pmlua cc finds it.
+--- `pmlua wrap install`: copy a built wrapper to where pmlua cc finds it.
 
 local out = require "pmlua.internal.wrap.say"
 local say, complain = out.say, out.complain

@@ -17,7 +17,7 @@ example: calls = { FUNCTION = N, ... }, all that the program itself makes.]],
   examples = { { "pmlua wrap installcheck wrap-zlib", needs = { "libclang" } } },
 }
 
-local LINES, WIDTH = 10, 60 -- of functions
+local LINES, WIDTH = 10, 60 -- for functions
 
 local function short(name)
   return #name > WIDTH and name:sub(1, WIDTH - 3) .. "..." or name
