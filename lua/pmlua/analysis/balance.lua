@@ -45,7 +45,7 @@ end
 ---@field communication number most over the window: its communication efficiency
 ---@field mpi number the share of all ranks' time that is in MPI
 
---- The time of ranks outside of MPI: what is no call of MPI on the rank's thread counts as work.
+--- The time of ranks outside MPI: everything that is not an MPI call on the rank's thread counts as work.
 local function ranks_of(rows, regions, processes, window_s)
   local inside, ranks = {}, {}
   for _, row in ipairs(rows) do

@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/analysis/critical_path.lua - the critical path of a job of MPI, or of a process with threads of OpenMP: the chain of
--- work, messages and barriers that its length is made of, and which regions, ranks and threads it goes through.
+-- lua/pmlua/analysis/critical_path.lua - the critical path of an MPI job or an OpenMP process: the chain of work, messages and
+-- barriers that determines its length, and its regions, ranks and threads.
 --
 -- Try:  local t = assert(pml.trace.open "out/traces.otf2")
 --       for _, r in ipairs(assert(require("pmlua.analysis.critical_path").of(t)).regions) do print(r.region, r.path_s) end
 --
 -- It is found backwards, after D. Böhme, F. Wolf, B. R. de Supinski, M. Schulz, M. Geimer, Scalable Critical-Path Based
--- Performance Analysis (IPDPS 2012): from the last event of the job along its rank, and where that rank waited, on along the rank
--- that it waited for, from the moment that ended the waiting. Waits are those of pmlua.analysis.waits. Making a region on the
--- path shorter shortens the job, until another path is the longest; time beside the path is somebody's waiting.
+-- Performance Analysis (IPDPS 2012): from the last event of the job along its rank, and where that rank waited, along the rank
+-- that it waited for, from the moment that ended the wait. Waits are those of pmlua.analysis.waits. Shortening a region on the
+-- path shortens the job, until another path is the longest; time off the path is waiting of some rank.
 --
--- A thread of an OpenMP team comes from the thread that forked the team. Without ranks the path is that of the process whose last
--- event is the trace's last. Of other threads nothing is known that they wait for.
+-- A thread of an OpenMP team continues the thread that forked the team. Without ranks the path is that of the process whose last
+-- event is the trace's last. Waits of threads outside OpenMP teams are unknown.
 
 local waits = require "pmlua.analysis.waits"
 
@@ -44,8 +44,8 @@ local M = {}
 
 -- ---- the way back ----
 
---- The ends of waits of each location, by time: { at, to }: at that time another location ended it, or forked its team;
---- of a wait also its kind, and the call paths of both.
+--- The ends of waits of each location, by time: { at, to }: at that time location `to` ended the wait, or forked the team;
+--- for a wait also its kind and the call paths of both locations.
 local function ends_of_waits(reader)
   local of = {}
   local function add(location, at, to, kind, node, ended_by)
@@ -121,7 +121,7 @@ local function parts_of(spans, ends, location)
   return parts
 end
 
---- What of the path, and of the time of locations, lies in a window.
+--- Cut the parts of the path and the spans of locations to a window.
 local function within(window, parts, spans)
   if not window then return parts end
   local list = {}
@@ -136,7 +136,7 @@ local function within(window, parts, spans)
   return list
 end
 
--- ---- what is on it ----
+-- ---- regions on the path ----
 
 local Sums = {}
 Sums.__index = Sums
@@ -179,7 +179,7 @@ function Sums:finish(part)
   part.by = nil
 end
 
---- Time of a location between two events, in its innermost call, as far as it is on the path.
+--- Add the time between two events, in the location's innermost call, to the parts of the path that contain it.
 function Sums:between(list, from_s, to_s, node)
   while list.at <= #list and list[list.at].from_s < to_s do
     local part = list[list.at]

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/analysis/imbalance.lua - how long threads of OpenMP waited in barriers for the last of their team.
+-- lua/pmlua/analysis/imbalance.lua - the time that OpenMP threads waited in barriers for the last thread of their team.
 --
 -- Try:  local t = assert(pml.trace.open "out/traces.otf2"); for _, w in ipairs(assert(require("pmlua.analysis.waits").of(t))) do
 --         if w.kind == "OpenMP imbalance" then print(w.path, w.location, w.for_location, w.wait_s) end end
@@ -8,11 +8,11 @@
 -- performance properties of Scalasca 2):
 --
 --   OpenMP imbalance  from entering the implicit barrier of a parallel region or of a construct until the last thread of the team
---                     enters: what threads had less to do than the slowest
---   OpenMP barrier    the same of a barrier that the program has
+--                     enters: the time by which threads had less work than the slowest
+--   OpenMP barrier    the same for an explicit barrier
 --
--- Tasks that a thread executes in a barrier are work. The end of a barrier is not asked for: runtimes report it late to threads
--- that sleep. A team is known by the events of its threads; all are in one of its barriers before one is in the next.
+-- Tasks that a thread executes in a barrier are work. The end of a barrier is ignored, because runtimes report it late to
+-- sleeping threads. Teams are inferred from the events of threads: all are in one barrier before any of them is in the next.
 
 local M = {}
 
@@ -56,7 +56,7 @@ local function inside(call, stack, now)
   return (call.inside or 0.0) + (open and now - open.enter or 0.0)
 end
 
---- All threads are in a barrier. Its call path is that of the thread which has the calls around the parallel region.
+--- All threads are in a barrier. Its call path is that of the thread that has the calls around the parallel region.
 function Teams:all_met(kind, calls, stacks)
   local last, deepest = calls[#calls], calls[1]
   for _, call in ipairs(calls) do if call.depth > deepest.depth then deepest = call end end
@@ -80,8 +80,8 @@ function Teams:enter(call, stacks)
   self:all_met(kind, calls, stacks)
 end
 
---- What follows teams through the events of a trace in the order of time; nil: it has no barriers of OpenMP. Memory for barriers
---- that some threads of a team have not reached.
+--- Create a watcher that follows teams through the events of a trace in the order of time; nil: the trace has no OpenMP barriers.
+--- Needs memory for barriers that some threads of a team have not reached.
 ---@param reader pmlua.TraceReader
 ---@param found fun(kind: string, call: table, other: table, wait_s: number, last: table) as of pmlua.analysis.waits
 ---@param forked fun(location: integer, at_s: number, primary: integer) a thread of a team begins, which another thread forked

@@ -10,8 +10,8 @@
 
 local M = {}
 
-local PIECES <const> = 256 -- of a location, before they are added up
-local DONE <const> = 64 -- calls that ended behind one that did not
+local PIECES <const> = 256 -- of a location, before they are merged
+local DONE <const> = 64 -- ended calls that are stored after one that has not ended
 
 ---@class pmlua.analysis.Past
 local Past = {}
@@ -37,7 +37,7 @@ function Past:forget_done()
   self.calls, self.first, self.last, self.done = calls, 1, n, 0
 end
 
---- Nothing more is asked of its waiting.
+--- Mark a call as closed: its wait is not queried any more.
 function Past:close(call)
   if not call.waits then return end
   call.waits, self.done = false, self.done + 1
@@ -96,7 +96,7 @@ function Past:did(location, path, from_s, to_s)
   self.of[location] = n < late.most // 2 and late or add_up(self, late)
 end
 
---- What a location did between two times: f gets call paths, each perhaps several times, and seconds.
+--- The activity of a location between two times: f gets call paths, possibly repeatedly, and seconds.
 ---@param location integer
 ---@param from_s number
 ---@param to_s number

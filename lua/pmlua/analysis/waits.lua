@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/analysis/waits.lua - how long ranks of MPI and threads of OpenMP waited for each other, in which call and for whom.
+-- lua/pmlua/analysis/waits.lua - wait states: how long MPI ranks and OpenMP threads waited, in which call and for whom.
 --
 -- Try:  local t = assert(pml.trace.open "out/traces.otf2"); for _, w in ipairs(assert(require("pmlua.analysis.waits").of(t))) do
 --         print(w.kind, w.path, w.rank, w.for_rank, w.wait_s) end
@@ -11,24 +11,24 @@
 --   late receiver   from entering a send, or the call that completes an immediate one, to entering the call that receives or
 --                   posts the receive, if the former had not returned by then
 --   barrier         from entering a barrier until the last rank enters
---   n to n          the same of operations in which each rank needs all others' data
+--   n to n          the same for operations in which each rank needs all others' data
 --   late broadcast  from entering an operation in which all need the root's data until the root enters
---   early reduce    at the root of one that needs all others' data, until the first of these enters
---   early scan      from entering a scan until the last of the ranks before it enters
+--   early reduce    at the root of an operation that needs all others' data, until the first of these enters
+--   early scan      from entering a scan until the last of the preceding ranks enters
 --   creation        from entering a call that makes a communicator or a window until the last member enters
---   fence           the same of MPI_Win_fence
+--   fence           the same for MPI_Win_fence
 --   late post       from entering MPI_Win_start until the target enters MPI_Win_post
 --   late complete   from entering MPI_Win_wait until the origin enters MPI_Win_complete
---   lock contention from entering a call that needs the lock of a window until the rank that has it enters MPI_Win_unlock
+--   lock contention from entering a call that needs the lock of a window until the rank that holds it enters MPI_Win_unlock
 --
--- A wait ends with its call at the latest. A call that completes several messages waits once, for the one that was longest.
--- MPI_Probe waits for the sender of what its thread receives next. An immediate collective operation waits in the call that
--- completes it, until others begin it; a communicator's are expected to be completed in their order. Waits of operations between
--- neighbours and in files are not known: regions in which none was looked for are in the result of each().
--- Waits of threads at barriers of OpenMP are those of pmlua.analysis.imbalance.
+-- A wait ends at the latest with its call. A call that completes several messages waits once, for the one that took longest.
+-- MPI_Probe waits for the sender of the message that its thread receives next. An immediate collective operation waits in the
+-- call that completes it, until others begin it; operations of a communicator are expected to complete in order. Waits of
+-- neighbourhood and file operations are not supported: the result of each() shows in which regions waits were looked for.
+-- Waits of threads at OpenMP barriers come from pmlua.analysis.imbalance.
 --
--- Who caused it: the rank or thread that was late, the call by which it ended the waiting, and what it was in meanwhile, by call
--- path. That is one step back: if the late one waited itself, its call path says so, and the critical path leads on.
+-- The cause of a wait is the late rank or thread, the call by which it ended the wait, and its activity meanwhile, by call
+-- path. That is one step back: if the late one waited itself, its call path shows this, and the critical path continues there.
 
 local imbalance = require "pmlua.analysis.imbalance"
 local locks = require "pmlua.analysis.locks"
@@ -128,7 +128,7 @@ local function sum_of(sums, kind, call, other)
   return sum
 end
 
---- What the late one was in: of one wait, and of all for it.
+--- Add the late location's activity to the causes of a sum of waits, and to those of all waits for that location.
 local function add_cause(sums, sum, node, seconds)
   local id = ("%d %d"):format(sum.for_location, node.id or 0)
   local late = sums.late[id]
@@ -140,7 +140,7 @@ local function add_cause(sums, sum, node, seconds)
   sum.causes[node] = (sum.causes[node] or 0.0) + seconds
 end
 
---- Sums of waits: a function that takes each of them. Of one that lies partly in a window, that part counts.
+--- A function that sums waits. If a wait lies partly in the window, only that part counts.
 local function adding(sums, past, window)
   return function(kind, call, other, wait_s)
     local from_s, to_s = call.enter, other.enter
@@ -319,7 +319,7 @@ function Walk:went_on(e, stack, top)
   stack.since = e.time_s
 end
 
---- A call that sent, and returned before the trace has the receive: what its receiver did until it called to receive.
+--- Store, for a call that sent and returned before the trace has the receive, the receiver's activity until its receive call.
 function Walk:keep_past_of_receivers(call)
   for process in pairs(call.sent or {}) do
     local location = self.main[process]
@@ -395,7 +395,7 @@ end
 
 local function channel(e, from, to) return ("%d %d %d %d"):format(from, to, e.communicator, e.tag) end
 
---- What a receiver did is asked for when its receive is known.
+--- Query the receiver's activity once its receive is known.
 local function expect_receiver(call, process)
   call.sent = call.sent or {}
   call.sent[process] = true
@@ -435,7 +435,7 @@ function Walk:receive(e)
   if send then meet(self.found, send, own) end
 end
 
---- What happens to a request without a message: it begins, or an immediate send is complete.
+--- Handle an event of a request without a message: its start, or the completion of an immediate send.
 function Walk:request(e)
   local call = self:call_of(e)
   if not call then return end
@@ -451,7 +451,7 @@ function Walk:request(e)
   elseif self.past then expect_receiver(call, send.to) end
 end
 
---- Processes of a window let each other go on.
+--- Handle a notification between processes of a window, which ends a wait.
 function Walk:notify(e)
   local call = self:call_of(e)
   if not call or not e.process_there then return end
@@ -478,7 +478,7 @@ function Walk:team_end(e)
   if self.teams then self.teams:finish(e) end
 end
 
---- The place of a rank among those of a communicator.
+--- The index of a rank within a communicator.
 function Walk:order(communicator, rank)
   local of = self.orders[communicator]
   if not of then
@@ -543,12 +543,12 @@ local function main_locations(reader)
   return of
 end
 
---- Each wait of a trace goes to a function, when it is known: its kind, the call that waited, the one that it waited for, how
---- long, and the call whose beginning ended it. A call has region, number, enter (seconds), location, process, rank and
+--- Call @found for each wait of a trace as soon as it is known: its kind, the waiting call, the call that it waited for, its
+--- length, and the call whose start ended it. A call has region, number, enter (seconds), location, process, rank and
 --- node, whose names are path_of(node).
---- @forked gets each thread of an OpenMP team that another thread began: its location, when, and the other's location.
---- Reads all events in the order of time, some 150 ns each; memory for open calls, call paths, messages under way, and collective
---- operations and barriers that some have not reached; with a past also for call paths between open calls.
+--- Call @forked for each thread of an OpenMP team that another thread forked: its location, the time, and the other's location.
+--- Reads all events in the order of time, about 150 ns each; needs memory for open calls, call paths, messages in flight, and
+--- collective operations and barriers that some have not reached; with a past also for call paths between open calls.
 ---@param reader pmlua.TraceReader
 ---@param found fun(kind: string, call: table, other: table, wait_s: number, last: table)
 ---@param forked? fun(location: integer, at_s: number, primary: integer)

@@ -3,9 +3,9 @@
 --
 -- Try:  pmlua bench 'sort /etc/services' 'sort -r /etc/services'
 --
--- A round runs each command once, in an order of its own. So a sample is one run of a command, and what drifts on the machine
--- meets all of them. Standard input and output are /dev/null; standard error goes to a file, whose last line explains a
--- failure.
+-- A round runs each command once, in an order that differs between rounds. So a sample is one run of a command, and drift of
+-- the machine affects all commands. Standard input and output are /dev/null; standard error goes to a file, whose last line
+-- explains a failure.
 
 local child = require "pmlua.internal.child"
 local common = require "pmlua.internal.cli.common"
@@ -127,7 +127,7 @@ local function shell_for(self, wish)
   end
 end
 
---- What runs a cell's command; nil and what is wrong with it.
+--- The command line that runs a cell's command; nil and the error.
 function Benchmark:words(p)
   local text = self:text(p)
   if self.shell then return { self.shell, "-c", text } end
@@ -140,14 +140,14 @@ end
 
 -- --- running ---
 
---- What a command wrote last on standard error.
+--- The last line that a command wrote on standard error.
 function Benchmark:said()
   local text = disk.read(self.errors) or ""
   local line = text:match "([^\n]*%S[^\n]*)%s*$"
   return line and #line > SAID and line:sub(1, SAID) .. "..." or line
 end
 
---- How a command failed; nil: it did not.
+--- How a command failed; nil: it succeeded.
 function Benchmark:failure(ended)
   if not ended.signal and ended.status == 0 then return nil end
   local how = ended.signal and ("ended by signal %d"):format(ended.signal) or ("exit status %d"):format(ended.status)
@@ -155,7 +155,7 @@ function Benchmark:failure(ended)
   return said and ("%s (%s)"):format(how, said) or how
 end
 
---- Run a line of the user's that is not measured; what is wrong.
+--- Run a hook (setup, prepare, cleanup) without measuring it; return its error.
 function Benchmark:hook(name, p, shielded)
   if not self[name] then return nil end
   local words = { self.shell or "sh", "-c", substitute(self[name], p) }
@@ -171,7 +171,7 @@ function Benchmark:counted(rows)
     local name = row.event
     if row.source == "perf_event" then
       kernel = kernel + 1
-      name = self.kernel[kernel] -- as it was asked for: what the kernel calls it may have :u
+      name = self.kernel[kernel] -- the requested name, because the kernel may have counted it as NAME:u
     end
     if row.source ~= "getrusage" then
       out[name] = row.value
@@ -185,7 +185,7 @@ function Benchmark:counted(rows)
   return out
 end
 
---- Run a cell's command under callgrind and add what was counted.
+--- Run a cell's command under callgrind and sum the simulated counts over its processes.
 function Benchmark:simulate(words, extra)
   local all, err = simulation.count(words, { child = self.streams })
   if not all then return err end
@@ -195,7 +195,7 @@ function Benchmark:simulate(words, extra)
   end
 end
 
---- One run: its time in ns and what was counted; nil and why not.
+--- Run once: the time in ns and the counts; nil and the reason.
 function Benchmark:measure(p)
   core.sys.raise_interrupt(false) -- the command is waited for, then the run ends
   local cell = self.places_of_cells[self:key(p)]
@@ -225,7 +225,7 @@ function Benchmark:measure(p)
   return ended.real_ns, extra
 end
 
---- The exit statuses of a cell's runs, without those of warming up; of a signal its negative number.
+--- The exit statuses of a cell's runs, without warm-up runs; a signal is its negative number.
 ---@return integer[]
 function Benchmark:exit_statuses(p)
   local cell = self.places_of_cells[self:key(p)]
@@ -240,7 +240,7 @@ end
 
 -- --- the experiment ---
 
---- What makes times doubtful: short runs, a slow first one, outliers.
+--- Warn of doubtful times: short runs, a slow first run, outliers.
 local function warn_of_times(self, run)
   for _, cell in ipairs(run.cells) do
     local s, first = cell.summary, cell.rounds[1]
@@ -303,7 +303,7 @@ local function metrics_of(self)
   return metrics
 end
 
---- The metrics that are events, not those of every command.
+--- The metrics of requested events, without those that every command gets.
 ---@return pmlua.Metric[]
 function Benchmark:event_metrics()
   local all = self.definition.metrics
@@ -323,7 +323,7 @@ local function definition(self, o)
   }
 end
 
---- The events by their counter; what is wrong.
+--- Sort the events by the counter that counts them; return an error.
 local function sort_events(self, events)
   self.events, self.kernel, self.simulated, self.counted_events = {}, {}, {}, {}
   local seen = {}
@@ -344,7 +344,7 @@ local function sort_events(self, events)
   return err
 end
 
---- Whether what is to be counted can be counted here; nil and why not.
+--- Whether the requested events can be counted here; nil and the reason.
 local function can_count(self)
   for _, name in ipairs(self.kernel) do
     local set <close>, err = core.eventset.open { name }
@@ -361,7 +361,7 @@ local function factors_of(self, parameters)
   return factors
 end
 
---- What the commands and hooks do not use is a mistake.
+--- A parameter that neither commands nor hooks use is a mistake.
 local function unused(o)
   local all = table.concat(o.commands, "\0") .. "\0" .. (o.setup or "") .. (o.prepare or "") .. (o.cleanup or "")
   for _, p in ipairs(o.parameters or {}) do
@@ -378,7 +378,7 @@ local function compared(self, by)
   return nil, by and ("--by %s: neither 'command' nor a parameter"):format(by)
 end
 
---- Commands to be measured; nil and what is wrong with the options.
+--- Create a benchmark of commands; nil and the error in the options.
 ---@param o pmlua.BenchmarkOptions
 ---@return pmlua.Benchmark?
 ---@return pmlua.Failure? failure
@@ -409,7 +409,7 @@ function M.new(o)
   return self
 end
 
---- Run --setup of all cells, what is measured, then --cleanup of all cells whatever happened before.
+--- Run --setup of all cells, measure, then run --cleanup of all cells, even after a failure.
 ---@param given table as of experiment:run()
 ---@param line string[] the command line, for the record
 ---@return pmlua.Run? run

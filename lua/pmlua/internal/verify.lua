@@ -3,8 +3,8 @@
 --
 --     pmlua doctor --verify
 --
--- A loop is run for n rounds and for 2 n: the difference is that of n rounds, without what the loop takes besides. Of several
--- tries the middle one counts. What is wrong is kept for this machine, so that later results can be marked.
+-- A loop runs for n rounds and for 2 n: the difference is the count of n rounds, without the overhead around the loop. The median
+-- of several tries counts. Wrong events are stored for this machine, so that later results can be marked.
 
 local core = require "pmlua.core"
 local json = require "pmlua.json"
@@ -47,7 +47,7 @@ local GROUP_EVENTS = { "branches:u", "instructions:u", "cycles:u" } -- first tho
 
 local truth = {}
 
---- What passes while a function runs, in the event's own unit.
+--- The time that passes while a function runs, in the event's unit.
 truth["cpu time"] = function(run)
   local before = os.clock()
   run()
@@ -58,7 +58,7 @@ truth["cpu ticks"] = function(run)
   return truth["cpu time"](run) * core.clock.rate() / 1e9
 end
 
---- What a counter counts while a function runs; nil where others had it for a part of the time.
+--- The count of a counter while a function runs; nil if it was multiplexed with others.
 local function counted(counter, run)
   local before, enabled, running = assert(counter:read())
   run()
@@ -67,7 +67,7 @@ local function counted(counter, run)
   return after - before
 end
 
---- What is expected of one try, and what was counted.
+--- Run one try; return the expected and the measured count.
 local function try(counter, loop, rounds, per)
   local function times(n) return function() assert(core.counter.exercise(loop, n)) end end
   if truth[per] then
@@ -128,7 +128,7 @@ end
 
 -- ---- counters at the same time ----
 
---- Whether all of a group of the same event count what is known.
+--- Whether all members of a group of the same event measure the expected count.
 local function count_together(n, event, loop, rounds, per, within)
   local names = {}
   for i = 1, n do names[i] = event end
@@ -173,7 +173,7 @@ function M.together(event)
   return GROUP_MOST
 end
 
--- ---- what is kept ----
+-- ---- stored results ----
 
 local function machine()
   local m = require("pmlua.internal.experiment.provenance").machine()
@@ -212,7 +212,7 @@ local function same(a, b)
   return true
 end
 
-local kept -- what was kept for this machine, read once: { wrong =, counters = }
+local kept -- the stored results of this machine, read once: { wrong =, counters = }
 
 local function recall()
   if kept then return kept end
@@ -238,7 +238,7 @@ function M.wrong() return recall().wrong end
 ---@return integer?
 function M.counters() return recall().counters end
 
---- Their names; nil if there are none.
+--- The names of wrong events; nil if there are none.
 ---@return string[]?
 function M.names()
   local names = {}
@@ -247,14 +247,14 @@ function M.names()
   return #names > 0 and json.array(names) or nil
 end
 
--- What the kernel is asked for, whatever the event is called; nil: not one event of the kernel's, or unknown here.
+-- The kernel's encoding of an event, which aliases share; nil: not a single kernel event, or unknown here.
 local function asked(name)
   local event = core.event.parse(name)
   local part = event and #event.parts == 1 and event.parts[1]
   return part and part.type and ("%s %s %s %s"):format(part.type, part.config, part.config1, part.config2)
 end
 
-local aliases -- what the kernel is asked for -> ratio
+local aliases -- the kernel's encoding -> ratio
 
 local function ratio_of(event)
   local wrong = M.wrong()
@@ -276,7 +276,7 @@ function M.remark(event)
   return ratio and ("wrong here: counts %.3g %% of what is known (pmlua doctor --verify)"):format(100 * ratio)
 end
 
---- The remarks on those of some events that are wrong, with their names, each once.
+--- The remarks on those of the events that are wrong, with their names, without duplicates.
 ---@param events string[]
 ---@return string[]
 function M.remarks(events)
