@@ -51,7 +51,7 @@ local function is_traced(path)
   return nil, sentence(err)
 end
 
---- Logs with events, ranks' too. @tell: called with the reason for each log that cannot be read.
+--- The logs that contain events, including those of ranks. @tell: called with the reason for each log that cannot be read.
 ---@param dir string
 ---@param tell fun(line: string)
 ---@return { path: string, series: string[] }[]
@@ -78,12 +78,12 @@ function M.is_wanted(dir)
   return false
 end
 
--- ---- of processes that may go on ----
+-- ---- processes that may still run ----
 
--- Beside a trace in the folder of its logs, if some process had not ended: how each log was.
+-- A file beside a trace that is in the folder of its logs, if some process had not ended: the state of each log.
 local UNENDED <const> = "traces.unended"
 
---- Another one once the process has ended, or its file has grown or was written to; nil: there is no such log.
+--- The state of a log, which changes when the process ends, or its file grows or is written; nil: there is no such log.
 local function state_of(path)
   local log <close> = core.recording.open(path)
   local a = log and require "lfs".attributes(path)
@@ -111,7 +111,7 @@ local function remove_archive(dir)
   for _, name in ipairs { "traces.def", "traces.otf2", UNENDED } do os.remove(dir .. "/" .. name) end
 end
 
---- Whether a folder of logs has its trace. One of processes that went on since is removed, if all its logs are still there.
+--- Whether a folder of logs has its trace. A trace of processes that ran on since is removed, if all its logs still exist.
 ---@param dir string
 ---@return boolean
 function M.is_there(dir)
@@ -120,16 +120,16 @@ function M.is_there(dir)
   for line in (disk.read(dir .. "/" .. UNENDED) or ""):gmatch "[^\n]+" do
     local state, file = line:match "^([^\t]*)\t(.*)$"
     local now = file and logs.parse(file) and state_of(dir .. "/" .. file)
-    if not now then return true end -- the trace has what is nowhere else
+    if not now then return true end -- the trace contains data of a log that no longer exists
     went_on = went_on or now ~= state
   end
   if went_on then remove_archive(dir) end
   return not went_on
 end
 
--- ---- what is made of it ----
+-- ---- remarks on the archive ----
 
---- The ranks of a job that have no log, if the folders of logs say which: those of @list are the others.
+--- The ranks of a job without a log, if folders of logs are named by rank; @list has the others.
 local function missing(list, story)
   local here, n, gone = {}, 0, {}
   for _, log in ipairs(list) do
@@ -142,7 +142,7 @@ local function missing(list, story)
   return n == story.ranks and #gone == story.missing and story.jobs == 1 and gone or {}
 end
 
---- What its reader must know: a line each.
+--- Remarks for the archive's user, one per line.
 ---@param story table
 ---@return string[]
 function M.notes(story)
@@ -185,8 +185,8 @@ function M.make(dir, out, o)
   if n == 0 then return nil, experiment(dir) or dir .. ": no logs of recorded processes (*.pmlog)" end
   if #list == 0 then return nil, dir .. ": no process recorded events; record with --trace" end
   local beside = out == dir
-  if beside then M.is_there(dir) end -- or it is in the way
-  local states = beside and states_of(dir, list) -- before they are read: what comes meanwhile may be missing
+  if beside then M.is_there(dir) end -- removes an outdated trace, which would be in the way
+  local states = beside and states_of(dir, list) -- before reading the logs: later data may be missing from the archive
   local story, err, code = core.recording.archive(out, list, o.progress)
   if not story then return nil, sentence(err), code end
   if beside then note_states(dir, states) end

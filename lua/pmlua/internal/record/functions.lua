@@ -93,7 +93,7 @@ local function median_of(f, tick_ns)
   return ticks and math.max(f.min_ns, math.min(tick_ns * ticks, f.max_ns))
 end
 
---- What each process says of functions in the list @what, with the function in @functions that it is of.
+--- Iterate over the entries of the list @what of each process, with the function in @functions that each belongs to.
 local function each(functions, processes, what)
   return coroutine.wrap(function()
     for _, p in ipairs(processes) do
@@ -218,7 +218,7 @@ function M.of(results)
     openmp = constructs(results) }
 end
 
---- What all processes of a folder left; nil and why.
+--- Read the functions of all processes in a folder; nil and the reason.
 ---@param dir string
 ---@return pmlua.calls?
 ---@return string? err

@@ -18,7 +18,7 @@ local M = {}
 local CLAIM <const> = "/.reporting"
 local LINES <const> = 20
 local STEP_S <const> = 0.02
-local FAILED <const> = "failed" -- a line of a rank that could not write what was asked for
+local FAILED <const> = "failed" -- written by a rank that could not write a requested output
 
 local function exists(path) return require "lfs".attributes(path, "mode") ~= nil end
 
@@ -27,7 +27,7 @@ local function mark_of(job, rank) return folder_of(job, rank) .. "/complete" end
 
 -- ---- the logs of a rank ----
 
---- Whether a log has what is known of a child without one.
+--- Whether a log has notes on a child that has no log.
 local function notes_others(r)
   for _, c in ipairs(r.children or {}) do
     if not c.has_log then return true end
@@ -154,7 +154,7 @@ local function claim(job)
   return false
 end
 
---- Remove what is only needed until all ranks have ended.
+--- Remove files that are only needed until all ranks have ended.
 local function clean(job)
   local lfs = require "lfs"
   for rank = 0, job.size - 1 do
@@ -164,7 +164,7 @@ local function clean(job)
   lfs.rmdir(job.dir .. CLAIM)
 end
 
---- Report the whole job. Returns whether a rank could not write what was asked for.
+--- Report the whole job. Returns whether a rank could not write a requested output.
 local function report_job(o, job, ended, complain)
   local failed = report_lines(job, complain)
   if ended then report.of_ranks(o, job.dir, complain) end
@@ -186,7 +186,7 @@ end
 
 -- ---- a job that could not report itself ----
 
---- The ranks without a mark of which a process runs, and those of which one may, on which hosts.
+--- Of the ranks without a mark: those with a running process, those with one that may run on another host, and these hosts.
 local function under_way(job, ranks)
   local running, away, hosts = {}, {}, {}
   for _, rank in ipairs(ranks) do
@@ -234,8 +234,8 @@ local function has_logs(job, ranks)
   return false
 end
 
---- Report a job that could not do it when it ended, as when its launcher was killed. What may go on elsewhere is left as it is:
---- its ranks report it when they end.
+--- Report a job that could not be reported at its end, for example because its launcher was killed. A job with ranks
+--- that run, or may run on another host, is not completed, because its ranks report it when they end.
 ---@param o table options of pmlua record
 ---@param dir string
 ---@param complain pmlua.record.complain
@@ -286,7 +286,7 @@ function M.finish(o, job, complain)
     of_all = of_all or is_failure == true
     complain(line)
   end
-  -- MPI_Init returns when all ranks are there: what has no folder then is not recorded.
+  -- MPI_Init returns when all ranks have started: a rank without a folder by then is not recorded.
   local all = ended and (is_mpi or #ranks == job.size)
   if not (all or is_first) or not claim(job) then return of_all end
   if o.trace and all then report.write_trace(o, job.dir, report_failure) end

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/record/logs.lua - the logs of recorded processes in a folder, and what is made of each: a flow,
+-- lua/pmlua/internal/record/logs.lua - the logs of recorded processes in a folder, and the files made from each: a flow,
 -- plugins-NAME.dat.
 --
--- A process leaves HOST.PID.pmlog, and HOST.PID.2.pmlog and so on of the programs it became later. NAME is what stands
--- between the host and the ending. A forked child that made no recorded call is noted in its parent's log alone.
+-- A process leaves HOST.PID.pmlog, and HOST.PID.2.pmlog and so on for the programs that it executed later. NAME is the part
+-- between the host and the extension. A forked child that made no recorded call is noted in its parent's log only.
 --
 -- Try:  for _, p in ipairs(require("pmlua.internal.record.logs").gather("pmlua-record-4711")) do print(p.name, p.ended) end
 
@@ -77,7 +77,7 @@ end
 
 -- ---- what its calls add up to ----
 
---- Why these figures cannot be those of calls; nil: they can.
+--- The reason why these figures cannot come from calls; nil: they can.
 local function implausible(p)
   for _, what in ipairs { "calls", "unreturned", "threads" } do
     if not is_count(p[what]) then return what .. " is not a count" end
@@ -110,7 +110,7 @@ local function durations_of(profile)
   return durations
 end
 
---- What a function's own calls added to each event.
+--- The counts of each event in a function's exclusive time.
 local function sums_of(sums, events)
   local list = {}
   for _, of in pairs(sums) do
@@ -183,11 +183,11 @@ function M.waited(dir, ended)
     local _, pid, program = M.parse(file)
     if pid == ended.pid and program > last then last, newest = program, file end
   end
-  -- What cannot be written is not known, as of other processes.
+  -- If this cannot be written, the end is unknown, as for other processes.
   if newest then core.recording.waited(dir .. "/" .. newest, ended.status, ended.signal, core.clock.realtime_ns()) end
 end
 
---- Whether processes of that host can be looked for here.
+--- Whether processes of that host can be checked from here.
 local function is_here(host) return host == core.sys.uname().nodename end
 
 --- Whether the process is there and has the file mapped: its number may be another's by now.
@@ -208,7 +208,7 @@ end
 
 -- ---- children without a log ----
 
--- What a forked child has from its parent, and what it has none of.
+-- Fields that a forked child inherits from its parent, and fields that are zero or empty for it.
 local inherited = { "program", "objects", "functions", "slots", "shared", "left_functions", "scans", "events", "units", "flow",
   "counted", "tick_ns", "host" }
 local none = { "deep", "nested", "unseen", "elsewhere", "threads", "unmatched", "dropped", "abandoned", "untraced",
@@ -216,14 +216,14 @@ local none = { "deep", "nested", "unseen", "elsewhere", "threads", "unmatched", 
   "left_deep", "left_brief", "left_often", "left_older" }
 local empty = { "troubles", "absent", "unmatched_patterns", "paths", "durations", "sums", "values", "openmp" }
 
---- The children that a process noted, as they are once it was found that they do not run any more.
+--- The children that a process noted, read again after checking which of them still run.
 local function children_of(log, path)
   local running, children = {}, log:children()
   if not children or #children == 0 then return {} end
   for _, c in ipairs(children) do
     if not c.has_log and c.ended == "running" then running[c.pid] = is_running(path, c.pid) end
   end
-  if next(running) then children = log:children() or {} end -- what is said at the end must be in it
+  if next(running) then children = log:children() or {} end -- a child that has ended by now has noted its end before this read
   for _, c in ipairs(children) do
     c.running = c.ended == "running" and running[c.pid]
   end
@@ -281,10 +281,10 @@ end
 ---@return string name
 function M.names(region) return library_of(region), function_name(region.name) end
 
--- ---- what is made of it ----
+-- ---- files made from a log ----
 
---- A table of what plugins measured in their own time, plugins-NAME.dat, drawn where gnuplot is. Once, as a trace; again of a
---- process that may go on.
+--- Write the series of asynchronous plugins as a table plugins-NAME.dat, plotted if gnuplot is installed. It is written once, as
+--- a trace is; for a process that may still run it is written again.
 local function write_series(path, dir, name, again)
   local stem = ("%s/plugins-%s"):format(dir, name)
   if not again and core.sys.realpath(stem .. ".dat") then return true end
@@ -317,10 +317,10 @@ end
 ---@field traced? boolean its events are for a trace
 ---@field children? table[] what it noted of forked children
 
---- @o: nil: nothing is made of it. Nil for a log without recorded calls.
+--- @o: nil: write no files. Nil for a log without recorded calls.
 local function results(dir, file, known, o)
   local path, name, pid = dir .. "/" .. file, M.parse(file)
-  local running = is_running(path, pid) -- before it is read: what is said at the end must be in it
+  local running = is_running(path, pid) -- before reading the log: if the process has ended, the log then contains its end
   local log <close>, err, code = open(path)
   if code == "ENODATA" then return nil end
   if not log then return { name = name, ended = "cut", err = sentence(err) } end
@@ -409,13 +409,13 @@ function M.running(list)
   return false
 end
 
---- All logs of a folder, and what is made of those whose processes ended, unless it is there.
+--- Read all logs of a folder, and write the missing files of those whose processes ended.
 ---@param dir string
 ---@param o? { progress?: fun(done: integer, all: integer) } called while a flow is made
 ---@return pmlua.logs.result[]
 function M.gather(dir, o) return all(dir, o or {}) end
 
---- The same, and nothing is made.
+--- Read all logs of a folder, and write no files.
 ---@param dir string
 ---@return pmlua.logs.result[]
 function M.read(dir) return all(dir) end

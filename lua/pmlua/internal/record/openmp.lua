@@ -5,15 +5,15 @@
 
 local M = {}
 
--- What made the events known (core/adapter/openmp/pml_openmp.h).
+-- The sources of events (core/adapter/openmp/pml_openmp.h).
 local RUNTIMES = { "OMPT", "calls of libgomp" }
 
---- What made the events known, by its number in a log.
+--- The source of events, by its number in a log.
 ---@param number integer
 ---@return string
 function M.runtime(number) return RUNTIMES[number] or "?" end
 
--- What a runtime does not report, for the head of the table.
+-- Constructs that a runtime does not report, for the head of the table.
 local BLIND <const> = { ["calls of libgomp"] = " (static loops make none)" }
 
 ---@class pmlua.openmp.construct
@@ -42,11 +42,11 @@ local function add(c, o)
   t.calls, t.ns, t.waited_ns = t.calls + o.calls, t.ns + o.ns, t.waited_ns + o.waited_ns
 end
 
--- What all threads of a team do a part of; others are one thread's, or waiting.
+-- Constructs that all threads of a team share; others belong to one thread, or are waiting.
 local SHARED <const> = { ["implicit task"] = true, ["for"] = true, sections = true, workshare = true, distribute = true,
   taskloop = true, scope = true, task = true }
 
---- The work of each thread of a process, added to those of the construct.
+--- Add the work of each thread of a process to the work of the construct's threads.
 local function add_work(works, o)
   local work = works[#works]
   work.threads = math.max(work.threads, o.threads, o.index + 1)
@@ -105,7 +105,7 @@ function M.of(results)
   return list
 end
 
---- Those of logs, whether calls were recorded or sections; unreadable logs are passed over.
+--- The constructs in logs of recorded calls or of sections; unreadable logs are skipped.
 ---@param paths string[]
 ---@return pmlua.openmp.construct[]
 function M.read(paths)

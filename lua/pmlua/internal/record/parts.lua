@@ -37,7 +37,7 @@ end
 
 -- ---- flows ----
 
---- Add the nodes of a graph to those of another one with the same flow.
+--- Add the nodes of a graph to the nodes of another graph with the same flow.
 local function add_nodes(to, graph)
   for i, node in ipairs(graph.nodes) do
     local sum = to.nodes[i]
@@ -104,7 +104,7 @@ local function by_path(processes)
   return list
 end
 
---- A path follows the one that it is in; the most time first.
+--- Order paths: each follows its parent; siblings by time, longest first.
 local function ordered(list)
   local inside, out = {}, {}
   for _, p in ipairs(list) do

@@ -11,16 +11,16 @@ local printable = require "pmlua.internal.printable"
 
 local M = {}
 
--- A line is complained of; the second argument is true if what was asked for could not be written.
+-- Report a line; the second argument is true if a requested output could not be written.
 ---@alias pmlua.record.complain fun(text: string, failed?: boolean)
 
-local LINES = 40     -- of the table
-local NAME = 64      -- bytes of a function's
-local PROCESSES = 5  -- that are named one by one
-local NAMES = 4      -- of functions in a sentence
-local REASON = 1024  -- bytes of a line, PML_REASONS_LINE of core/record/pml_reasons.h
+local LINES = 40     -- most rows of the table
+local NAME = 64      -- most bytes of a function's name
+local PROCESSES = 5  -- most processes that are named individually
+local NAMES = 4      -- most functions in a sentence
+local REASON = 1024  -- most bytes of a line, PML_REASONS_LINE of core/record/pml_reasons.h
 
---- Events that were counted, in the order they were asked for.
+--- The counted events, in the order of the request.
 local function events_of(all)
   for _, p in ipairs(all.processes) do
     if #p.events > 0 then return p.events end
@@ -68,7 +68,7 @@ local function value_rows(all)
   return rows
 end
 
---- Print the table in one write, as other processes may print, too.
+--- Print the table in a single write, because other processes may print as well.
 local function print_table(all, dir)
   local rows, events, heads, scales = {}, events_of(all), {}, {}
   for k, event in ipairs(events) do heads[k], scales[k] = heading(all, event) end
@@ -172,7 +172,7 @@ local function name_of(p)
   return ("process %s (%s)"):format(p.pid, tostring(p.program):match("[^/]*$"))
 end
 
---- A line for each of these processes, as far as they are few.
+--- Report the first few of these processes, one per line.
 local function name_some(all, complain, of_them, what)
   local n = 0
   for _, p in ipairs(all.processes) do
@@ -184,7 +184,7 @@ local function name_some(all, complain, of_them, what)
   if n > PROCESSES then complain(("and %d more processes likewise"):format(n - PROCESSES)) end
 end
 
---- What a limit of a file says of itself is not enough to do something about it.
+-- Remedies for errors whose text does not suggest one.
 local remedies = {
   ["File too large"] = " (a limit on file sizes: ulimit -f)",
   ["Bad file descriptor"] = " (the program closed the counters' descriptors)",
@@ -209,7 +209,7 @@ local function read_reasons(dir)
   return list
 end
 
---- Of a program that pmlua's libraries cannot be preloaded into, the loader it asks for.
+--- The reason why a process is not recorded; for a program into which libraries cannot be preloaded, the loader it requests.
 local function reason_text(p)
   local loader = not p.pid and p.why:match("/([^/]*)$")
   return ("%s is not recorded: %s"):format(p.pid and name_of(p) or p.program,
@@ -221,7 +221,7 @@ local function report_reasons(reasons, complain)
   if #reasons > PROCESSES then complain(("%d more are not recorded"):format(#reasons - PROCESSES)) end
 end
 
---- Of a process that could not say how it ended: pmlua knows it of its own children, and when.
+--- Describe the end of a process that could not log it. pmlua knows the status, signal and time for its own children.
 local function cut_short(p)
   if p.status then
     return ("ended with status %d by the system call exit_group itself; calls until then are included"):format(p.status)
@@ -286,7 +286,7 @@ local function report_absent(all, complain)
   end
 end
 
---- What went wrong with plugins, each line once however many processes say it.
+--- Report problems with plugins; a line that several processes share is printed once.
 local function report_troubles(all, complain)
   local said = {}
   for _, p in ipairs(all.processes) do
@@ -344,7 +344,7 @@ local function report_left(all, complain)
   if #named > 0 then complain("calls are missing, as code could not be changed to record them: " .. listed(named)) end
 end
 
---- Patterns that matched in no process, a line each, with the names that are near. A process says so when it exits.
+--- Report patterns that matched in no process, one per line, with similar names. A process logs them when it exits.
 local function report_unmatched(all, complain)
   local processes, count, near, has, order = 0, {}, {}, {}, {}
   for _, p in ipairs(all.processes) do
@@ -383,7 +383,7 @@ local function has(path, text)
   return false
 end
 
---- Calls of an MPI that is linked statically cannot be intercepted. The first rank says so for all.
+--- A statically linked MPI cannot be intercepted. The first rank reports this for all.
 local function report_static_mpi(all, complain)
   if require("pmlua.internal.job").rank() ~= 0 then return end
   for _, f in ipairs(all.functions) do
@@ -462,7 +462,7 @@ local function needs_trace(results, dir)
   return traced and not logs.running(results) and not (job and core.sys.realpath(job .. "/traces.otf2"))
 end
 
---- Say what is missing in the results of a folder, a line each. Returns all processes; nil: no results.
+--- Report missing data in the results of a folder, one line each. Returns all processes; nil: no results.
 local function check(results, o, dir, complain)
   report_failures(results, complain)
   local reasons = read_reasons(dir)
@@ -516,7 +516,7 @@ end
 ---@param complain pmlua.record.complain
 function M.show(o, results, dir, complain) print_all(calls.of(results), o, dir, complain) end
 
---- Read the results of a rank of a job, and say what is missing, a line each. The job has one table of all ranks.
+--- Read the results of one rank of a job and report missing data, one line each. The table of all ranks is the job's.
 ---@param o table
 ---@param dir string
 ---@param complain pmlua.record.complain
@@ -543,7 +543,7 @@ function M.of_ranks(o, dir, complain)
   return job ~= nil
 end
 
---- Turn the logs of a folder into results, print them, and say what is missing, a line each.
+--- Convert the logs of a folder to results, print them, and report missing data, one line each.
 ---@param o { json?: boolean, csv?: boolean, quiet?: boolean, plot?: string, flow_file?: string, color?: string }
 ---@param dir string
 ---@param complain pmlua.record.complain

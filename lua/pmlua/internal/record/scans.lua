@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/record/scans.lua - the user's folder of what recorded processes found in the code of large files.
+-- lua/pmlua/internal/record/scans.lua - the user's cache of scan results for the code of large files.
 --
 -- Try:  pmlua record -- chromium --version; ls ~/.cache/pmlua/scans
 --
--- Processes write its files, each of some hundred bytes (core/adapter/intercept/pml_intercept_kept.h); whatever is
--- removed is found again.
+-- Recorded processes write its files, each of some hundred bytes (core/adapter/intercept/pml_intercept_kept.h); removed
+-- entries are determined again.
 
 local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
@@ -27,7 +27,7 @@ function M.folder()
   return path
 end
 
---- After a recording: what is of programs of long ago must not stay for ever.
+--- Limit the cache after a recording, so that entries of programs no longer in use do not accumulate.
 function M.prune()
   local path = state.cached "scans"
   local names = path and disk.names(path) or {}
