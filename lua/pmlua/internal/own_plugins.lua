@@ -41,12 +41,12 @@ local function pattern_of(glob)
   return "^" .. glob:gsub("[%W]", "%%%0"):gsub("%%%*", ".*"):gsub("%%%?", ".") .. "$"
 end
 
---- Which of the metrics a token is; what it would be if the machine had it; nil if it is nothing.
+--- The metrics that match a token; or the reason why this machine lacks them; nothing if no metric has such a name.
 local function match(all, token)
   local found, reason = {}, nil
   local pattern = pattern_of(token)
   for _, metric in ipairs(all) do
-    -- A row "power_*" stands for all that a machine might have.
+    -- A row "power_*" represents all metrics of this form that a machine might have.
     if metric.reason and (metric.name:find(pattern) or token:find(pattern_of(metric.name))) then reason = reason or metric.reason
     elseif not metric.reason and metric.name:find(pattern) then found[#found + 1] = metric end
   end
@@ -62,8 +62,8 @@ local function near(all, token)
   return nearest and ("did you mean '%s'?"):format(nearest) or "pmlua events plugin:: lists them"
 end
 
---- Names of the metrics that a token stands for here; none and the reason if the machine lacks them; nil and a sentence
--- for a misspelt one.
+--- Names of the metrics that match a token on this machine; an empty list and the reason if the machine lacks them; nil and a
+-- failure for a misspelt token.
 ---@param name string of the plugin
 ---@param token string
 ---@return string[]?
@@ -78,7 +78,7 @@ function M.find(name, token)
   return found, #found == 0 and reason or nil
 end
 
---- The metrics that tokens choose, each once; what is not there in sentences; nil and a sentence for a misspelt one.
+--- The metrics that match the tokens, without duplicates; sentences on missing ones; nil and a failure for a misspelt token.
 local function choose(name, plugin, options)
   local all = plugin.metrics(options)
   local chosen, taken, lacking = {}, {}, {}
@@ -111,7 +111,7 @@ local function event_of(metric)
   return event
 end
 
---- What pml.plugin.define takes; called where the plugin is loaded, and where it runs.
+--- The argument of pml.plugin.define. Called where the plugin is loaded, and again where it runs.
 ---@param name string
 ---@param options { metrics: string[], root?: string, every?: any, pid?: integer }
 function M.definition(name, options)
@@ -120,7 +120,7 @@ function M.definition(name, options)
   for _, metric in ipairs(plugin.metrics(options)) do
     if not metric.reason then byname[metric.name] = metric end
   end
-  for i, wanted in ipairs(options.metrics) do -- one that has gone away meanwhile keeps its place, and has no values
+  for i, wanted in ipairs(options.metrics) do -- a metric that disappeared meanwhile keeps its index, without values
     metrics[i] = byname[wanted] or { name = wanted }
     events[i] = event_of(metrics[i])
   end
@@ -176,7 +176,7 @@ local function split(text, separators)
   return parts
 end
 
---- What SCOREP_METRIC_<NAME> says, as for any plugin; nil if it is not set.
+--- The metrics and the period from SCOREP_METRIC_<NAME>, as for any plugin; nil if it is not set.
 local function environment_of(name)
   local variable = "SCOREP_METRIC_" .. name:upper()
   local text = os.getenv(variable) or ""
@@ -229,7 +229,7 @@ local function loaded()
   return names
 end
 
---- Rows for `pmlua events` of what is not loaded: what it would have, and what this machine lacks.
+--- Rows for `pmlua events` on plugins that are not loaded: their metrics, and those that this machine lacks.
 ---@param wanted? string as the list of the core takes it: a glob, or a part of a name or description
 ---@return table[]
 function M.rows(wanted)

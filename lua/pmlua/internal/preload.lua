@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/preload.lua - running a program with a library of ours preloaded: where both are, and what is in the way.
+-- lua/pmlua/internal/preload.lua - run a program with a preloaded pmlua library: locate both, detect obstacles.
 --
 -- Try:  print(require("pmlua.internal.preload").obstacle("/usr/bin/su"))
 
@@ -62,17 +62,17 @@ local function obstacle(path, depth)
   if head:sub(1, 4) ~= "\127ELF" then return nil end
   if head:byte(5) ~= 2 then return path .. " is a 32-bit program; the library to preload is for 64 bits" end
   local at, size, n = integer(head, 32, 8), integer(head, 54, 2), integer(head, 56, 2)
-  if size ~= SEGMENT then return nil end -- no kernel executes it
+  if size ~= SEGMENT then return nil end -- the kernel does not execute such a file
   local segments = bytes_at(f, at, size * n)
   for i = 0, n - 1 do
-    if integer(segments, i * size, 4) == 3 then -- PT_INTERP: it asks for a loader
+    if integer(segments, i * size, 4) == 3 then -- PT_INTERP: the program requests a loader
       return other_loader(path, bytes_at(f, integer(segments, i * size + 8, 8), 1024):match("^[^%z]*"))
     end
   end
   return path .. " is statically linked: no loader preloads libraries into it", "static"
 end
 
---- Why the loader will not preload anything into this file, if so. An interpreter stands for its script.
+--- The reason why the loader will not preload a library into this file; nil: none. For a script, its interpreter is checked.
 ---@param path string
 ---@return string? why
 ---@return string? kind "static", "other" (C library): nothing helps
@@ -80,7 +80,7 @@ function M.obstacle(path)
   return obstacle(path, 0)
 end
 
---- Why LD_PRELOAD cannot name a file, if so: there is no way to quote.
+--- The reason why LD_PRELOAD cannot name a file; nil: it can. LD_PRELOAD has no quoting.
 ---@param path string
 ---@return string? why
 function M.unnameable(path)
@@ -103,7 +103,7 @@ function M.library(name)
   return refuse("ENOENT", ("libpmlua-%s.so is not beside the command"):format(name), "build it with make all")
 end
 
---- What running a command with libpmlua-NAME.so needs: the library. Else nil, why, the exit status that says so, and
+--- The library to preload for running a command with libpmlua-NAME.so. Else nil, the failure, the exit status for it, and
 --- the kind of obstacle.
 ---@param name string
 ---@param command string
@@ -121,7 +121,7 @@ function M.ready(name, command)
   return library
 end
 
---- What the environment tells a process that is started about the clock, so that it need not measure the rate again.
+--- The clock rate as an environment variable for a started process, so that it need not calibrate again.
 ---@return string variable
 function M.clock()
   return "PMLUA_CLOCK_RATE=" .. require("pmlua.core").recording.clock()

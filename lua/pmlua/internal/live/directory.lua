@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/live/directory.lua - the applications that can be asked, and how to get at one of them.
+-- lua/pmlua/internal/live/directory.lua - running applications with a live service, and connections to them.
 --
 -- Try:  for _, app in ipairs(require("pmlua.internal.live.directory").list()) do print(app.pid, app.name) end
 --
--- Each has a socket PID.NAME in its user's runtime folder. One without a listener was left by a process that is gone,
--- and is removed. Root finds those of all users, unless XDG_RUNTIME_DIR names a folder of its own choice. What another
--- user's server sends is checked: it need not be pmlua.
+-- Each has a socket PID.NAME in its user's runtime folder. A socket without a listener was left by a terminated process and is
+-- removed. Root finds the applications of all users, unless XDG_RUNTIME_DIR names a folder. Data from another user's server is
+-- validated, because the server may not be pmlua.
 
 local core = require "pmlua.core"
 local json = require "pmlua.json"
@@ -25,7 +25,7 @@ local function is_socket(path)
   return require "lfs".symlinkattributes(path, "mode") == "socket"
 end
 
---- What a folder has, or nothing where it cannot be read.
+--- Iterate over the entries of a folder; an unreadable folder counts as empty.
 local function entries(folder)
   local found, iterator, state = pcall(require "lfs".dir, folder)
   if not found then return function() end end
@@ -37,8 +37,8 @@ local function is_root() return require "lfs".attributes("/proc/self", "uid") ==
 --- Where a login has it, or nowhere. Who sets it to anything else looks at that folder alone.
 local function is_usual(runtime) return not runtime or runtime == "" or runtime:find "^/run/user/%d+/?$" ~= nil end
 
---- The runtime folders of other users, as the service chooses them. One that is not its user's alone is no such folder:
---- its maker could send root astray.
+--- The runtime folders of other users, as the service chooses them. A folder that others can access is ignored, because its
+--- creator could mislead root.
 local function folders_of_others(own, add)
   local lfs = require "lfs"
   local function consider(folder, uid)
@@ -158,11 +158,11 @@ function Link:ask(...)
   return text, err, code
 end
 
---- The answer to what was sent. A link that a daemon closed is made anew, as in ask().
+--- Receive the answer to the sent question. If the daemon closed the link, connect and ask again, as in ask().
 ---@param left fun(): number seconds
 function Link:receive(kind, left)
   local done, text, err, code = pcall(self.link.receive, self.link, left())
-  if not done then code = "ECONNRESET" end -- it was closed when it could not be sent
+  if not done then code = "ECONNRESET" end -- the link was closed because the question could not be sent
   if code ~= "ECONNRESET" or left() == 0 then return text, err, code end
   return self:ask(kind, "", left())
 end
@@ -200,7 +200,7 @@ local function answered(app, patience, text, err, code)
   return refuse(err)
 end
 
---- Ask; what goes wrong is said as a person would.
+--- Ask a question; failures are expressed for users.
 ---@param app pmlua.Application
 ---@param link pmlua.Link
 ---@param kind string
@@ -257,7 +257,7 @@ local row = fields_of { name = text, kind = optional(text), type = optional(text
   reason = optional(text), value = value, recorder = optional(recorder), next = optional(number),
   values = optional(is "table") }
 
---- What an answer must have, by the kind of its question.
+--- The required fields of an answer, by the kind of its question.
 local shapes = {
   info = fields_of { pid = number, name = optional(text), command = text, version = optional(text), up_s = optional(number),
     events = number, functions = list_of(text), rules = list_of(is "table") },

@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/live/history.lua - what a watch rule sees beside the newest value: the series that it belongs to.
+-- lua/pmlua/internal/live/history.lua - the series of an event's values that a watch rule gets beside the newest value.
 --
 -- Try:  pml.sde.watch("sde:::DEMO::steps", "1s", function(value, series) print(value, series:slope(10)) end)
 --
--- Of a counter it is what the watch itself sampled: series[1] to series[#series], the oldest first, series.time[i] in
--- seconds of the monotonic clock; when it is full the oldest goes. Of a recorder it is the recorder's own elements,
--- read where they are, so that a long series costs no memory here; what several threads pushed stands thread by thread.
+-- For a counter the series contains the samples of the watch: series[1] to series[#series], oldest first, series.time[i] in
+-- seconds of the monotonic clock; when it is full, the oldest is dropped. For a recorder it is the recorder's elements,
+-- read in place, so that a long series costs no memory here; elements of several threads are in the order of threads.
 
 local M = {}
 
 local NEW = 65536
-local SLOPE = 1000 -- elements of a recorder, or samples, that a slope looks at when it is not told
+local SLOPE = 1000 -- default number of recorder elements, or samples, for a slope
 
 --- Least squares; nil for fewer than two points or points at one place.
 local function slope(x, y)
@@ -26,12 +26,12 @@ end
 
 -- --- counters ---
 
---- What a watch rule sees of an event: the last values, oldest first; `series[i]`, `#series`, and `series.time[i]` in seconds.
+--- A watch rule's view of an event: the last values, oldest first; `series[i]`, `#series`, and `series.time[i]` in seconds.
 ---@class pmlua.WatchedSamples
 local Samples = {}
 
 local function place(self, i)
-  local first = self.written - self.kept -- samples that have gone
+  local first = self.written - self.kept -- overwritten samples
   if math.type(i) ~= "integer" or i < 1 or i > self.kept then return nil end
   return (first + i - 1) % self.keep + 1
 end
@@ -93,7 +93,7 @@ end
 
 -- --- recorders ---
 
---- What a watch rule sees of a recorder: its elements; `series[i]`, `#series`, and how often it was reset: `series.resets`.
+--- A watch rule's view of a recorder: its elements; `series[i]`, `#series`, and the number of resets: `series.resets`.
 ---@class pmlua.WatchedElements
 local Elements = {}
 
@@ -111,8 +111,8 @@ function M.of_recorder()
   return setmetatable({ count = 0, seen = 0, resets = 0 }, elements_meta)
 end
 
---- Look at the recorder: the newest element; nil while it is empty. One that was reset, or taken back and rebuilt,
---- begins again: series.resets counts it.
+--- Read the recorder's newest element; nil while it is empty. After a reset, or when it was unregistered and registered
+--- again, the series starts again: series.resets counts this.
 ---@package
 function Elements:sample(event)
   local recorder, err = event:open()

@@ -10,12 +10,12 @@ local json = require "pmlua.json"
 
 local M = {}
 
-local VALUES = 65536       -- of a recorder, in one answer
+local VALUES = 65536       -- most values of a recorder in one answer
 local NAME_BYTES = 400
-local ROWS = 10000         -- in one answer to a client that does not ask for pages
+local ROWS = 10000         -- most rows in an answer to a client that does not request pages
 local PAGE = 2000          -- rows of a page
 
---- A number as JSON can carry it: what a double cannot hold is text, what JSON has no word for is a reason.
+--- Convert a number for JSON: integers that a double cannot represent become text; NaN and infinities become nil and a reason.
 local function portable(v)
   if math.type(v) == "integer" then
     if v > -(1 << 53) and v < 1 << 53 then return v end
@@ -58,7 +58,7 @@ end
 local function read_row(info)
   local row = { name = info.name, kind = info.kind, type = info.type, writable = info.writable }
   if info.description ~= "" then row.description = info.description end
-  -- One event that cannot be read says so; the others are read all the same.
+  -- An event that cannot be read gets the reason; the other events are still read.
   local event <close>, err = core.sde.find(info.name)
   if not event then
     row.reason = sentence(err)

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/live/rules.lua - watch rules: functions that look at a software-defined event every so often and act.
+-- lua/pmlua/internal/live/rules.lua - watch rules: functions that check a software-defined event periodically and act.
 --
 -- Try:  local rules = require "pmlua.internal.live.rules"
 --       rules.add("sde:::DEMO::steps", "100ms", function(value, series) print(value, series:slope()) end)
 --       for _ = 1, 1e6 do rules.tick(pml.clock.ns() / 1e9) end
 --
--- The owner of the Lua state calls tick(), which returns when to call it next: the service's thread in an application, a
--- connection's session, a script of its own. A rule that fails is reported once and goes on; one that fails ten times
--- in a row is cancelled. It needs no C module beside pmlua.core.
+-- The owner of the Lua state calls tick(), which returns the time until the next call. Owners are the service's thread in an
+-- application, a connection's session, and scripts. A rule that fails is reported once and continues; one that fails ten times
+-- in a row is cancelled. It needs no C module except pmlua.core.
 
 local core = require "pmlua.core"
 local fields = require "pmlua.internal.fields"
@@ -49,7 +49,7 @@ end
 
 local known = { name = true, keep = true, key = true }
 
---- What is wrong with the arguments of a watch.
+--- Check the arguments of a watch; return the error.
 ---@return string? err
 function M.wrong(event, every, fn, options)
   if type(event) ~= "string" then return "the event's name must be a string" end
@@ -117,11 +117,11 @@ function Watch:cancel() return M.cancel(self.id) end
 ---@return integer
 function Watch:fired() return self.count end
 
---- What went wrong last.
+--- The last error.
 ---@return string?
 function Watch:error() return self.message end
 
---- The value that the function saw last.
+--- The last value that the function was called with.
 ---@return number?
 function Watch:last() return self.value end
 
@@ -136,7 +136,7 @@ local function failed(rule, message)
   M.cancel(rule.id)
 end
 
---- What the event is now decides what is sampled: it may be registered, taken back, and be something else later.
+--- Sample by the event's current kind, because an event may be unregistered and registered again as another kind.
 local function sample(rule, now_s)
   local kind = rule.handle:info().kind
   if kind ~= rule.kind then
@@ -176,7 +176,7 @@ function M.tick(now_s)
   for _, rule in ipairs(table.move(rules, 1, #rules, 1, {})) do
     if not rule.cancelled and now_s >= (rule.due or now_s) then
       rule.due = (rule.due or now_s) + rule.every_s
-      if rule.due <= now_s then rule.due = now_s + rule.every_s end -- what was missed is not made up for
+      if rule.due <= now_s then rule.due = now_s + rule.every_s end -- skip missed calls
       run_guarded(rule, now_s)
     end
   end
@@ -224,7 +224,7 @@ function M.load(path)
   if #before > 0 then core.live.say(("rules: %s was edited: loaded again"):format(path)) end
 end
 
---- What a rule that never ran waited for.
+--- The event that a rule which never ran was waiting for.
 local function missed(rule)
   if rule.kind and rule.kind ~= "placeholder" then return ("%s never had a value"):format(rule.event) end
   local names, event = {}, rule.event:gsub("^sde:::", "")

@@ -1,21 +1,21 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/live/sandbox.lua - the globals of code that came from outside: Lua's own, without files, processes, modules,
+-- lua/pmlua/internal/live/sandbox.lua - the globals of untrusted code: Lua's standard library without files, processes, modules,
 -- finalizers and debugging.
 --
 -- Try:  print(load("return 6 * 7", "=x", "t", require("pmlua.internal.live.sandbox").new(print))())
 --
 -- The caller that runs the code also limits its instructions and its memory, between Lua's instructions, and cancels its
--- thread where one of them, or a C function of Lua's, takes too long (bindings/live/live_worker.c); the session is lost
--- then. So what is known to take long is refused here by its arguments, and the session goes on.
+-- thread if one instruction, or a C function of Lua, takes too long (bindings/live/live_worker.c), which ends the session.
+-- Therefore calls that are known to take long are refused here by their arguments, and the session survives.
 
 local core = require "pmlua.core"
 
 local M = {}
 
-local STEPS = 1e8          -- of a pattern, at worst: a fraction of a second
-local SOURCE_BYTES = 65536 -- to compile: labels, jumps and lists of conditions take its square
+local STEPS = 1e8          -- worst case of a pattern: a fraction of a second
+local SOURCE_BYTES = 65536 -- of code: compiling labels, jumps and lists of conditions takes quadratic time
 local BYTES = 16 << 20     -- of a repeated string
-local ELEMENTS = 1000000   -- that one call of a table function goes over
+local ELEMENTS = 1000000   -- that a single call of a table function visits
 
 local ns = core.clock.ns
 local deadline = math.huge
@@ -30,8 +30,8 @@ local function check_time()
   if ns() > deadline then error("the time for one question is used up", 0) end
 end
 
---- What a function in C gave, or its error as the caller's mistake: `where` is what it called, and `self` how many of
---- its arguments it did not write.
+--- Return the results of a C function, or raise its error as the caller's mistake: `where` is the called name, and `self` the
+--- number of arguments that the caller did not write.
 local function outcome(where, self, done, ...)
   if done then return ... end
   local message = ...
@@ -101,7 +101,7 @@ local function repetitions(pattern)
 end
 
 --- Steps that matching may take: n^(k+1) for k repetitions, doubled by each option, more for a very long pattern or set.
---- Each place of the subject is a start of its own, unless ^ ties it to the first; to gmatch that is a letter.
+--- Matching is tried at each position of the subject, unless ^ anchors it to the first; gmatch treats ^ as a letter.
 local function steps(subject, pattern, anchors)
   local repeated, optional, longest = repetitions(pattern)
   if not anchors or byte(pattern) ~= 94 then repeated = repeated + 1 end
@@ -193,7 +193,7 @@ end
 
 local function as_it_is(f, handle, ...) return f(handle, ...) end
 
---- A handle of the core with only some of its methods: what one could do with the others is not for outside.
+--- A handle of the core with a subset of its methods; untrusted code must not use the others.
 local function guarded(handle, name, methods)
   local index = {}
   for method, wrap in pairs(methods) do -- `wrap` calls it
@@ -201,7 +201,7 @@ local function guarded(handle, name, methods)
     index[method] = function(_, ...)
       check_time()
       local where = name .. ":" .. method
-      -- Lua names a function that another calls by that one's word for it, and one that pcall calls not at all.
+      -- Lua names a function by the variable in its caller, and does not name a function that pcall calls.
       if wrap == as_it_is then return outcome(where, 1, pcall(f, handle, ...)) end
       return outcome(where, 1, pcall(wrap, f, handle, ...))
     end
@@ -307,7 +307,7 @@ function M.new(write, more)
   return env
 end
 
---- Code from outside runs from here to M.leave(), for at most this many seconds. Methods of strings are those of `env`.
+--- Run untrusted code from here to M.leave(), for at most this many seconds. String methods are those of `env`.
 ---@param env table
 ---@param seconds number
 function M.enter(env, seconds)

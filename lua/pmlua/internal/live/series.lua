@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/live/series.lua - series of a running application, collected and drawn: a recorder's values by
--- their place, any
--- other event's by the time at which they were read. What has another unit, or another meaning, has a panel of its own.
+-- lua/pmlua/internal/live/series.lua - series of a running application, collected and plotted: a recorder's values by index,
+-- values of other events by the time at which they were read. Each unit and each meaning gets a separate panel.
 --
 -- Try:  pmlua query SOLVER 'sde:::*residual' --plot
 
@@ -43,14 +42,14 @@ end
 
 local function add_values(s, row)
   local values, last = row.values or {}, (row.next or s.next) - 1
-  for i = s.next, last do -- one that is no number left a hole
+  for i = s.next, last do -- a value that is not a number leaves a gap
     local v = values[i - s.next + 1]
     push(s, i, type(v) == "number" and v or 0 / 0)
   end
   s.next = math.tointeger(last + 1) or s.next
 end
 
---- Add the values of an answer; those of recorders are fetched.
+--- Add the values of an answer; further values of recorders are fetched.
 ---@param set table
 ---@param answer table
 ---@param fetch fun(payload: string): table?, string?, string? ask for more rows
@@ -97,7 +96,7 @@ end
 ---@field y string its unit or, without one, what its events are called
 ---@field list pmlua.Series[]
 
---- What an event's values mean, as far as its name tells: "LIB::SOLVER::residual:MED" is a residual as others are.
+--- The meaning of an event's values, derived from its name: "LIB::SOLVER::residual:MED" is a residual like others.
 local function meaning(s)
   return s.name:match("([^:]*):%u%w*$") or s.name:match "([^:]*)$"
 end

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/live/session.lua - what a running application answers to one connection: its events, completions, code.
+-- lua/pmlua/internal/live/session.lua - a running application's answers to one connection: its events, completions, code.
 --
 -- Try:  print(select(2, require("pmlua.internal.live.session").handle("read", "*")))
 --
--- Runs in a Lua state of the connection's own, inside the application, on the service's thread, under limits of
--- instructions and memory. It needs no C module beside pmlua.core, because an application may have none.
+-- Runs in the connection's Lua state, inside the application, on the service's thread, under limits of
+-- instructions and memory. It needs no C module except pmlua.core, because an application may have none.
 
 local core = require "pmlua.core"
 local evaluate = require "pmlua.internal.prompt.evaluate"
@@ -15,16 +15,16 @@ local sandbox = require "pmlua.internal.live.sandbox"
 
 local M = {}
 
---- From here a thread of the service may be cancelled, if what it calls goes on for too long (bindings/live/live_worker.c).
+--- From this call on, the service may cancel this thread if a called function runs for too long (bindings/live/live_worker.c).
 local interruptible = core.live.interruptible
 
-local CODE_S = 4           -- that code from outside may take
-local GARBAGE_KB = 8192    -- from which it is collected before a question; functions in C do not collect for themselves
+local CODE_S = 4           -- time limit of untrusted code
+local GARBAGE_KB = 8192    -- memory above which a question begins with a collection, because C functions do not trigger one
 local OUTPUT_BYTES = 10 << 20
 local MESSAGE_BYTES = 1000
-local WORD_BYTES = 400     -- of which completion thinks
+local WORD_BYTES = 400     -- longest word that completion handles
 
---- The beginning of a message. Patterns of ours never go over what others may have made long.
+--- The first line of a message. Only a prefix is searched, because untrusted code may make messages long.
 local function first_line(message)
   local text = tostring(message):sub(1, MESSAGE_BYTES)
   return (text:sub(1, (text:find("\n", 1, true) or 0) - 1):gsub("%s+$", ""))
@@ -162,7 +162,7 @@ local function eval(payload)
   end, evaluate.describe)
   local text = take_output()
   if results[1] then return true, text end
-  -- The error is one line; what was printed before it comes with the next answer.
+  -- The error is one line; earlier output comes with the next answer.
   if text ~= "" then pcall(write, text) end
   return false, first_line(results[2])
 end
@@ -188,7 +188,7 @@ local function complete_event(word)
   return candidates
 end
 
---- What a table offers, without running any of its metamethods.
+--- The table of a value's fields, found without running metamethods.
 local function fields(value)
   if type(value) == "string" then return env.string end
   if type(value) ~= "table" then return nil end

@@ -86,7 +86,7 @@ local function csv_of(all)
   return table.concat(out)
 end
 
---- What one file and those beside it, or several files, have.
+--- Format the counts of a file and its siblings, or of several files.
 ---@param paths string[]
 ---@param o { json: boolean?, csv: boolean?, detail: boolean? }
 ---@return string? text

@@ -4,7 +4,7 @@
 --
 -- Try:  pmlua report DIR --csv --threads
 --
--- Times are in seconds, rates per second, shares in 1. What is not known is null, or an empty field.
+-- Times are in seconds, rates per second, shares from 0 to 1. Unknown values are null, or an empty field.
 
 local countfile = require "pmlua.countfile"
 local csv = require "pmlua.internal.cli.csv"
@@ -23,7 +23,7 @@ local function show_keys(values)
   return out
 end
 
---- What a row says, in the order of CSV's columns.
+--- The fields of a row, in the order of CSV's columns.
 local fields = {
   { name = "calls", field = "count" }, { name = "running", field = "running" },
   { name = "time_s", field = "total_ns", divisor = 1e9 }, { name = "share", field = "share" },
@@ -214,7 +214,7 @@ function M.events_csv(r, write)
   return true
 end
 
---- The columns of a table, as core.rows takes them; texts of a section are 1 to 4, those of a process 1 and 2.
+--- The columns of a table, in core.rows's form; a section's texts are 1 to 4, a process's texts 1 and 2.
 local function csv_columns(r, level)
   local columns = { { name = "section", field = "section", which = 1 }, { name = "type", field = "section", which = 2 },
     { name = "exclusive", field = "section", which = 3 } }
@@ -260,7 +260,7 @@ local function csv_table(r, columns)
 end
 
 --- One table of a report as CSV: a row per section, or per section and process, or also per thread. Events are columns;
---- those that the compiler counted have where in a column of their own.
+--- for compiler-counted events a separate column contains the stage at which they were counted (source or final).
 ---@param r pmlua.Report
 ---@param level string basic, detail, threads or events
 ---@param write fun(...: string)

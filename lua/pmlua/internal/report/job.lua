@@ -67,15 +67,15 @@ local function logs_in(folder)
   return of
 end
 
---- What a log says of its job; nil: it is of no process that called MPI_Init.
+--- The size and number of a log's MPI job; nil: its process did not call MPI_Init.
 local function job_of(log)
   local mpi = log.definitions[MPI]
   return mpi and string.unpack("=i4", mpi[1], 5), mpi and (string.unpack("=I4", mpi[#mpi], 13))
 end
 
---- The logs of processes of a rank that called MPI_Init; of its launchers and children there are others. Where messages could
---- not be recorded, no log says so: the first counts then. A log of a job of another size than @job_size is left out: a job that
---- this one started may have its logs here, too.
+--- The logs of a rank's processes that called MPI_Init; the folder also has logs of launchers and children. If messages could
+--- not be recorded, no log has this information, and the first log counts. A log of a job with another size than @job_size is
+--- skipped, because a job that was started by this one may have its logs here.
 ---@return { path: string, size: integer, job: integer }[] size 0, job 0: not known
 ---@return pmlua.Failure? why one cannot be read
 local function logs_of(paths, job_size)
@@ -107,7 +107,7 @@ end
 
 -- ---- which job ----
 
---- Is it the folder of a recorded job, or a summary? Sections whose logs are all here have a report of their own.
+--- Whether a path is a recorded job's folder or a summary. Sections whose logs are all present have a separate report.
 ---@param path string
 ---@return boolean
 function M.is_one(path)
@@ -115,7 +115,7 @@ function M.is_one(path)
   if #ranks_in(path) > 0 then return true end
   if mode(path .. "/" .. FILE) ~= "file" then return false end
   local job = M.read(path)
-  if not job then return true end -- it says what is wrong
+  if not job then return true end -- M.read reports the error
   local logs = logs_in(path)
   for rank = 0, job.size - 1 do
     if not logs[rank] then return true end
@@ -127,7 +127,7 @@ end
 
 local DAMAGED <const> = {} -- raised where a summary says what cannot be
 
---- Read a row; what cannot be is left out with a note, and costs nothing else of the job.
+--- Read a row; a damaged row is skipped with a note, without affecting the rest of the job.
 local function tolerant(job, row, read, ...)
   local sound, why = pcall(read, ...)
   if not sound and why ~= DAMAGED then error(why, 0) end
@@ -180,7 +180,7 @@ local function read_collective(job, row)
     received = value_of(row, "received") })
 end
 
---- What the summary has no room for.
+--- Note the functions that did not fit in the summary.
 local function report_left_out(job, row)
   job.odd[#job.odd + 1] = ("%d functions with the least time, %s in all, are left out of %s, which has 8 KB for each rank; "
     .. "pmlua record --detail ranks keeps them"):format(value_of(row, "functions"),
@@ -216,8 +216,8 @@ local function report_types(job)
   end
 end
 
---- A section is a region of the profile, too, with a source file. MPI_Finalize makes the summary, so that only late ranks
---- have a time of it: it is left out.
+--- A section is also a region of the profile, with a source file. MPI_Finalize is left out, because the summary is made inside
+--- it, so that only late ranks have a time for it.
 local function calls_of(job)
   local is_section, calls = {}, {}
   for _, row in ipairs(job.sections) do is_section[row.label] = true end
@@ -306,7 +306,7 @@ local function choose(list, job)
   return list[1]
 end
 
---- Ranks whose logs are of another job than those of most, and those that have others beside theirs.
+--- Note ranks whose logs belong to another job than most, and ranks that also have logs of other jobs.
 local function report_jobs(job, of, most, is_needed)
   local others, beside = {}, {}
   for rank, list in pairs(of) do
@@ -381,7 +381,7 @@ local function read_rows(job, folder)
   read_traffic(job)
 end
 
---- What the writers of traces and of call paths left beside the summary.
+--- Read the wait states and call paths that were written beside the summary.
 local function read_files(job, folder)
   local waits, no_waits = require "pmlua.internal.report.waits".read(folder)
   local paths, no_paths = require "pmlua.internal.record.parts".paths(folder)
