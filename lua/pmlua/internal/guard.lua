@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/guard.lua - counts of a program's sections and functions, kept in a file, and what grew since.
+-- lua/pmlua/internal/guard.lua - counts of a program's sections and functions, saved in a file and compared with later runs.
 --
 -- Try:  pmlua guard --save counts.guard -- ./program && pmlua guard counts.guard -- ./program
 --
--- Only what is the program's own is guarded: the program and libraries outside of the system's folders. What the C library
--- does depends on the cpu, and what the loader does on the names of files. Sections have what they call in them, too.
+-- Only the program and libraries outside the system's folders are guarded, because the C library's work depends on the cpu, and
+-- the loader's work on file names. The counts of a section include its callees, whatever library they are in.
 --
--- The file: a line with its version; lines "KEY<tab>VALUE" that say what the counts depend on; then rows "all", "section"
--- and "function" with object (of functions; the command's own file is "program"), name, calls, count and by how much it
--- differed between the runs that were made to save it. Names are escaped as in section files.
+-- The file contains a line with its version; lines "KEY<tab>VALUE" with the conditions that counts depend on; then rows "all",
+-- "section" and "function" with object (for functions; the command's file is "program"), name, calls, count and the
+-- difference between the runs that were made to save it. Names are escaped as in section files.
 
 local sections = require "pmlua.sections"
 local refuse = require "pmlua.core".failure.refuse
@@ -19,7 +19,7 @@ local VERSION = "pmlua-guard 1"
 local SYSTEM = { "^/lib[%w]*/", "^/usr/lib[%w]*/", "^/usr/libexec/" }
 local kinds = { all = true, section = true, ["function"] = true }
 
---- What must be the same for counts to be compared, in the order of the file.
+--- Conditions that must be equal for a comparison, in the order of the file.
 M.conditions = { "architecture", "compiler", "event", "objects", "functions" }
 local others = { "caches", "tool", "command" }
 
@@ -35,7 +35,7 @@ local others = { "caches", "tool", "command" }
 ---@field about table<string, string> conditions and others
 ---@field rows pmlua.GuardRow[]
 
--- --- what is guarded ---
+-- --- selection of functions ---
 
 local function glob(pattern)
   return "^" .. pattern:gsub("[%^%$%(%)%%%.%[%]%+%-]", "%%%0"):gsub("%*", ".*"):gsub("%?", ".") .. "$"
@@ -257,11 +257,11 @@ local function judge(verdict, row, is, o)
   end
 end
 
---- Compare the counts of a run with those that were kept.
+--- Compare the counts of a run with the saved ones.
 ---@param guard pmlua.Guard
 ---@param rows pmlua.GuardRow[]
 ---@param o { bound: number, least: integer, per_call: boolean? } bound 0.01: 1 %; growth up to least is ignored
----on the average: what has no calls is not compared
+---; per_call: compare counts per call, without rows that have no calls
 ---@return pmlua.GuardVerdict
 function M.compare(guard, rows, o)
   local verdict, now = { grown = {}, fallen = {}, new = {}, gone = {}, compared = 0 }, {}

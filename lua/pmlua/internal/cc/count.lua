@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- lua/pmlua/internal/cc/count.lua - a compiler's command line, carried out so that what it makes counts its operations.
+--- lua/pmlua/internal/cc/count.lua - run a compiler's command line so that the compiled program counts its operations.
 --
--- The compiler loads a plugin that adds counters before its first pass (source) or behind its last (final): the line is
--- carried out as it is. Where it cannot load one, three steps for a source have the same result: clang makes bitcode,
--- pmlua.instrument adds counters, clang makes of it what was asked for. Before optimisation the first of them stops
--- where the optimiser begins; after it the last one has none.
+-- The compiler loads a plugin that adds counters before its first pass (source) or after its last (final), so the original
+-- command line runs unchanged. If it cannot load one, three steps per source have the same result: clang makes bitcode,
+-- pmlua.instrument adds counters, clang makes the requested output from it. To count before optimisation, the first step stops
+-- where the optimiser begins; to count after it, the last step does not optimise.
 --
 -- Try:  pmlua cc --count --print -- clang -O2 -c a.c
 
@@ -31,7 +31,7 @@ local for_steps = { ["-c"] = true, ["-S"] = true, ["-o"] = true, ["--output"] = 
 local for_preprocessor = { ["-I"] = true, ["-D"] = true, ["-U"] = true, ["-include"] = true, ["-imacros"] = true,
   ["-isystem"] = true, ["-iquote"] = true, ["-idirafter"] = true, ["-include-pch"] = true, ["-M"] = true, ["-F"] = true }
 
---- What of the line is passed to a step that compiles: @bare, one that reads no source.
+--- The options of the line for a compiling step; @bare: a step that reads no source.
 local function options(line, bare)
   local list = {}
   for _, item in ipairs(line.items) do
@@ -65,7 +65,7 @@ local function temporary_file(o)
   return ("%s/%d"):format(o.folder, o.files)
 end
 
---- The steps that make @out of one source; target: what dependencies call it.
+--- The steps that make @out from one source; target: its name in dependency files.
 local function compile(line, source, out, target, o)
   local bitcode, final = temporary_file(o), o.at == "final"
   local front = append({}, table.unpack(line.compiler))
@@ -92,7 +92,7 @@ local function default_output(line, file)
   return base .. (line.has["-S"] and ".s" or ".o")
 end
 
---- The line for one source that is not counted: as it was, without the others.
+--- The line for one source that is not counted: unchanged, without the other sources.
 local function alone(line, source)
   local words = append({}, table.unpack(line.compiler))
   for _, item in ipairs(line.items) do
@@ -101,7 +101,7 @@ local function alone(line, source)
   return words
 end
 
---- What a program that counts is linked with, or nil and why not.
+--- The runtime library for a counting program; nil and the reason.
 local function runtime()
   local dir, err = paths.library()
   if dir and not core.sys.realpath(dir .. "/" .. LIBRARY) then
@@ -154,7 +154,7 @@ local function with_plugin(line, o, llvm, plugin)
   if optnone then append(words, "-Xclang", "-disable-O0-optnone") end
   for _, item in ipairs(line.items) do append(words, item[1], item[2]) end
   local settings = o.at .. (o.lines and ",lines" or "") .. (o.quiet and ",quiet" or "")
-  -- flang's modules have no name of their own
+  -- flang's modules have no name
   local names = {}
   for _, source in ipairs(line.sources) do names[#names + 1] = llvm.flang and source.counted and source.file or nil end
   if #names > 0 then settings = settings .. ",name=" .. table.concat(names, " or ") end

@@ -15,7 +15,7 @@ local refuse = core.failure.refuse
 local M = {}
 
 local FIRST, LAST = 14, 19
-local HEAD = 4 << 20 -- of a program: its list of libraries is near the beginning
+local HEAD = 4 << 20 -- bytes of a program that are searched: its list of libraries is near the beginning
 
 --- The versions that this pmlua was built with.
 ---@return integer[]
@@ -76,7 +76,7 @@ end
 ---@field shared boolean the compiler loads LLVM, and can load a plugin that does so, too
 ---@field flang boolean
 
---- Of a compiler, as a command line has it: with launchers before its name.
+--- The LLVM of a compiler, given as in a command line: with launchers before its name.
 ---@param words string[]
 ---@return pmlua.cc.Llvm? llvm nil: it has none
 ---@return string? why

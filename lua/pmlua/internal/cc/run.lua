@@ -28,7 +28,7 @@ local function refusal(step, err)
   return ("%s: %s%s"):format(step.name, err, version and "; use clang-" .. version or "")
 end
 
---- Counters for a file of bitcode; what they cannot count is reported, once per function.
+--- Add counters to a bitcode file; code that they cannot count is reported, once per function.
 local function instrument(step, o)
   local module, err = require("pmlua.internal.cc.llvm").instrumenter(o.version)
   if not module then return err end

@@ -32,7 +32,7 @@ local languages = {
   h = "a header", hh = "a header", hpp = "a header", hxx = "a header",
 }
 local counted = { c = true, ["c++"] = true, ["objective-c"] = true, ["objective-c++"] = true, ir = true, fortran = true }
---- What -x says, where it is called otherwise.
+-- Languages whose name in -x differs.
 local by_option = { ["cpp-output"] = "c", ["c++-cpp-output"] = "c++", assembler = "assembly", ["assembler-with-cpp"] = "assembly",
   f95 = "fortran", ["f95-cpp-input"] = "fortran", cuda = "CUDA", ["objective-c-cpp-output"] = "objective-c",
   ["c-header"] = "a header", ["c++-header"] = "a header", ["objective-c-header"] = "a header",
@@ -71,7 +71,7 @@ local function file_words(text)
   return words
 end
 
---- The line with the words of its @FILEs; one that cannot be read stays, and the compiler complains.
+--- Replace @FILE words by the file's words; an unreadable file's word stays, so that the compiler reports it.
 function M.expand(words, depth)
   local out = {}
   for _, word in ipairs(words) do
@@ -123,7 +123,7 @@ end
 ---@field optimise string? what follows -O
 ---@field asks boolean nothing is compiled
 
---- What a command line says.
+--- Parse a command line.
 ---@param words string[]
 ---@return pmlua.cc.Line
 function M.parse(words)

@@ -12,7 +12,7 @@ local preload = require "pmlua.internal.preload"
 
 local M = {}
 
---- Does the program itself count? Told by the runtime that it is linked against; what it starts is not looked at.
+--- Whether the program counts itself, that is, is linked to the counting runtime. Its child programs are not checked.
 ---@param argv string[]
 ---@return boolean
 function M.is_counting(argv)
@@ -30,15 +30,15 @@ function M.prepare(argv)
   if not handle then return nil, err end
   local words = { "env", table.unpack(handle.set) }
   table.move(argv, 1, #argv, #words + 1, words)
-  -- Where it is not found the kernel says what is wrong; where its counts go elsewhere, they are not ours.
+  -- Run the original words if the program is not found, for the kernel's error, or if its counts go to the user's PMLUA_COUNT.
   if not preload.locate(argv[1]) or #handle.set == 0 then words = argv end
   return { argv = words, path = handle.path, release = function()
     if handle.close then handle:close() end
   end }
 end
 
---- What was asked for of a group: all of it, or some of its metrics. Groups without PMUs have metrics of their own, so a
---- metric that is not among them stands for its group.
+--- The requested groups, whole or some of their metrics. Groups without PMUs have different metrics, so a metric that they
+--- lack selects its whole group.
 local function asked(plan)
   local names, seen = {}, {}
   for _, item in ipairs(plan.items) do

@@ -128,7 +128,7 @@ local function shared_registers(pmu, config, config1)
   return list
 end
 
---- One that perf or another PMU counts.
+--- Mark an event that perf or another PMU counts.
 local function other(event, why)
   event.placements, event.registers, event.why = {}, {}, why
   return event
@@ -207,7 +207,7 @@ local function by_parts(pmu, counters, event, parsed)
   return other(event, ("it is counted by PMU %s"):format(part.pmu))
 end
 
--- What raw codes (rNNN) are said to belong to.
+-- PMU names of raw codes (rNNN), which belong to the core PMU.
 local core_raw = { cpu = true, perf_raw = true, raw = true }
 
 local function of_parsed(pmu, counters, full, short, parsed)
@@ -215,11 +215,11 @@ local function of_parsed(pmu, counters, full, short, parsed)
   local flags = (part.exclude_user and "u" or "") .. (part.exclude_kernel and "k" or "") .. (part.exclude_hv and "h" or "")
   local event = { name = full, short = short, modifiers = flags }
   event.key = ("%s/%x/%x/%x/%s"):format(parsed.kind == "perf" and part.pmu or full, part.type, part.config, part.config1, flags)
-  if part.place and part.place ~= "" then event.key = full end -- of all places, or of one
+  if part.place and part.place ~= "" then event.key = full end -- the name decides between all places and one
   return by_parts(pmu, counters, event, parsed)
 end
 
---- An event of another core PMU, which libpfm4 finds when it is asked for a name without a PMU.
+--- Whether this is an event of another core PMU, which libpfm4 finds for a name without a PMU.
 local function foreign(pmu, parsed)
   local part = parsed.parts[1]
   return parsed.kind == "perf" and part.type == 4 and part.pmu ~= pmu.name and not core_raw[part.pmu] and not is_energy(part)
@@ -272,7 +272,7 @@ function M.event(pmu, counters, name)
   return elsewhere_or_nothing(pmu, counters, short, err)
 end
 
---- What the NMI watchdog counts, as an event that is always there.
+--- The NMI watchdog's event, which is always counting.
 function M.watchdog(pmu, counters)
   if not pmu.watchdog then return nil end
   local event = { name = "NMI watchdog", short = "the NMI watchdog", key = "watchdog" }
@@ -313,7 +313,7 @@ local function registers_fit(events)
   return true
 end
 
---- Give event @i a counter, moving others if that helps. What was tried is in @seen (counters) and @asked (events).
+--- Give event @i a counter, moving others if that helps. @seen has the counters and @asked the events already tried.
 local function augment(i, singles_of, holder, seen, asked)
   asked[#asked + 1] = i
   for _, mask in ipairs(singles_of[i]) do

@@ -59,7 +59,7 @@ local function together_lines(plan)
   return lines
 end
 
---- The names of what a run answers; a group whole where it is.
+--- The names that a run covers; a group's name if it covers all of the group.
 local function answers(plan, r)
   local names = {}
   for _, item in ipairs(plan.items) do
@@ -112,7 +112,7 @@ local function tail(chooser, plan)
   return lines
 end
 
---- What can still be added to each run.
+--- The events that still fit into each run.
 local function more_lines(chooser, plan)
   local lines = {}
   for r, run in ipairs(plan.runs) do
@@ -161,7 +161,7 @@ local function ended_text(ended)
     ended.user_ns * 1e-9, ended.system_ns * 1e-9, ended.maxrss_bytes / 1e6)
 end
 
---- What came out as text.
+--- The results as text.
 ---@param plan pmlua.Choice
 ---@param outcome pmlua.Outcome
 ---@param argv string[]
@@ -189,7 +189,7 @@ end
 local outcome_heads = { "name", "value", "unit", "counted", "runs", "source", "problem" }
 local plan_heads = { "run", "counter", "event", "why" }
 
---- What came out or, without that, which event each run counts, as CSV.
+--- The results or, before a run, the events that each run counts, as CSV.
 ---@param plan pmlua.Choice
 ---@param outcome? pmlua.Outcome
 ---@return string

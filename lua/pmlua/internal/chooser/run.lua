@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Carry a plan out: run a command once for each run of the plan, count it and its children, and combine the runs.
 --
--- The command waits until the counters are on it. Every count comes with the time it was enabled and the time it counted;
--- an event that never counted is an error, not a zero. What this machine refuses is reported with its reason, and the rest is
--- counted.
+-- The command starts after its counters are attached. Every count comes with the times that it was enabled and running;
+-- an event that never counted is an error, not a zero. Events that this machine refuses are reported with the reason, and the
+-- others are counted.
 --
 --     pmlua choose --pmu generic CYCLE --run -- sleep 0.1
 
@@ -49,7 +49,7 @@ local function read(set, events, counts)
   return true
 end
 
---- The counters of a run, waiting on the child; what is refused goes to @refused.
+--- Attach the counters of a run to the waiting child; refused events go to @refused.
 local function attach(run, pid)
   local names, events, refused = openable(run, pid)
   if #names == 0 then return nil, events, refused end
@@ -182,7 +182,7 @@ local function event_row(results, item)
   return row
 end
 
---- What was asked for, from the counts of all runs.
+--- Compute the requested events and metrics from the counts of all runs.
 ---@param chooser pmlua.Chooser
 ---@param plan pmlua.Choice
 ---@param results table[] one per run of the plan; nil for one that was not made

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The fewest runs in which everything is counted, the events of each metric together in one.
+--- Plan the fewest runs in which everything is counted, with the events of each metric together in one run.
 --
 -- A unit is a set of events that must share a run. A first plan puts each unit, largest first, where it adds the fewest
--- events. A bound says how few runs there can be at best: counters of a run against events that need them, values of
--- shared registers, units of which no two fit together. Where plan and bound differ, branch and bound looks for a better
--- plan until it has proved that there is none, or has looked at as many nodes as it may.
+-- events. A lower bound on the number of runs comes from the counters of a run and the events that need them, the values of
+-- shared registers, and units that pairwise exclude each other. If plan and bound differ, branch and bound searches for a better
+-- plan until it has proved that there is none, or has visited the maximum number of nodes.
 --
 --     pmlua choose --pmu skx FLOPS CACHE
 
@@ -112,7 +112,7 @@ end
 
 -- --- the plan ---
 
---- Units that need no thought: what a larger unit has, comes with it.
+--- The units that must be planned: a unit whose events a larger unit contains is covered by it.
 local function dominant(units)
   local order = {}
   for i, u in ipairs(units) do order[i] = u end

@@ -32,7 +32,7 @@ local common = {
     help = "how long to wait for an answer" },
 }
 
---- A common option, with what is particular about it here: its help, its default.
+--- A copy of a common option with the fields that differ here, such as its help or default.
 ---@param name string
 ---@param particular? table
 ---@return pmlua.cli.Option
@@ -61,7 +61,7 @@ function M.bad_cells(bounds, r, by)
   return bad
 end
 
---- What --fail-on has not seen, as a line; and whether that fails: it saw nothing at all, or all was demanded.
+--- A line on the cells that --fail-on could not judge, and whether this fails: none could be judged, or all must be.
 ---@param bounds table[]?
 ---@param r table
 ---@return string? text, boolean fails
@@ -84,7 +84,7 @@ end
 --- Is this the beginning of a name with a path in it, whose slashes enclose nothing?
 local function has_path(name) return name:find "^uprobe:" ~= nil or name:find "^usdt:" ~= nil end
 
---- Add names between commas; those inside pmu/a,b/ are its own. What is wrong.
+--- Add names separated by commas, except commas inside pmu/a,b/; return an error.
 local function add_names(names, text)
   local name, inside = "", false
   for c in (text .. ","):gmatch(".") do

@@ -41,7 +41,7 @@ local function applications(start)
   return words
 end
 
---- Verbs, or those of a verb.
+--- The verbs, or the inner verbs of a verb.
 local function verbs(start, of)
   local words = {}
   for _, name in ipairs(of and of.verbs or verb.names()) do
@@ -50,7 +50,7 @@ local function verbs(start, of)
   return words
 end
 
---- What help explains: verbs, and names of the Lua API behind "pml".
+--- The topics of help: verbs, and names of the Lua API after "pml".
 local function topics(start)
   local words = verbs(start)
   for _, topic in ipairs { { "api", "the Lua API" }, { "environment", "the environment variables" } } do
@@ -63,7 +63,7 @@ local function topics(start)
   return words
 end
 
---- What values of a kind begin so.
+--- The values of an option that start with `start`.
 local function values(option, start)
   if option.choices then
     local words = {}
@@ -104,7 +104,7 @@ local function waiting(index, word)
   return option and option.kind and not option.optional and option or nil
 end
 
---- How a verb's words go on; `first` is how many words stand before them.
+--- Complete the words of a verb; `first` is the number of words before them.
 local function of_verb(line, words, start, first)
   local index, n, i = parse.index(line), 0, 1
   while i <= #words do
@@ -145,8 +145,8 @@ local general = { options = { { name = "sim", help = "simulate all of it" },
   { name = "debug", help = "show a traceback with errors" }, { name = "version", help = "print the version" },
   { name = "allow-tuning", help = "the script may set the kernel's frequencies and idle states" } } }
 
---- What the last of these words may become.
----@param words string[] behind "pmlua", up to the cursor; the last is what stands there, maybe ""
+--- The candidates for the last word.
+---@param words string[] after "pmlua", up to the cursor; the last is the word to complete, possibly ""
 ---@return pmlua.cli.Candidates
 function M.candidates(words)
   local start, before, i = words[#words] or "", { table.unpack(words, 1, #words - 1) }, 1

@@ -16,7 +16,7 @@ function M.cell(v)
   return text:find('[",\r\n]') and '"' .. text:gsub('"', '""') .. '"' or text
 end
 
---- One line of n cells; what is nil, or no finite number, is empty.
+--- One line of n cells; nil and numbers that are not finite become empty cells.
 ---@param cells any[]
 ---@param n integer
 ---@return string

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/cli/experiment.lua - the command line of an experiment: the options that all have, and its own, read and
--- explained as those of the verbs are.
+-- lua/pmlua/internal/cli/experiment.lua - the command line of an experiment: common options and the experiment's options,
+-- parsed and documented like those of verbs.
 --
 -- Try:  pmlua scripts/timers.lua --help
 
@@ -20,7 +20,7 @@ local M = {}
 ---@field choices string[]? the words that a string may be
 ---@field metavar string? what stands for the value in --help
 
---- What every experiment has.
+--- The options of every experiment.
 ---@type pmlua.cli.Option[]
 M.common = {
   { name = "quick", help = "a smoke run of some seconds" },
@@ -43,7 +43,7 @@ M.verb = {
 
 local kinds = { string = "text", number = "number", integer = "integer", flag = false }
 
---- What is wrong with the options that an experiment defines, if anything is.
+--- Check the options that an experiment defines; return the error.
 ---@param exp pmlua.Experiment
 ---@return string? err
 function M.check(exp)
@@ -83,7 +83,7 @@ local function line_of(exp, script)
   return line
 end
 
---- What a command line gives. With --help its `help` is the text to print.
+--- Parse a command line. With --help the field `help` is the text to print.
 ---@param exp pmlua.Experiment
 ---@param script string its name for the user
 ---@param args string[]
@@ -97,11 +97,11 @@ function M.parse(exp, script, args)
   return given
 end
 
---- The names that an option lists, separated by commas, of those that are known; "all" lists all. Raises what is wrong.
+--- Parse an option's list of known names, separated by commas; "all" selects all. Raises an error for an unknown name.
 ---@param text string
 ---@param known string[]
 ---@param option string its name
----@param always? table<string, boolean> those that are taken in any case; then all are in the order of the known
+---@param always? table<string, boolean> names that are always included; the result is then in the order of the known names
 ---@return string[]
 function M.choose(text, known, option, always)
   local out, is_known, seen = {}, {}, {}
@@ -121,7 +121,7 @@ function M.choose(text, known, option, always)
   return out
 end
 
---- The numbers of threads that an option --threads names, separated by commas; raises what is wrong with them.
+--- Parse the thread numbers of --threads, separated by commas; raises an error for an invalid number.
 ---@param text string
 ---@param most integer
 ---@return integer[]

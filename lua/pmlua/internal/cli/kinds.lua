@@ -57,7 +57,7 @@ M.number = {
   end,
 }
 
---- Of hundred; the value is the share.
+--- A percentage; the value is the fraction.
 M.percent = {
   value = "PERCENT",
   read = function(text, option)

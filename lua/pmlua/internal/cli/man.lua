@@ -73,7 +73,7 @@ function M.page(verb)
   return table.concat(lines, "\n")
 end
 
---- What pmlua(1) has of the verbs: what each does, and the page that explains it.
+--- The section of pmlua(1) on verbs: the summary of each, and its man page.
 ---@return string
 function M.verbs()
   local verb, lines = require "pmlua.internal.cli.verb", {}
@@ -83,7 +83,7 @@ function M.verbs()
   return table.concat(lines, "\n") .. "\n"
 end
 
---- What pmlua(1) has of the environment variables.
+--- The section of pmlua(1) on environment variables.
 ---@return string
 function M.environment()
   local environment, lines = require "pmlua.internal.cli.environment", {}

@@ -68,7 +68,7 @@ function M.key(option)
   return option.key or (option.name:gsub("%-", "_"))
 end
 
---- Options by what is typed for them.
+--- Index options by their spelling on the command line.
 ---@param line pmlua.cli.Line
 ---@return table<string, pmlua.cli.Option>
 function M.index(line)
@@ -92,7 +92,7 @@ local function unknown(index, word)
   return ("no such option: %s%s"):format(shortened(word), near and ("; did you mean --%s?"):format(near) or "")
 end
 
---- The word at args[i] as an option: it, its name as typed, and the value that is attached to it; nil and what is wrong.
+--- Parse the word at args[i] as an option: the option, its name as typed, and the attached value; nil and the error.
 local function option_at(index, word)
   local name, value = word:match "^(%-%-[^=]+)=(.*)$"
   if not name and word:find "^%-[^-]." and not index[word] then name, value = word:sub(1, 2), word:sub(3) end
@@ -105,7 +105,7 @@ local function option_at(index, word)
   return option, name, value
 end
 
---- What a text is as the option's value; nil and what is wrong.
+--- Convert a text to the option's value; nil and the error.
 ---@param option pmlua.cli.Option
 ---@param text string
 ---@param name? string as typed
@@ -141,12 +141,12 @@ local function is_value(index, word)
   return word ~= nil and word ~= "--" and not index[word:match "^%-%-[^=]+" or word]
 end
 
---- The value of an option that may do without: only a picture's name can be nothing else in a word of its own.
+--- The value of an option whose value is optional: only a picture's file name may be a separate word.
 local function optional_value(option, word)
   return option.kind == "picture" and word and kinds.picture.read(word) and word or nil
 end
 
---- Take words up to the next option, as --headers has them; the place behind them.
+--- Take words up to the next option, as for --headers; return the index after them.
 local function take_list(o, option, name, value, args, i)
   local key = M.key(option)
   o[key] = o[key] or {}
@@ -159,7 +159,7 @@ local function take_list(o, option, name, value, args, i)
   return i
 end
 
---- Take the option at args[i]; the place behind it, or nil and what is wrong.
+--- Take the option at args[i]; return the index after it, or nil and the error.
 local function take(o, index, args, i)
   local option, name, value = option_at(index, args[i])
   if not option then return nil, name end
@@ -200,7 +200,7 @@ local function open_argument(line, o)
   end
 end
 
---- Give a word to the next argument; nil and what is wrong if none takes it.
+--- Assign a word to the next argument; nil and the error if there is none.
 local function take_word(line, o, word)
   local argument, key = open_argument(line, o)
   if not argument then
@@ -217,7 +217,7 @@ local function take_word(line, o, word)
   return true
 end
 
---- Words up to the command, which becomes o.command; nil and what is wrong.
+--- Parse the words up to the command, which becomes o.command; nil and the error.
 local function read(line, o, args)
   local index, i, ended = M.index(line), 1, false
   while i <= #args do

@@ -9,7 +9,7 @@ local M = {}
 
 local WIDTH, LABEL = 100, 24 -- characters of a line of help, and of the widest option that has help beside it
 
---- What stands for an option's value in help, "" for a flag: " FILE", "[=FILE]".
+--- The placeholder of an option's value in help, "" for a flag: " FILE", "[=FILE]".
 ---@param option pmlua.cli.Option
 ---@return string
 function M.value(option)
@@ -27,7 +27,7 @@ function M.label(option)
   return (option.short and "-" .. option.short .. ", " or "") .. "--" .. option.name .. M.value(option)
 end
 
---- What an option is for, with what the table says beside its help.
+--- The description of an option: its help, extended by the default and other fields of the table.
 ---@param option pmlua.cli.Option
 ---@return string
 function M.about(option)

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/cli/verb.lua - the verbs: one file of pmlua/verb is one verb, and one table that says everything about it.
+-- lua/pmlua/internal/cli/verb.lua - the verbs: each file of pmlua/verb defines one verb by a table.
 --
 -- Try:  print(require("pmlua.internal.cli.verb").run("help", { "stat" }))
 --
--- The table makes its parser (cli/parse), its help (cli/text), its man page (cli/man), its part of the documentation
--- (cli/markdown) and its completion (cli/complete). A new file is a new verb. A verb with verbs of its own (wrap) names
--- them in `verbs`; those are files of the folder that bears its name.
+-- The table defines its parser (cli/parse), its help (cli/text), its man page (cli/man), its part of the documentation
+-- (cli/markdown) and its completion (cli/complete). A new file defines a new verb. A verb with inner verbs (wrap) lists
+-- them in `verbs`; they are files of the folder that has its name.
 
 local M = {}
 
@@ -66,7 +66,7 @@ function M.load(name)
   return verb
 end
 
---- The inner verb that the first word names, and the words behind it; nil and what is wrong.
+--- The inner verb that the first word names, and the words after it; nil and the error.
 local function descend(verb, args)
   for _, inner in ipairs(verb.verbs) do
     if inner == args[1] then return M.load(verb.name .. " " .. inner), { table.unpack(args, 2) } end

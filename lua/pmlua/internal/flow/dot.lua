@@ -14,7 +14,7 @@ local LABELS = 6 -- that an edge shows
 local PATH = 8   -- names of a longer path
 local LINE = 32  -- bytes of a name in a line of a node
 
---- Lines are joined by \n after what is in them was quoted.
+--- Join lines by \n after quoting their contents.
 local function label(lines)
   local all = {}
   for i, line in ipairs(lines) do all[i] = quote.dot_inside(line) end

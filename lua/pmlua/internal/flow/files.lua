@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/flow/files.lua - the flows of recorded processes in the folder of their results, and what is said of them.
+-- lua/pmlua/internal/flow/files.lua - the flow files of recorded processes in the results folder, and the report on them.
 --
 -- Try:  pmlua record --flow -o out -- ./solver; ls out
 
@@ -8,10 +8,10 @@ local picture = require "pmlua.internal.picture"
 
 local M = {}
 
--- A picture of more call paths is drawn only if it is asked for: nobody can read it, and dot takes minutes for it.
+-- A graph of more call paths is drawn only on request, because it is unreadable and takes dot minutes.
 local DRAWN_MOST = 500
 
---- The file that was asked for, or one for each if there are several processes.
+--- The requested file, or a file per process if there are several.
 local function named(path, name, several)
   return several and path:gsub("(%.%a+)$", "-" .. name:gsub("%%", "%%%%") .. "%1") or path
 end
@@ -62,7 +62,7 @@ local function write_both(flow, base, file, options, complain)
   if not ok then complain("--flow: " .. err, true) end
 end
 
---- Of each process that has a flow with calls; a line each to stderr, and what went wrong.
+--- Write the flow of each process with calls; print a line for each, and the errors, on stderr.
 ---@param results pmlua.logs.result[]
 ---@param dir string
 ---@param o { flow_file?: string, color?: string }

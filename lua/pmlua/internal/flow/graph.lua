@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/flow/graph.lua - event flow graphs: compared, written for Graphviz, drawn, and turned back into a program.
+-- lua/pmlua/internal/flow/graph.lua - event flow graphs: compare, write for Graphviz, draw, and convert to a program.
 --
 -- Try:  pmlua record --flow=flow.svg -- ./solver
 --
--- A graph has nodes, which are call paths, and edges: which path is entered next. Labels of an edge say at which visits
--- of the node it leaves: {n}, {i, j, k} for i, i + k, ..., j, or {i, j, k, l, m} for m such loops, each l visits after
--- the one before (core/substrate/flow/pml_flow.h). Threads with the same flow are one graph.
+-- A graph's nodes are call paths; an edge leads to the path that is entered next. Labels of an edge list the visits of the node
+-- after which it is taken: {n}, {i, j, k} for i, i + k, ..., j, or {i, j, k, l, m} for m such loops, each l visits after
+-- the previous one (core/substrate/flow/pml_flow.h). Threads with the same flow share a graph.
 
 local refuse = require "pmlua.core".failure.refuse
 
@@ -61,19 +61,19 @@ function M.of(handle)
   local ok, err, code = handle:stop()
   if not ok then return nil, err, code end
   local graphs = {}
-  for _, graph in ipairs(handle:graphs()) do -- of threads that entered anything
+  for _, graph in ipairs(handle:graphs()) do -- skip threads that entered nothing
     if #graph.edges > 0 or graph.missing > 0 then graphs[#graphs + 1] = graph end
   end
   return M.made(graphs, handle:refused())
 end
 
---- A flow of graphs as they are.
+--- Create a flow from graphs.
 ---@param graphs pmlua.flow.graph[]
 ---@param refused integer
 ---@return pmlua.Flow
 function M.made(graphs, refused) return setmetatable({ graphs = graphs, refused = refused }, Flow) end
 
---- The labels of an edge as they are written.
+--- The labels of an edge in their text form.
 ---@param edge pmlua.flow.edge
 ---@param most number more are counted
 ---@param between? string
@@ -90,7 +90,7 @@ function M.labels(edge, most, between)
   return table.concat(all, between or " ")
 end
 
---- The names of a path, outermost first; of a longer one the innermost.
+--- The names of a path, outermost first; of a path longer than `most`, the innermost.
 ---@param graph pmlua.flow.graph
 ---@param index integer
 ---@param most? integer
@@ -264,7 +264,7 @@ local function figure(name, metrics)
   end
 end
 
---- What "A/B" says of a node, a function; nil and why. Names may have slashes themselves.
+--- Parse "A/B" as a function of a node; nil and the reason. Names may contain slashes.
 ---@param text string
 ---@param metrics string[] that nodes have beside time, self and calls
 ---@return (fun(node: pmlua.flow.node): number?)? ratio

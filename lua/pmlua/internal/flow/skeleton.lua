@@ -19,12 +19,12 @@ local INLINE = 6 -- labels in a condition; more are a table
 
 -- --- names ---
 
---- What may stand in a comment.
+--- Replace characters that must not appear in a C comment.
 local function comment(text)
   return (text:gsub("[^\32-\126]", "?"):gsub("%*/", "* /"):gsub("/%*", "/ *"):gsub("\\", "/"))
 end
 
---- A C string: no trigraphs, and whatever bytes.
+--- A C string literal of any bytes, without trigraphs.
 local function literal(text)
   return '"' .. text:gsub("[^\32-\126]", function(c) return ("\\%03o"):format(c:byte()) end):gsub('["?]', "\\%0") .. '"'
 end

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/simulation/callgrind.lua - the files that valgrind's callgrind leaves: what each function of a
--- thread cost by itself.
+-- lua/pmlua/internal/simulation/callgrind.lua - reader of callgrind's output files: the exclusive cost of each function of a
+-- thread.
 --
 -- Try:  pmlua -e 'print(require("pmlua.internal.simulation.callgrind").read("callgrind.out.4711").totals[1])'
 --
--- The format is that of valgrind's manual, "Callgrind Format Specification". A name stands in full once and then by its
--- number; the line after calls= is what the callee cost, not the caller's own; costs left out at the end of a line are 0.
--- A file whose functions do not add up to its own totals is refused.
+-- The format is described in valgrind's manual, "Callgrind Format Specification". A name is written in full once and then as a
+-- number; the line after calls= is the callee's cost, not the caller's; costs omitted at the end of a line are 0.
+-- A file whose functions do not add up to its totals is refused.
 
 local statistics = require("pmlua.core").statistics
 
@@ -48,7 +48,7 @@ local function name_of(reader, kind, text)
   return known[id] or stop(reader, ("number %s has no name"):format(id))
 end
 
---- Calls of a function inside itself have a name of their own: f'2.
+--- Remove the suffix that callgrind adds to recursive calls: f'2.
 local function own_name(reader, text)
   return (name_of(reader, "function", text):gsub("'%d+$", ""))
 end
@@ -92,7 +92,7 @@ local function costs(reader, text)
 end
 
 local function add_costs(reader, text)
-  if reader.called then -- what the callee cost
+  if reader.called then -- the callee's cost
     reader.called = false
     costs(reader, text)
     return
@@ -101,7 +101,7 @@ local function add_costs(reader, text)
   statistics.add(reader.fn.cost, costs(reader, text))
 end
 
--- What the keys of lines do; others (summary, part, jumps) say nothing of costs by themselves.
+-- Handlers of the lines' keys; other keys (summary, part, jumps) do not affect costs.
 local keys = {}
 
 function keys.ob(reader, text) reader.object = name_of(reader, "object", text) end
@@ -179,7 +179,7 @@ local function check_sum(reader)
   end
 end
 
---- What a file's text says.
+--- Parse the text of a file.
 ---@param text string
 ---@return pmlua.Callgrind?
 ---@return string? err

@@ -27,7 +27,7 @@ local function differences(now, before)
   return out
 end
 
---- What two reads with nothing in between differ by, once they have been made before.
+--- The difference between two consecutive reads, after warming up.
 local function empty(set)
   local out
   for _ = 1, 3 do

@@ -14,7 +14,7 @@ local M = {}
 
 M.events = { "Ir", "Dr", "Dw", "I1mr", "D1mr", "D1mw", "ILmr", "DLmr", "DLmw", "Bc", "Bcm", "Bi", "Bim" }
 
-local MOST <const> = 10 ^ 18 -- of a count
+local MOST <const> = 10 ^ 18 -- largest count
 local LOG_BYTES = 65536 -- of each end of a log
 
 ---@class pmlua.SimulatedProcess
@@ -104,12 +104,12 @@ local function ends_of(path)
   return text .. (f:read("a") or "")
 end
 
---- What valgrind said of a process: whether it began by itself, and words for people. Its
---- answers to our own questions are no such words.
+--- Read valgrind's messages on a process: whether it began by itself, and warnings for the user, without valgrind's
+--- answers to pmlua's requests.
 local function read_log(dir, process, warnings)
   local path, began = ("%s/log.%d"):format(dir, process.pid), false
   for line in ends_of(path):gmatch("[^\n]+") do
-    if line:find("^==%d+== For interactive control") then began = true end -- not said again by a fork
+    if line:find("^==%d+== For interactive control") then began = true end -- a fork does not print this again
     local said = line:match("^valgrind: (.+)$") or line:match("^==%d+== (.*[Uu]nrecognised instruction.*)$")
       or line:match("^==%d+== (Process terminating .+)$")
     if said then warnings[#warnings + 1] = ("process %d: %s"):format(process.pid, said) end
@@ -165,7 +165,7 @@ function M.regions(log)
   return list, broken and ("of its thread %s not all counts could be read"):format(broken)
 end
 
---- Exclusive counts and what is in no region are the thread's: what is in none is what is left.
+--- The exclusive counts of regions must add up to at most the thread's; the rest was counted outside all regions.
 local function check_regions(process)
   local outside = {}
   for _, t in ipairs(process.threads) do

@@ -26,7 +26,7 @@ local about = {
 local modelled = {}
 for _, name in ipairs { "I1mr", "D1mr", "D1mw", "ILmr", "DLmr", "DLmw", "Bcm", "Bim" } do modelled[name] = true end
 
---- Without a choice: what fits a line.
+--- The default columns, which fit on a line.
 local usual = { 1, 2, 3, 5, 6, 8, 9, 11 }
 
 local function every()
@@ -72,7 +72,7 @@ local function threads(all, places, fd)
   return #rows > 1 and tabulate(header({ "process", "program", "thread" }, places), rows, fd) or nil
 end
 
---- Sections and all other regions of one process, merged over threads, and what is in none of them.
+--- Sections and all other regions of one process, merged over threads, and the counts outside all regions.
 local function merge_regions(p, add)
   for _, r in ipairs(p.regions) do add(r.name, r.thread, r.calls, r.inclusive, r.exclusive) end
   if #p.regions == 0 then return end
@@ -100,7 +100,7 @@ local function regions_of(all)
   return list
 end
 
---- By what they cost themselves; what is in none of them at the end.
+--- Sort by exclusive cost, with the costs outside all regions last.
 local function sort_regions(list, by)
   table.sort(list, function(a, b)
     if (a.name == nil) ~= (b.name == nil) then return b.name == nil end
@@ -182,7 +182,7 @@ function M.text(all, options)
   return "\n" .. table.concat(parts, "\n\n") .. "\n"
 end
 
---- What is wrong or left out, a line each.
+--- Warnings about errors and omissions, one per line.
 ---@return string[]
 function M.warnings(all)
   local out = {}

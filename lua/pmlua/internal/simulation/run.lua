@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/simulation/run.lua - running a program under valgrind's callgrind, and what was counted in it.
+-- lua/pmlua/internal/simulation/run.lua - run a program under valgrind's callgrind and read its counts.
 --
 -- Try:  print(require("pmlua.internal.simulation.run").count({ "true" }).processes[1].totals[1])
 --
--- Callgrind executes every instruction of the program's user space itself and so counts exactly: instructions, data
--- reads and writes, branches; and, by a model of the caches and of branch prediction, what would miss. The model is the
--- same on every machine unless the caller says otherwise. Threads take turns on one cpu. What the kernel does is not
--- counted, nor what a process did before it executed another program.
+-- Callgrind interprets every user-space instruction of the program, so its counts are exact: instructions, data reads and
+-- writes, branches; and, by a model of the caches and of branch prediction, the misses. The model is the same on every machine
+-- unless the caller chooses another. Threads take turns on one cpu. Work of the kernel is not counted, nor the work of a process
+-- before it executed another program.
 
 local child = require "pmlua.internal.child"
 local core = require "pmlua.core"
@@ -19,14 +19,14 @@ local M = {}
 
 local NOT_FOUND, NOT_RUN, FAILED = 127, 126, 1 -- as shells say it
 
---- Events in callgrind's order, which is that of every array of counts here.
+--- Events in callgrind's order, which all arrays of counts here use.
 M.events = left.events
 
---- Bytes, ways, bytes of a line: what most cores of the last decade have at the first level, and a modest last one.
+--- Bytes, ways, bytes of a line: the first-level caches of most cores of the last decade, and a small last-level cache.
 M.caches = { I1 = "32768,8,64", D1 = "32768,8,64", LL = "8388608,16,64" }
 M.levels = { "I1", "D1", "LL" }
 
---- The part of totals that is not the program's, where LD_PRELOAD works.
+--- The part of the totals that pmlua causes if LD_PRELOAD works.
 M.own = "totals include the loader's work for a library of pmlua's: some 15,000 instructions in each program, and 50 for each "
   .. "symbol that the loader looks up"
 
@@ -86,18 +86,18 @@ local function literally(path)
   return (path:gsub("%%", "%%%%"))
 end
 
--- What draws the figure of pmlua's own experiments runs as it is: its confinement forbids what valgrind needs.
+-- Programs that draw the figures of pmlua's experiments run without valgrind, because their sandbox forbids what it needs.
 local DRAWING <const> = "--trace-children-skip=*/gnuplot*,*/dot"
 
---- The library that forked children need; nil: the program's loader would not take it.
+--- The library that forked children need; nil: the program's loader would reject it.
 local function library_for(command)
   local library, path = preload.library("simulate"), preload.locate(command)
   return not (path and preload.obstacle(path)) and library or nil
 end
 
---- The words that run a command so; what they say is left in @dir.
+--- The command line that runs a command under callgrind; its output files go to @dir.
 local function words_of(dir, words, options)
-  -- How long the clock's rate is measured would be counted, and even how long its digits are read.
+  -- The calibration of the clock would be counted, and even the parsing of its rate's digits.
   local rate = ("PMLUA_CLOCK_RATE=%.2g"):format(core.clock.rate())
   local line = { "env", "PMLUA_SIM=" .. dir, "PMLUA_SIM_CACHES=" .. M.model(options.caches), rate }
   local library = library_for(words[1])
@@ -153,7 +153,7 @@ function M.run(words, options)
   return ended, dir, fixed
 end
 
---- Run pmlua itself again, with these arguments, and tell what was counted.
+--- Run pmlua itself again with these arguments under callgrind, and print the counts.
 ---@param words string[]
 ---@return integer status
 function M.again(words)
@@ -166,7 +166,7 @@ function M.again(words)
   return require("pmlua.internal.cli.verb").run("stat", table.move(words, 1, #words, #line + 1, line))
 end
 
---- Run a command and tell what was counted in it.
+--- Run a command and return its counts.
 ---@param words string[]
 ---@param options? pmlua.SimulationOptions
 ---@return table? all as left.read() gives it, with ended, model and fixed
