@@ -30,8 +30,8 @@ function M.create(path)
   return self
 end
 
--- `torn` stays set when an interrupt breaks in between deflate and write: bytes are then missing, and a trailer
--- after the gap would make a corrupt file out of one that is cut.
+-- `torn` stays set when an interrupt occurs between deflate and write: bytes are then missing, and a trailer
+-- after the gap would turn a truncated file into a corrupt one.
 function Archive:put(text, flush)
   self.torn = true
   local ok, err = self.file:write((self.deflate(text, flush)))
@@ -48,7 +48,7 @@ end
 local function put_array(self, prefix, series)
   local rows = {}
   for i = 1, #series do
-    local value = ("%.17g"):format(series[i]):gsub("[^%w+-]+", ".") -- a point, whatever the locale has
+    local value = ("%.17g"):format(series[i]):gsub("[^%w+-]+", ".") -- replaces the locale's decimal point
     rows[#rows + 1] = ("%s%d,%s\n"):format(prefix, i - 1, value)
     if #rows == 4096 then
       local ok, err = self:put(table.concat(rows))

@@ -25,7 +25,7 @@ local function keep_outliers(cell, series, summary, round)
   for i = #all, outlier_limit + 1, -1 do all[i] = nil end
 end
 
---- Merge what was the last part into the one before.
+--- Merge the last part into its predecessor.
 local function join(cell, last)
   local parts = cell.parts
   local before = parts[#parts]

@@ -43,7 +43,7 @@ local function own_names()
   return names
 end
 
---- What the figure may have along y: names of data.dat's own columns and of metrics.
+--- The names that y of the figure may have: columns of data.dat and metrics.
 ---@param exp pmlua.Experiment
 ---@return table<string, boolean>
 function M.reserved(exp)
@@ -73,7 +73,7 @@ function M.clash(exp, factors)
     local wrong = take("factor " .. f.name, f.name)
     if wrong then return wrong end
   end
-  taken.round, taken.position = taken.round or "round", taken.position or "position" -- of rounds.dat, beside the metrics
+  taken.round, taken.position = taken.round or "round", taken.position or "position" -- columns of rounds.dat
   for _, m in ipairs(exp.metrics) do
     for _, ending in ipairs { "", "_lo", "_hi" } do
       local wrong = take(("metric %s"):format(m.name), m.name .. ending)
@@ -108,7 +108,7 @@ local function least(values, one, sign)
   return found
 end
 
---- What measure gave in a round beside its samples under a name, if that is a number.
+--- The value that measure returned under a name beside the samples of a round, if it is a number.
 ---@return number?
 function M.metric(round, name)
   local v = type(round.extra) == "table" and round.extra[name]
@@ -116,8 +116,8 @@ function M.metric(round, name)
 end
 
 --- The summary of a cell over all its rounds, in the unit of the table.
--- The interval of the median is that of the rounds. Of fewer than five there is none: then it is that of the samples' order
--- statistics, which takes them for independent, and what the rounds' medians go over. One sample a round has none at all.
+-- The interval of the median is that over the rounds. With fewer than five rounds it is the interval of the samples' order
+-- statistics, assuming independence, extended to the range of the rounds' medians. With one sample per round there is none.
 ---@return table? summary
 function M.summarise(run, cell)
   if not cells.tally(cell) then return nil end

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/experiment/figure.lua - a figure that a table describes: what goes along x, y, into lines and panels.
+-- lua/pmlua/internal/experiment/figure.lua - a figure described by a table: the columns for x, y, lines and panels.
 --
 -- Try:  plot = { x = "bytes", lines = "allocator", y = "median", facet = "threads", logx = true }   in an experiment
 --
--- The experiment checks the table when it is defined. The run's meta.json keeps it; when the figure is drawn it is checked
--- again, against the run's data, because a folder may come from anybody. plots/lines.gp draws what variables() says.
+-- The experiment checks the table when it is defined. The run's meta.json stores it; when the figure is drawn it is checked
+-- again, against the run's data, because a folder may come from anybody. plots/lines.gp draws by the values of variables().
 
 local dat = require "pmlua.internal.dat"
 local fields = require "pmlua.internal.fields"
@@ -53,7 +53,7 @@ local function check_logarithm(plot, factors)
   end
 end
 
---- What is wrong with the description of a figure, if anything is.
+--- Check the description of a figure; return the error.
 ---@param plot table
 ---@param factors { name: string, levels: any[], text: boolean }[]
 ---@param columns string[] what y may be
@@ -67,7 +67,7 @@ function M.wrong(plot, factors, columns)
   return "y: " .. fields.sentence(plot.y or "median", columns, "column")
 end
 
---- The factors of a run, with those of their values that its table has.
+--- The factors of a run, with the values that occur in its table.
 local function factors_of(run)
   local out = {}
   for _, f in ipairs(type(run.meta.factors) == "table" and run.meta.factors or {}) do
@@ -119,7 +119,7 @@ local function joined(levels, of)
   return table.concat(out, " ")
 end
 
---- The smallest and the largest of what is drawn, intervals included; nil where nothing is.
+--- The smallest and the largest plotted value, intervals included; nil if there are none.
 local function extent(rows, names)
   local low, high
   for _, row in ipairs(rows) do
@@ -189,7 +189,7 @@ local function set_y(set, plot, run)
   set("logy", plot.logy and 1 or 0)
 end
 
---- What plots/lines.gp needs to draw the figure of a run: names and values, numbers or texts.
+--- The variables with which plots/lines.gp draws the figure of a run: names and values, numbers or texts.
 ---@param run table from pmlua.results
 ---@return { [1]: string, [2]: number|string }[]?
 ---@return string? err

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/experiment/killed.lua - the tables of a run that was killed, from the samples that it left.
+-- lua/pmlua/internal/experiment/killed.lua - recover the tables of a killed run from its samples.
 --
 -- Try:  pmlua SCRIPT & sleep 2; kill -KILL $!; pmlua plot results/NAME/latest
 --
 -- Samples of whole visits are in samples.csv.gz; those of the visit in which the run was killed are in samples.pmlog.
--- Tables are written every few seconds only, so the cells for which there are more samples get their rows anew. Columns
--- that only the script can compute are as the run told them to its log, which may be a few visits ago.
+-- Tables are written every few seconds only, so the rows of cells that have more samples are recomputed. Columns
+-- that only the script can compute have the last values in the run's log, which may be a few visits old.
 
 local add = require("pmlua.internal.experiment.cell").add
 local datasets = require "pmlua.internal.experiment.datasets"
@@ -128,7 +128,7 @@ local function update_data(data, cells, run, columns)
   return total
 end
 
---- What the script calls metrics, as meta.json has them.
+--- The script's metrics, from meta.json.
 local function metrics_of(meta)
   local list = {}
   for _, m in ipairs(type(meta.metrics) == "table" and meta.metrics or {}) do
@@ -174,7 +174,7 @@ function M.recover(folder, meta, data)
   return killed
 end
 
---- What recover() gave for a folder before; nil: it was not called.
+--- The result of an earlier recover() for a folder; nil: it was not called.
 ---@param folder { path: string }
 ---@return { samples: integer, planned: integer }?
 function M.known(folder)

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/experiment/page.lua - a run as one page: its figures, table, machine, script, and how to repeat it.
+-- lua/pmlua/internal/experiment/page.lua - a run as an HTML page: its figures, table, machine, script, and how to repeat it.
 --
 -- Try:  pmlua plot --html results/read_overhead/latest
 --
--- A folder may come from anybody, and its page is looked at in a browser. So whatever the folder says is text: quote.html()
--- escapes it, gnuplot's figure is an image, in which a browser runs nothing, and the page's policy allows no script at all.
+-- A folder may come from anybody, and its page is opened in a browser. Therefore all contents of the folder are text:
+-- quote.html() escapes them, gnuplot's figure is an image, in which a browser runs nothing, and the page's policy allows no
+-- script at all.
 
 local disk = require "pmlua.internal.file"
 local html = require "pmlua.internal.quote".html
@@ -154,7 +155,7 @@ local function distribution(row, label, y, at, unit)
   return table.concat(out)
 end
 
---- The medians of a cell's rounds, each as high as it is slow.
+--- Draw the medians of a cell's rounds as a line; a higher point is slower.
 local function course(rounds, label, y, unit)
   local low, high, out = math.huge, -math.huge, {}
   for _, r in ipairs(rounds) do low, high = math.min(low, r.median), math.max(high, r.median) end
@@ -203,7 +204,7 @@ end
 
 -- --- the parts of the page ---
 
---- A picture that runs nothing, whatever is in it.
+--- Embed an SVG as an image, in which the browser runs no code.
 local function picture_of(svg)
   return ('<img alt="the figure of the run" src="data:image/svg+xml,%s">\n'):format((svg:gsub("[^A-Za-z0-9_.~-]", function(c)
     return ("%%%02X"):format(c:byte())
@@ -221,8 +222,8 @@ local function command_of(meta)
   return table.concat(words, " ")
 end
 
---- The script that was run, if it is still what it was. The folder names a path: what is read there must have the hash that
---- the folder has, so a page shows nothing that its maker did not know.
+--- The script of the run, if its file is unchanged. The folder names the path, so the file must have the hash in the folder:
+--- a page shows no file whose contents the folder's creator did not know.
 local function script_of(meta)
   local path, hash = meta.script, meta.script_sha256
   if type(path) ~= "string" or type(hash) ~= "string" then return nil, "the run has no script" end

@@ -29,7 +29,7 @@ local function field_of(text, key)
   return text and ("\n" .. text):match("\n" .. key .. "%s*:%s*([^\n]*)")
 end
 
--- arm64 has no "model name"; its main id fields are what is known there.
+-- arm64 has no "model name"; use its main id fields.
 local function cpu_model(cpuinfo)
   local model = field_of(cpuinfo, "model name")
   if model then return model end
@@ -121,7 +121,7 @@ local function gnuplot_version()
   return first_line_of("gnuplot --version"):match("^gnuplot (.*)$")
 end
 
---- Of the content, so the file's name is only the shell's input.
+--- Hash the content through the shell's input, so the file's name does not matter.
 ---@param path string
 ---@return string?
 function M.sha256(path)
@@ -138,7 +138,7 @@ function M.versions(core)
   }
 end
 
---- What makes numbers of this machine less sure than they look.
+--- Conditions of this machine that make measurements less reliable.
 ---@param m table from machine()
 ---@return string[]
 function M.warnings(m)

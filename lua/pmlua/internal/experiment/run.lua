@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/experiment/run.lua - a run of an experiment: what its script may call, and what it writes to its folder.
+-- lua/pmlua/internal/experiment/run.lua - a run of an experiment: the methods for its script, and the files of its folder.
 --
 -- Try:  return pml.experiment { name = "demo", measure = os.clock, analyse = function(run) run:say(run:path "data.dat") end }
 
@@ -27,7 +27,7 @@ function Run:warn(text)
   if not self.quiet then io.stderr:write("pmlua: warning: ", require "pmlua.internal.printable"(text), "\n") end
 end
 
--- Something could not be written: said once, the run's status is "failed", measuring goes on.
+-- Handle a failed write: report it once, set the run's status to "failed", and continue measuring.
 ---@package
 function Run:lost(err)
   self:release()
@@ -38,8 +38,8 @@ function Run:lost(err)
   io.stderr:write("pmlua: ", require "pmlua.internal.printable"(err), "\n")
 end
 
--- Room that is kept for the tables while the samples may fill the disk: a file without a name, so that nothing of it is
--- left whatever ends the process.
+-- Reserve disk space for the tables, because the samples may fill the disk. The file has no name, so it disappears however
+-- the process ends.
 local reserve_bytes, reserve_per_cell, reserve_most = 128 * 1024, 16 * 1024, 32 * 1024 * 1024
 
 local function fill(f, bytes)

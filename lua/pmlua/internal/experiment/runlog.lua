@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/experiment/runlog.lua - samples.pmlog: what a run has that is in no table yet, in case it is killed.
+-- lua/pmlua/internal/experiment/runlog.lua - samples.pmlog: the data that is in no table yet, in case the run is killed.
 --
 -- Try:  pmlua SCRIPT & sleep 1; kill -KILL $!; pmlua report results/NAME/latest
 --
--- Samples lie there while a visit takes them (core/record/pml_samples_log.h). What measure gives beside them, and the
--- experiment's own columns, which only its script can compute, are stored as text (docs/log.md, definition 12).
+-- Samples are stored there while a visit takes them (core/record/pml_samples_log.h). The other results of measure, and the
+-- experiment's columns, which only its script can compute, are stored as text (docs/log.md, definition 12).
 
 local core = require "pmlua.core"
 local datasets = require "pmlua.internal.experiment.datasets"
@@ -44,19 +44,19 @@ local function tell(cell, round, n, name, value)
   core.samples_log.tell(cell, round, n, name, text)
 end
 
---- What measure gave beside the samples of this visit.
+--- Log the values that measure returned beside the samples of this visit.
 ---@param metrics pmlua.Metric[]
 ---@param extra any
 function RunLog:tell_metrics(metrics, extra)
   for _, m in ipairs(metrics) do tell(self.cell, self.round, 0, m.name, datasets.metric({ extra = extra }, m.name)) end
 end
 
---- The experiment's own columns of a cell that has just got samples; not each time, if that would take long.
+--- Log the experiment's columns for a cell that has just got samples; skipped at times, if this takes long.
 ---@param run pmlua.Run
 ---@param cell pmlua.Cell
 function RunLog:tell_columns(run, cell)
   if #run.exp.columns == 0 or run.core.clock.ns() < self.due then return end
-  local begun = os.clock() -- of the processor: what others do meanwhile is no cost
+  local begun = os.clock() -- processor time, so that other processes do not count as cost
   for _, c in ipairs(run.cells) do -- a column may compare cells
     if not c.tally then c.summary = datasets.summarise(run, c) end
   end
@@ -75,7 +75,7 @@ local function entry(t, key)
   return t[key]
 end
 
---- What a killed run left.
+--- Read the log of a killed run.
 ---@param path string
 ---@return pmlua.RunLogLeft? left
 ---@return pmlua.Failure? failure

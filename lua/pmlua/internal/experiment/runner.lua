@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/experiment/runner.lua - runs an experiment: warm-up, interleaved rounds, everything kept, whatever happens.
+-- lua/pmlua/internal/experiment/runner.lua - runs an experiment: warm-up, interleaved rounds; all samples survive failures.
 --
 -- Try:  require("pmlua").experiment{ name = "demo", measure = function() return os.clock() end }:run{ quick = true }
 --
 -- A cell is set up, measured and torn down in each round anew: event sets of eighty cells open at once would take
--- turns on the PMU and disturb each other. Three things end a run early, and none loses what was measured: an interrupt
--- (status "interrupted"), an error raised by the script ("failed"), a disk that takes no more ("failed", but the run
--- goes on to its end, so that at least the summary can be shown).
+-- turns on the PMU and disturb each other. Three events end a run early, and none loses measured samples: an interrupt
+-- (status "interrupted"), an error raised by the script ("failed"), and a full disk ("failed", but the run
+-- continues to its end, so that at least the summary can be shown).
 
 local archive = require "pmlua.internal.experiment.archive"
 local cells = require "pmlua.internal.experiment.cell"
@@ -156,8 +156,8 @@ local function guarded(run, f)
   return false
 end
 
---- In case the run is killed: a table without samples, and a log for those of the visit that is under way. A run
---- inside of another one goes without.
+--- Prepare for a kill: write a table without samples, and open a log for the samples of the current visit. A run
+--- inside another run has no log.
 local function prepare_for_the_worst(run)
   run:save("write_table", "data.dat", datasets.data(run, "incomplete"))
   local err
@@ -252,7 +252,7 @@ local function analyse(run)
   run.core.sys.raise_interrupt(false)
 end
 
--- os.exit in the script: the folder is closed and marked, then the process ends, with a failure in any case.
+-- Replaces os.exit in the script: close and mark the folder, then end the process with a failure status.
 local function leaving(run, exit)
   return function(code, ...)
     local at = run.at

@@ -95,7 +95,7 @@ local function merged(runs)
     data = { title = first.data.title, columns = columns, position = position, rows = rows } }
 end
 
---- The description of the figure: what is given, then what the experiment says, then the factors in their order.
+--- The description of the figure: the given one, then the experiment's, then the factors in their order.
 local function description(run, given)
   local plot, used = {}, {}
   for k, v in pairs(type(run.meta.plot) == "table" and run.meta.plot or {}) do plot[k] = v end

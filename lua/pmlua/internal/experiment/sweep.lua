@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- lua/pmlua/internal/experiment/sweep.lua - the cells of an experiment: every combination of its factors, and the order
--- to visit them in.
+-- of visits.
 --
 -- Try:  for _, c in ipairs(require("pmlua.internal.experiment.sweep").cells{ events = {1, 2}, path = {"page", "read"}
 --       }) do print(c.label) end
 --
--- A full factorial, visited round after round, each round in an order of its own: what drifts during a run (clock
--- frequency, temperature, a neighbour on the machine) then spreads over all cells instead of falling on some.
+-- A full factorial, visited round after round, each round in a new order: drift during a run (clock
+-- frequency, temperature, load of the machine) then spreads over all cells instead of affecting some.
 
 local rng = require "pmlua.internal.rng"
 

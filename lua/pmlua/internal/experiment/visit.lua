@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/experiment/visit.lua - one visit of a cell: the script's functions are called, and nothing that they
--- do ends more than the visit.
+-- lua/pmlua/internal/experiment/visit.lua - a visit of a cell: call the script's functions so that their failures end at most
+-- the visit.
 
 local M = {}
 
--- Where a function of the script begins: an error about what it gave has no better line.
+-- The position of a script's function, which is the best line for an error about its result.
 function M.line_of(run, f)
   if run.exp.line == 0 then return run.exp.file .. ": " end -- no script's
   local info = debug.getinfo(f, "S")
@@ -18,7 +18,7 @@ local wrong = M.wrong
 
 local expected = "; return a number, an array, pml.samples, or nil and a reason"
 
--- What measure() gave, if it can be kept: a finite number, or a series (whose elements tally.of checks).
+-- Check the result of measure(): a finite number, or a series (whose elements tally.of checks).
 local function check_measured(run, v, reason)
   local kind = type(v)
   if kind == "number" then
@@ -26,7 +26,7 @@ local function check_measured(run, v, reason)
     if v == math.huge or v == -math.huge then wrong(run, "measure returned an infinite number") end
   elseif kind == "nil" then
     if reason ~= nil then return end
-    -- what was refused and not looked at is the likely cause
+    -- a failure that the script ignored is the likely cause
     local refusal = run.core.sys.refusal()
     wrong(run, "measure returned nothing" .. (refusal and "; the last refusal was: " .. refusal or expected))
   elseif kind ~= "table" and kind ~= "userdata" then
@@ -54,11 +54,11 @@ local function levels_in(p, levels)
   return now
 end
 
--- measure() gives a series, or one number, and is then called n times. What was measured until something failed is in
--- visited.series all the same.
+-- measure() returns a series, or one number, and is then called n times. After a failure, the samples before it are in
+-- visited.series nevertheless.
 local function take(run, p, visited, n)
   local exp, options = run.exp, run.options
-  local levels = levels_in(p, visited.levels) -- as setup left them
+  local levels = levels_in(p, visited.levels) -- setup may have changed them
   local first, second = exp.measure(visited.state, p, n, options)
   M.check_interrupt(run)
   check_measured(run, first, second)
@@ -151,7 +151,7 @@ function M.visit(run, cell, n, tracing)
   end
   run:collect_in_time()
   if tracing then run.trace:enter(cell.short ~= "" and cell.short or cell.label, exp.file, exp.line) end
-  run.core.sys.refusal() -- what was refused before is not measure's
+  run.core.sys.refusal() -- discard earlier failures, which do not belong to measure
   local function measure()
     take(run, p, visited, n)
     return visited.series and #visited.series * exp.calls

@@ -17,7 +17,7 @@ local M = {}
 local Beside = {}
 Beside.__index = Beside
 
---- Take "host::memory_*" or "plugin::host::memory_*" among what is wanted; why not.
+--- Add a metric such as "host::memory_*" or "plugin::host::memory_*" to the requested ones; return the error.
 ---@param wanted table<string, string[]> tokens by plugin
 ---@param text string
 ---@return string? misuse
@@ -31,7 +31,7 @@ function M.take(wanted, text)
   table.insert(wanted[name], token)
 end
 
---- Load what is wanted, of a process if it is its; nothing is measured yet.
+--- Load the plugins of the requested metrics, for a process if they are per process; nothing is measured yet.
 ---@param wanted table<string, string[]>
 ---@param every? string
 ---@param pid integer
@@ -76,7 +76,7 @@ function Beside:finish(dir, traced)
     ok, err = core.recording.series(dir, ("%d.metrics"):format(self.pid))
     if not ok then return nil, err end
   end
-  local t = self.follower:finish() -- what it says of plugins that have ended was said here
+  local t = self.follower:finish() -- its failures concern plugins that have already ended and were reported
   if not t then
     return refuse("ENODATA", "no metric has a value: the command ended before the first reading",
       "read more often, with --every 1ms")

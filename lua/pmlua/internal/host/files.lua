@@ -40,7 +40,7 @@ function Files:line(path)
   return text and text:match("^[^\n]*"), err
 end
 
---- What a folder has, in the order of the alphabet, numbers in that of numbers; none if it cannot be read.
+--- The entries of a folder in alphabetical order, numbers in numerical order; an empty list if it cannot be read.
 ---@param path string
 ---@return string[]
 function Files:list(path)
@@ -59,7 +59,7 @@ function Files:list(path)
   return names
 end
 
---- What is nothing but one number.
+--- Parse a text that contains a single number.
 ---@param text string
 ---@return table<string, integer>
 function M.number(text)

@@ -17,7 +17,7 @@ local function lacking(name, reason)
   return { { name = name .. "_*", reason = reason } }
 end
 
---- What `parse` makes of a file; nil and why not.
+--- Read a file and parse it; nil and the reason.
 local function numbers_of(files, path, parse)
   local text, err = files:read(path)
   if not text then return nil, err end
@@ -26,7 +26,7 @@ local function numbers_of(files, path, parse)
   return refuse("EFORMAT", ("%s%s: its format is not the kernel's"):format(files.root, path))
 end
 
---- Those of the metrics whose numbers the file has, all of the same file.
+--- The metrics whose numbers the file contains.
 local function present(files, path, parse, prefix, metrics)
   local numbers, err = numbers_of(files, path, parse)
   if not numbers then return lacking(prefix, err) end
@@ -188,7 +188,7 @@ end
 
 -- --- disks ---
 
-local SECTOR = 512 -- bytes, of whatever disk
+local SECTOR = 512 -- bytes, for every disk
 
 local function parse_disks(text)
   local numbers = {}

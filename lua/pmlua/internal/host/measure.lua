@@ -1,27 +1,27 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/host/measure.lua - from metrics that say where their numbers are to functions that collect their values.
+-- lua/pmlua/internal/host/measure.lua - functions that collect the values of host metrics, made from their descriptions.
 --
--- A metric of a source (memory, network ...) is what pml.plugin.define takes as an event, and beside it
+-- A metric of a source (memory, network ...) is an event as for pml.plugin.define, with these additional fields:
 --
---   path, parse   the file below the root, and a function that gives a table of numbers for its text
---   read          in their place: a function that gives the table
---   key           which of these it is: a number of the table, or a function of the table
---   how           "level": as it is; "since": what it has grown since the beginning; "rate": its growth in a second
---   wrap          of what grows: where it begins again at 0
---   least_s       of a rate: the shortest time it covers; before that there is no value
---   most          of a rate: what it cannot exceed, a number or a key of the table; what was counted late and would be more
---                 goes into the next value, so that none is lost
---   factor        what it is multiplied with
---   reason        why this machine cannot have it; such a metric has a name and nothing else
+--   path, parse   the file below the root, and a function that converts its text to a table of numbers
+--   read          instead of these: a function that returns the table
+--   key           the metric's number: its key in the table, or a function of the table
+--   how           "level": the number itself; "since": its growth since the start; "rate": its growth per second
+--   wrap          for growing numbers: the value at which it wraps to 0
+--   least_s       for a rate: the shortest interval; there is no value before it has passed
+--   most          for a rate: its maximum, a number or a key of the table; an excess, caused by late counting, goes into the
+--                 next value, so that no count is lost
+--   factor        the number is multiplied by this
+--   reason        why this machine lacks the metric, which then has a name and no other field
 --
--- A file is read once for all its metrics; its numbers are of the time `ns` where they say so. What cannot be read or
--- understood at some time has no value at that time.
+-- A file is read once for all its metrics; its numbers may carry their time in `ns`. If a file cannot be read or parsed at
+-- some time, its metrics have no value at that time.
 
 local clock = require "pmlua.core".clock
 
 local M = {}
 
---- What a counter has grown by since it was last looked at. One that went back has wrapped, or begun anew.
+--- The growth of a counter since its last reading. A counter that decreased has wrapped, or was reset.
 local function growth(now, before, wrap)
   local step = now - before
   if step >= 0 then return step end

@@ -11,7 +11,7 @@ local files_of = require "pmlua.internal.host.files"
 
 local M = {}
 
---- What a name may be made of.
+--- Replace characters that a name must not contain.
 local function plain(text)
   return (text:gsub("[^%w.]+", "_"):gsub("^_+", ""):gsub("_+$", ""))
 end
@@ -91,7 +91,7 @@ end
 
 local ROOT_ONLY = "; only root may read it since Linux 5.10; run as root, or count power/energy-pkg/ with CAP_PERFMON"
 
---- The zones of RAPL, each by its name behind that of the zone that it is in: package_0, package_0_dram.
+--- The RAPL zones, each named after its parent zone and itself: package_0, package_0_dram.
 local function zones(files)
   local found = {}
   local function add(folder, prefix)

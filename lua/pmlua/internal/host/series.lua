@@ -1,28 +1,28 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/host/series.lua - what a series of a plugin was during spans of time.
+-- lua/pmlua/internal/host/series.lua - mean and extremes of a plugin's series during spans of time.
 --
 -- Try:  local mean, least, most = require("pmlua.internal.host.series").during(plugin:series()[1], { { from = t0, to = t1 } })
 --
--- Values come now and then, and each stands for the time since the one before: an absolute value at a point as an
--- estimate of what was there until then, one of the mode absolute_last by what it means, and of what accumulates its rate.
+-- Each value applies to the interval since the previous value: an absolute value at a point as an estimate for the interval,
+-- a value of mode absolute_last by definition, and an accumulated value by its rate.
 
 local M = {}
 
---- How a series is read: what counts has a rate, a share or a power is a mean by itself, all else is a level.
+--- The interpretation of a series: counts have a rate; a share or a power is already a mean; all other values are levels.
 ---@return "level"|"mean"|"rate"
 function M.kind(s)
   if s.mode:find "^accumulated" then return "rate" end
   return s.mode:find "_last$" and "mean" or "level"
 end
 
---- The unit of what each() gives; "" of what is counted.
+--- The unit of the values of each(); "" for counts.
 function M.unit(s)
   local counted = s.unit == "#"
   if M.kind(s) == "rate" then return counted and "1/s" or s.unit .. "/s" end
   return counted and "" or s.unit
 end
 
---- Visit the steps of a series: from the time [ns] of one value to the next, and what was there meanwhile, in its unit.
+--- Visit the steps of a series: the interval between two values in ns, and the value for it, in its unit.
 ---@param s table of plugin:series()
 ---@param step fun(from: integer, to: integer, value: number)
 function M.each(s, step)
