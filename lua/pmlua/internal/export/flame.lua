@@ -41,7 +41,7 @@ local function cut(name, width)
   return name:sub(1, utf8.offset(name, room - 1) - 1) .. ".."
 end
 
--- ---- what is drawn ----
+-- ---- the bars ----
 
 --- Nodes with totals and children, largest first, below one root.
 local function tree_of(stacks)
@@ -176,7 +176,7 @@ end
 ---@field width integer of the picture, in pixels
 ---@field icicle? boolean the outermost calls on top
 
---- Write the picture. Values are those of `stacks`; if none is above 0, no picture is written.
+--- Write the graph of the values in `stacks`; if no value is above 0, write nothing.
 ---@param stacks pmlua.Stacks
 ---@param write fun(text: string)
 ---@param o pmlua.FlameOptions

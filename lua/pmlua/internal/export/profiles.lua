@@ -70,7 +70,7 @@ local function string_table()
   end
 end
 
--- Field numbers are those of pprof's profile.proto: Profile, ValueType, Sample, Location, Line and Function.
+-- Field numbers are from pprof's profile.proto: Profile, ValueType, Sample, Location, Line and Function.
 local function value_types(stacks, text)
   local kinds = { { "calls", "count" }, { "time", "nanoseconds" } }
   if stacks.value ~= "time" and stacks.value ~= "calls" then kinds[3] = { stacks.value, stacks.unit } end

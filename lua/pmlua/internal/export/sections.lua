@@ -9,7 +9,7 @@ local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
--- What the core calls the columns of sections: those of the process, of the section by itself, and of each thread.
+-- The core's names for the columns of sections: fields of the process, of the section, and of each thread.
 local FIELDS <const> = { section = { field = "section", which = 1 }, type = { field = "section", which = 2 },
   exclusive = { field = "section", which = 3 }, rank = { field = "process", which = 1 }, host = { field = "process", which = 2 },
   pid = { field = "process", which = 3 }, calls = { field = "count" }, time_ns = { field = "total_ns" } }

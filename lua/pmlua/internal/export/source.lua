@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/export/source.lua - what is exported: the logs of a run, and the summary of a job of MPI.
+-- lua/pmlua/internal/export/source.lua - the data source of an export: the logs of a run, and the summary of an MPI job.
 --
 -- Try:  for _, note in ipairs(require("pmlua.internal.export.source").read({ "out" }).notes) do print(note) end
 
@@ -27,7 +27,7 @@ local function has_logs(folder)
   return false
 end
 
---- The folders with logs among a folder and those of ranks in it.
+--- The folders that contain logs: a folder and its subfolders of ranks.
 local function places(folder)
   local list = { has_logs(folder) and folder or nil }
   for _, entry in ipairs(disk.names(folder)) do
@@ -40,7 +40,7 @@ end
 --- Is it a job's folder or summary, so that it may have rows without logs?
 local function is_job(path) return jobs.is_one(path) or mode(path .. "/job.pmlsum") == "file" end
 
---- Ranks that left no log of their own.
+--- Ranks without a log.
 local function without_logs(job)
   local list = {}
   for rank = 0, job.size - 1 do
@@ -66,7 +66,7 @@ local function merged(job)
     #without == 1 and "" or "s", numbers.ranges(without))
 end
 
---- Read what is named: files, folders, or one job.
+--- Read the named source: files, folders, or one job.
 ---@param paths string[]
 ---@return pmlua.export.Source? source
 ---@return string|pmlua.Failure? err

@@ -85,8 +85,8 @@ local function of_paths(reader, where, tree)
   return odd.unmatched
 end
 
---- What a metric counts, by call path. Records of its values stand beside enters and leaves at the same time: what was
---- counted up to the first record at an enter's time belongs to the path before it, not to the call that it begins.
+--- A metric's counts by call path. A record of its values may have the same time as an enter or leave: the count up to the first
+--- record at an enter's time belongs to the previous path, not to the call that begins.
 local Counting = {}
 Counting.__index = Counting
 
@@ -173,7 +173,7 @@ local function add_logs(tree, survey)
   return true
 end
 
---- Sections know no call path: each is a bar of its own time.
+--- Add sections, which have no call path: each is a bar of its self time.
 local function add_sections(tree, survey)
   for _, p in ipairs(survey and survey.processes or {}) do
     for _, s in ipairs(surveys.rows(p)) do
@@ -198,9 +198,9 @@ local function of_logs(path, question)
   return finished(tree, value, value == "time" and "ns" or "calls", source.notes)
 end
 
--- ---- what is named ----
+-- ---- named sources ----
 
---- The trace that a path names: itself, or the one in a folder. nil: none is there.
+--- The trace that a path names: itself, or the one in a folder. nil: there is no trace.
 ---@param path string
 ---@return string?
 function M.trace_of(path)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/export/tables.lua - the tables of what is exported: their columns, and what writes their rows.
+-- lua/pmlua/internal/export/tables.lua - the exported tables: their columns, and the iterators of their rows.
 --
 -- Try:  pmlua export DIR --columns
 
@@ -20,7 +20,7 @@ local of_survey = { sections = of_logs.sections, processes = of_logs.processes, 
 ---@field columns pmlua.export.Column[]
 ---@field each fun(sink: pmlua.export.Sink): boolean?, pmlua.Failure? writes its rows, log by log; nil and why where a log went
 
---- A table of a source. One that the source has nothing of has no rows.
+--- A table of a source. It has no rows if the source has no such data.
 ---@param source pmlua.export.Source
 ---@param name string of columns.NAMES
 ---@return pmlua.export.Table

@@ -66,7 +66,7 @@ local function create(t)
   return ("CREATE TABLE %s (%s);\n"):format(sql_name(t.name), table.concat(columns, ", "))
 end
 
-local BYTES <const> = 1 << 16 -- of a statement, unless a log has more
+local BYTES <const> = 1 << 16 -- of a statement, unless the rows of one log are larger
 
 local function insert(t, write)
   local pieces, bytes = {}, 0
@@ -106,7 +106,7 @@ local function fill(tables, pipe)
   return true
 end
 
---- A new database with all tables, and one that describes their columns.
+--- Create a database with all tables, and a table that describes their columns.
 ---@param tables table[]
 ---@param path string
 ---@return boolean? ok

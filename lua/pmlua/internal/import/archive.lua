@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/import/archive.lua - an OTF2 archive of what another tool measured: calls with times, samples of call
+-- lua/pmlua/internal/import/archive.lua - an OTF2 archive of another tool's measurements: calls with times, samples of call
 -- stacks, or sums of them.
 --
 -- Try:  pmlua import perf.txt -o imported; pmlua flame imported -o flame.svg
 --
--- A thread's samples become calls: a stack is open from its sample to the next one, and what two neighbours have in common
--- stays open. What a sample stands for (a period, a weight) is counted by a metric, exactly: sums of it by call path are those
--- of the samples, whatever times were made of them.
+-- A thread's samples become calls: a stack is open from its sample to the next one, and the frames that two consecutive samples
+-- share stay open. A metric counts the value of each sample (a period, a weight) exactly: its sums by call path equal the sums
+-- of the samples, regardless of the times that the calls got.
 
 local core = require "pmlua.core"
 local lfs = require "lfs"
@@ -64,7 +64,7 @@ function Archive:region(frame)
   return self.regions[key]
 end
 
---- A thread by its name and that of its process.
+--- Find or create a thread by its name and its process's name.
 ---@param name string
 ---@param process? string nil: not known
 ---@return table? thread
@@ -167,7 +167,7 @@ function Archive:sample(thread, from_ns, to_ns, stack, values)
   thread.until_ns, self.samples = to_ns, self.samples + 1
 end
 
--- What a file that was refused has become so far.
+-- Remove the partial archive of a refused file.
 local function drop(archive, dir)
   pcall(archive.trace.close, archive.trace)
   if lfs.attributes(dir .. "/traces") then
@@ -196,7 +196,7 @@ function M.fill(dir, process, metrics, began_ns, fill)
   error(filled, 0)
 end
 
---- Write what is left and close the archive. Calls that are open end with their thread.
+--- Write the remaining data and close the archive. Open calls end with their thread.
 ---@return boolean? ok nil: nothing of it is left
 ---@return pmlua.Failure? failure
 function Archive:close()

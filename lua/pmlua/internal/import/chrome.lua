@@ -50,7 +50,7 @@ local function behind(s, at)
   return at
 end
 
---- Where the events begin: the items of an array, or those of traceEvents.
+--- The position of the first event: in the array, or in the array of traceEvents.
 local function events_at(s)
   local at = s:match "^%s*%[()"
   if at then return at end
@@ -157,7 +157,7 @@ function Edges:put(e)
   end
 end
 
---- Whether there is more than one process, or one that has a name.
+--- Whether there are several processes, or a process with a name.
 function Edges:is_several()
   for _, pid in pairs(self.of) do
     if pid ~= self.of[self.order[1]] or self.processes[pid] then return true end
@@ -165,7 +165,7 @@ function Edges:is_several()
   return false
 end
 
---- Of calls that begin together the longer one is around the others.
+--- Order events by time; of calls that begin together the longer one encloses the others.
 local function before(a, b)
   if a[1] ~= b[1] then return a[1] < b[1] end
   if a.lasts and b.lasts and a.lasts ~= b.lasts then return a.lasts > b.lasts end
@@ -175,7 +175,7 @@ end
 --- The calls of a thread in order: those with a duration end before what comes after them.
 local function play(archive, thread, list, first)
   table.sort(list, before)
-  local ends = {} -- of the open calls with a duration; false: E ends it
+  local ends = {} -- of the open calls with a duration; false: an E event ends the call
   local function finish(ns)
     while #ends > 0 and ends[#ends] and ends[#ends] <= ns do archive:leave(thread, table.remove(ends) - first) end
   end

@@ -10,7 +10,7 @@ local M = {}
 local BLOCK <const>, BYTES <const>, HEAD <const> = 1 << 20, 1 << 30, 1 << 24
 local GZIP <const>, MARK <const> = "\31\139", "\xef\xbb\xbf"
 
--- Unpack a block of gzip data, which may have several members. false: what follows is not gzip, and ignored.
+-- Unpack a block of gzip data, which may have several members. false: the following data is not gzip, and ignored.
 local function unpack_block(unpacker, block, put)
   while #block > 0 do
     if not unpacker.inflate then
@@ -35,7 +35,7 @@ local function unpack_block(unpacker, block, put)
   return true
 end
 
---- What a gzip file contains, in a temporary file. A file that is cut or damaged gives what comes before.
+--- Unpack a gzip file to a temporary file. A truncated or damaged file is unpacked up to the damage.
 local function unpacked(file, name)
   local out <const>, unpacker, bytes = io.tmpfile(), { rest = "" }, 0
   if not out then return refuse("EACCES", name .. ": no temporary file to unpack it") end

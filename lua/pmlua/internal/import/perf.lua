@@ -73,20 +73,20 @@ end
 ---@return boolean
 function M.is(head) return head_of(input.first_line(head)) ~= nil end
 
--- Outermost first, as they are entered.
+-- Outermost first, the order in which they are entered.
 local function reversed(list)
   local out = {}
   for i = #list, 1, -1 do out[#out + 1] = list[i] end
   return out
 end
 
--- What a sample of a clock stands for: its period is in ns.
+-- The time that a sample of a clock represents: its period is in ns.
 local function clock_period(sample) return sample.event:find "^%l+%-clock" and sample.period or nil end
 
 local Reader = {}
 Reader.__index = Reader
 
---- The thread's sample before lasts until this one, but not longer than it stands for; the last one as the one before it.
+--- Write a sample. It lasts until the thread's next one, at most its clock period or LONGEST; the last one as its predecessor.
 function Reader:put(sample, to_ns)
   local values = {}
   for i, m in ipairs(self.metrics) do values[i] = m.name == sample.event and sample.period or 0 end
@@ -110,7 +110,7 @@ function Reader:take(sample)
   return done, err
 end
 
--- What stands below a frame: its source line, the code there, or instructions.
+-- Whether a line describes the frame above it: its source line, code, or instructions.
 local function is_detail(line)
   return line:find "^  %S" or line:find "^%s*|%d" or line:find "^%s*i%l+: "
 end

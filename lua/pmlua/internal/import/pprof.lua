@@ -146,7 +146,7 @@ local function time_value(p)
   return #p.kinds
 end
 
-local TYPES <const> = { 2, 2, 2, 2, 2, 2, 0, 0, 0, 0, 2, 0, 2, 0, 0 } -- of the fields of a Profile: 0 integer, 2 bytes
+local TYPES <const> = { 2, 2, 2, 2, 2, 2, 0, 0, 0, 0, 2, 0, 2, 0, 0 } -- wire types of a Profile's fields: 0 integer, 2 bytes
 
 --- Whether a text begins like this format: fields of a Profile, in any order, which no text is.
 ---@param head string

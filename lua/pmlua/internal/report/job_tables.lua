@@ -28,7 +28,7 @@ local function ratio(spread, job) return spread.sum > 0 and spread.max / (spread
 
 function M.imbalance(row, job) return ratio(row.time, job) end
 
---- How long ranks wait in a function for the last one, at least: their time beyond that of the rank that had least.
+--- A lower bound on the time that ranks waited in a function for the last one: the sum of their times above the minimum.
 function M.waited(row)
   return meet[row.label] and row.time.sum - row.time.n * row.time.min or nil
 end
@@ -198,7 +198,7 @@ end
 
 local spread_heads = { "SUM", "AVERAGE", "LEAST", "OF RANK", "MOST", "OF RANK", "MAX/AVG" }
 
---- Is it an event that a section counted, not one of its own figures?
+--- Whether the value is a counted event, not a figure of the section itself.
 function M.is_event(value) return value.name:sub(1, 1) ~= " " end
 
 local function table_of_events(job)

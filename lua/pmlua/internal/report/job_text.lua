@@ -11,11 +11,11 @@ local tables = require "pmlua.internal.report.job_tables"
 
 local M = {}
 
-local CONSTRUCTS <const> = 40 -- of OpenMP, in a table
+local CONSTRUCTS <const> = 40 -- most OpenMP constructs in a table
 
 -- ---- notes ----
 
---- What the figures of a job lack, as lines.
+--- Notes on data that is missing from a job's figures, one per line.
 ---@param job pmlua.Job
 ---@return string[]
 function M.notes(job)
@@ -60,7 +60,7 @@ local function value_of(name, v)
     most_rank = v.spread.most }
 end
 
---- What a section counted; nil: nothing.
+--- The events that a section counted; nil: none.
 local function events_of(row)
   local list = json.array()
   for _, v in ipairs(row.values) do

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/report/metrics.lua - what the events of a section say by the formulas of the groups that have them.
+-- lua/pmlua/internal/report/metrics.lua - metrics of sections: the formulas of event groups, applied to the counted events.
 --
 -- Try:  pmlua report DIR --pmu skx
 --
--- A metric is there when all its events were counted, by a PMU, by the compiler or in a simulation; its source says by
--- whom. `time` is that of the section and `work` what its stops said, so that USER's ratio compares what the source counted
--- with what the hardware did.
+-- A section has a metric if all its events were counted, by a PMU, by the compiler or in a simulation, which the metric's
+-- source names. `time` is the section's time and `work` the work reported at its stops, so that USER's ratio compares the counted
+-- operations of the source code with those of the hardware.
 
 local countfile = require "pmlua.countfile"
 local groups = require "pmlua.groups"
@@ -74,7 +74,7 @@ local function candidates(report)
   return list
 end
 
---- Whose formulas to take: the PMU asked for, that of this machine, or the only one that fits.
+--- The PMU whose formulas apply: the requested one, this machine's, or the only one whose events fit.
 local function choose(report, wish)
   local fitting = candidates(report)
   local here = require "pmlua.pmus".here()
@@ -106,7 +106,7 @@ local function add_remarks(report)
   table.move(remarks, 1, #remarks, #report.notes + 1, report.notes)
 end
 
---- Add to each section its metrics, and to the notes the events that are wrong. Several PMUs may fit: then a note says so.
+--- Add its metrics to each section, and the wrong events to the notes. If several PMUs fit, a note reports this.
 ---@param report pmlua.Report
 ---@param wish string? a PMU
 ---@return boolean? ok

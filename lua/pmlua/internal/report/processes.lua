@@ -8,7 +8,7 @@ local M = {}
 
 local INTEGERS <const> = { "pid", "rank", "size", "started_ns", "written_ns", "born", "missing", "uncounted" }
 local TEXTS <const> = { "host", "command", "ended", "clock", "refused", "permission", "counted", "others" }
-local REST <const> = "<dI4I4ddB" -- ticks_per_second; of a log: threads, rows, times, flags
+local REST <const> = "<dI4I4ddB" -- ticks_per_second; then of a log: threads, rows, times, flags
 local FORMAT <const> = "<" .. ("i8"):rep(#INTEGERS) .. ("I4"):rep(#TEXTS) .. REST:sub(2)
 local NONE <const> = math.mininteger
 

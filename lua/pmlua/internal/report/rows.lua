@@ -20,12 +20,12 @@ function M.sql(v)
   if math.type(v) == "integer" then return ("%d"):format(v) end
   if type(v) ~= "number" then return "'" .. v:gsub("%z", ""):gsub("'", "''") .. "'" end
   if v == math.huge or v == -math.huge then return v > 0 and "9e999" or "-9e999" end
-  return (("%.17g"):format(v):gsub("[^%w+-]+", ".")) -- whatever decimal point the locale has
+  return (("%.17g"):format(v):gsub("[^%w+-]+", ".")) -- replaces the locale's decimal point
 end
 
 local writes = { csv = csv.cell, json = json.line, jsonl = json.line, sql = M.sql }
 
---- Values as the form writes them; what is nil stays nil.
+--- Convert values to a form's text; nil stays nil.
 ---@param form string csv, json, jsonl or sql
 ---@param values any[]
 ---@param n integer

@@ -44,7 +44,7 @@ local function csv_of(run)
   return csv.table(names, rows)
 end
 
---- What a run left.
+--- Format the results of an experiment's run.
 ---@param path string
 ---@param o { json: boolean?, csv: boolean? }
 ---@return string? text

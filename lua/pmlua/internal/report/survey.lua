@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/report/survey.lua - many processes for one report: each log is read once into a summary, and again
--- where rows are asked for.
+-- lua/pmlua/internal/report/survey.lua - job summary for a report: each log is read once into a summary, and again when its
+-- rows are requested.
 --
 -- Try:  print(#require("pmlua.internal.report.survey").read({ "out" }).processes)
 
@@ -52,7 +52,7 @@ local function ordered(survey)
   return survey
 end
 
---- Why the report fails because of a file; true: it goes on without this file.
+--- The failure of the report because of a file; true: the report continues without the file.
 local function left_out(survey, path, files, folders, err)
   if err.code == "EINVAL" then
     local process = sections.read(path)
@@ -84,7 +84,7 @@ local function in_folders(paths)
   return true
 end
 
---- The processes of files and folders for a report: each is read once, and what is kept of a log does not grow with
+--- Read the processes of files and folders for a report. Each log is read once, and the memory for it does not grow with
 --- its threads and sections.
 ---@param paths string[]
 ---@return pmlua.SectionSurvey? survey

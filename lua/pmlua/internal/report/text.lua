@@ -11,9 +11,9 @@ local view = require "pmlua.internal.live.view"
 
 local M = {}
 
-local COMMAND_MAX = 100 -- characters that are shown
-local MANY = 64 -- processes: tables with a row for each of more are asked for, or added up
-local ROWS_MAX = 200000 -- of a table
+local COMMAND_MAX = 100 -- most characters of a command
+local MANY = 64 -- most processes for which tables have a row each by default; more are summed
+local ROWS_MAX = 200000 -- most rows of a table
 
 local short, label_of = report.short, report.label
 
@@ -158,7 +158,7 @@ local function as_of(process, counter)
   return units.time(math.max(process.written_ns - process.started_ns - counter.as_of_ns, 0)) .. " before the end"
 end
 
---- Of many processes: the sum, and whose value is the largest. Levels have no sum.
+--- Counters of many processes: the sum, and the process with the largest value. Levels have no sum.
 local function counters_added_up(r)
   local rows, of = { { "COUNTER", "PROCESSES", "SUM", "MIN", "MAX", "OF", "KIND" } }, {}
   for _, c in ipairs(r.counters) do

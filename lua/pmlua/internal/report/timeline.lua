@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/report/timeline.lua - when each thread was in which section: a Gantt chart of enters and leaves.
+-- lua/pmlua/internal/report/timeline.lua - a Gantt chart of the sections that each thread was in, from enters and leaves.
 --
 -- Try:  PMLUA_REPORT=out PMLUA_REPORT_TIMELINE=on ./program; pmlua report out --timeline timeline.svg
 --
--- Moments of several processes are on one axis by their hosts' clocks. What is too short to be seen is gathered: each
--- such piece of a thread has the colour of the region that took most of it.
+-- Times of several processes share one axis by their hosts' clocks. Calls that are too short to be visible are merged: each
+-- piece of a thread has the colour of the region that took most of it.
 
 local picture = require "pmlua.internal.picture"
 local quote = require "pmlua.internal.quote"
@@ -13,7 +13,7 @@ local sections = require "pmlua.sections"
 
 local M = {}
 
-local PIECES = 1500 -- of the width: narrower is not seen
+local PIECES = 1500 -- pieces of the width: shorter calls are not visible
 local LANES, DEPTHS, COLOURS = 64, 6, 8
 
 --- Calls of one thread: { first, last, name, depth } in ns, in the order of their ends. An enter without its leave lasts
@@ -49,7 +49,7 @@ local function most(times)
   return best
 end
 
---- Calls of one depth as boxes: those that can be seen as they are, the others by pieces of `step` ns.
+--- Convert calls of one depth to boxes: visible calls one by one, the others merged into pieces of `step` ns.
 ---@param calls table[]
 ---@param step number
 ---@return table[] boxes first, last, name

@@ -21,7 +21,7 @@ function M.scaled(v, unit)
   return ("%s%.*f %s%s"):gsub("%*", tostring(digits)):format(v < 0 and "-" or "", size, prefixes[step], unit)
 end
 
---- Of nanoseconds.
+--- Format a time in nanoseconds.
 function M.time(ns) return M.scaled(ns and ns / 1e9, "s") end
 
 local names = { calculation = { "FLOP", "FLOPS" }, communication = { "B", "B/s" } }
@@ -33,7 +33,7 @@ function M.rate(v, type) return M.scaled(v, names[type][2]) end
 
 function M.percent(share) return share and share == share and ("%.1f"):format(100 * share) or "-" end
 
---- Units of the data files of event groups: those of rates get a prefix, counts and ratios do not.
+--- Format a value in a unit of the event groups' data files: rates get a prefix, counts and ratios do not.
 function M.metric(v, unit)
   if unit == "byte/s" then return M.scaled(v, "B/s") end
   if unit == "flop/s" then return M.scaled(v, "FLOPS") end

@@ -31,7 +31,7 @@ local function time(s) return units.scaled(s, "s") end
 
 local function share(part, whole) return whole > 0 and units.percent(part / whole) .. " %" or "-" end
 
---- A rank or process; of a thread that is not its first, which.
+--- A rank or process; for a thread that is not its first, also the thread.
 local function who(read, process, location)
   local p = read.processes[process]
   local name = p.rank and ("%d"):format(p.rank) or read.about.processes > 1 and cut(p.name)
@@ -65,7 +65,7 @@ local function table_of_causes(read, ranks)
     .. (#list > CAUSES and ("and %d more; --csv --table causes lists all\n"):format(#list - CAUSES) or "")
 end
 
---- What is not in the list of waits.
+--- A line on the waits that are not listed.
 local function other_waits(read)
   local n, dropped = #read.waits - WAITS, read.wait_sums.dropped
   if dropped.waits == 0 then return n > 0 and ("and %d more; --json lists all\n"):format(n) or "" end
@@ -153,7 +153,7 @@ local function path_parts(read, path)
     rows, 2) .. (#shown < #path.parts and ("and %d more; --json lists all\n"):format(#path.parts - #shown) or "")
 end
 
---- What may be waiting, as the analysis cannot follow it.
+--- A line on time on the path that may be waiting, in calls that the analysis cannot follow.
 local function path_unknown(path)
   local names = {}
   for _, r in ipairs(path.regions) do if r.unknown and r.path_s > 0 then names[#names + 1] = cut(r.region) end end

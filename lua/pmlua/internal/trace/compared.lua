@@ -89,7 +89,7 @@ function M.text(r)
     .. "\nEach trace is one run: what differs from run to run is part of the difference.\n"
 end
 
---- What --fail-on says of the whole, as a line; nil: nothing.
+--- The verdict of --fail-on on the whole trace, as a line; nil: within the bounds.
 function M.bad(r, bounds)
   if bounds and #r.paths == 0 then return "--fail-on judged nothing: neither trace has calls" end
   local word = r.difference_s > 0 and "slower" or "faster"

@@ -23,7 +23,7 @@ local function by_name(counts)
   return list
 end
 
---- Metrics over all locations that recorded them, in the order of their numbers. A sum of what is no number is none.
+--- Metrics over all locations that recorded them, in the order of their numbers. A sum with a value that is not a number is nil.
 local function metrics_of(series)
   local by, list = {}, {}
   for _, s in ipairs(series) do
@@ -124,9 +124,9 @@ end
 ---@param reader pmlua.TraceReader
 ---@param where pmlua.TraceWhere
 ---@param also { waits: boolean?, critical_path: boolean?, paths: boolean?, pairs: integer?, senders: integer?,
----  pair: fun(pair: table)?, sums: integer?, sum: fun(sum: pmlua.analysis.Wait)? }? pairs: so many with most bytes;
----  senders: messages of so many ranks at once, nil: what memory has room for; pair gets each pair instead of the list;
----  sums: of waits, so many at once, and sum gets the shorter ones; nil: all
+---  pair: fun(pair: table)?, sums: integer?, sum: fun(sum: pmlua.analysis.Wait)? }? pairs: most pairs, those with most bytes;
+---  senders: most ranks whose messages are processed at once, nil: as memory allows; pair gets each pair instead of the list;
+---  sums: most sums of waits at once, and sum gets the shorter ones; nil: all
 ---@return pmlua.trace.Facts? facts
 ---@return pmlua.Failure? failure
 function M.read(reader, where, also)
@@ -138,7 +138,7 @@ function M.read(reader, where, also)
   facts.regions, odd, facts.ranks = balance.of(reader, where)
   if not facts.regions then return nil, odd end
   facts.odd, facts.kinds, facts.unreceived = odd, by_name(odd.kinds), unreceived(odd.kinds, where)
-  if odd.damaged > 0 then facts.ranks = nil end -- of what is there they would say little
+  if odd.damaged > 0 then facts.ranks = nil end -- the balance of a part of the events would be misleading
   if about.ranks > 0 then
     facts.messages, facts.unknown, facts.pairs = messages_of(reader, where, about.processes, also)
     if not facts.messages then return nil, facts.unknown end

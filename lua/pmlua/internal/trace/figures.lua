@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/trace/figures.lua - a trace as pictures: what each thread did when, time by region, messages, metrics.
+-- lua/pmlua/internal/trace/figures.lua - figures of a trace: activity of threads, time by region, messages, metrics.
 --
 -- Try:  pmlua trace out/traces.otf2 --plot timeline
 
@@ -14,7 +14,7 @@ local units = require "pmlua.internal.report.units"
 
 local M = {}
 
-local COLUMNS <const> = 800 -- of the width: narrower is not seen
+local COLUMNS <const> = 800 -- columns of the width: narrower boxes are not visible
 local LANES <const>, COLOURS <const>, BLOCKS <const>, SERIES <const> = 64, 8, 64, 12
 local NONE <const> = false -- no region
 
@@ -165,7 +165,7 @@ end
 
 -- ---- metrics ----
 
---- What is drawn of a series: values that stand for themselves, and of those that count up the rate since the value before.
+--- The plotted points of a series: its values, or, if they accumulate, the rate since the previous value.
 local function points_of(s, columns, unit_s)
   local x, y, before, began = {}, {}, nil, nil
   for i, v in ipairs(s.values) do

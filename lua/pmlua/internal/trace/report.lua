@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/trace/report.lua - what pmlua trace prints of an archive: what it is, its tables, what is odd.
+-- lua/pmlua/internal/trace/report.lua - the text output of pmlua trace: properties of an archive, tables, anomalies.
 --
 -- Try:  pmlua trace out/traces.otf2 --top 5
 

@@ -5,7 +5,7 @@
 
 local M = {}
 
---- Two times of a window, in seconds; nil and what is wrong.
+--- Parse the two times of a window, in seconds; nil and the error.
 local function read(text)
   local from, to = text:match "^([%d.eE+-]*):([%d.eE+-]*)$"
   local least, most = from == "" and 0 or tonumber(from), to == "" and math.huge or tonumber(to)
