@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/wrap/build.lua - a wrapper's source compiled and linked: the four libraries, and the linker's flags.
+-- lua/pmlua/internal/wrap/build.lua - compile and link a wrapper's source: the four libraries, and the linker's flags.
 --
 --   libpmlua-wrap-NAME-link.so, .a   for programs linked with --wrap=f
---   libpmlua-wrap-NAME-run.so, .a    with functions of the library's own names, found before them
+--   libpmlua-wrap-NAME-run.so, .a    with functions of the library's names, which the linker finds first
 --   NAME.wrap                        the --wrap flags
---   NAME.lua                         what is wrapped, for list, show, cc and installcheck
---   left_out.txt                     what is not, and why
+--   NAME.lua                         a description of the wrapped functions, for list, show, cc and installcheck
+--   left_out.txt                     the functions that are not wrapped, and the reasons
 --
--- Of a static library, libpmlua-wrap-NAME-link.a alone.
+-- For a static library only libpmlua-wrap-NAME-link.a is built.
 --
 -- Try:  pmlua wrap build
 
@@ -23,9 +23,9 @@ local M = {}
 
 local quote = shell.quote
 local MANY = 1000
-local ROUNDS = 8 -- of leaving out what the compiler refuses
+local ROUNDS = 8 -- most compilations, each without the functions that the compiler rejected
 
---- How sources of the wrapper are compiled, but for -o and -c.
+--- The compiler's command line for the wrapper's sources, without -o and -c.
 local function compiler(cfg, include)
   local flags = "-O2 -fPIC -w -fno-lto -fexceptions -fno-sanitize=all"
   if cfg.language == "c++" then flags = flags .. " -fno-access-control" end
@@ -75,8 +75,8 @@ local function write(cfg, p, include)
   return refuse("EINVAL", "the wrapper does not compile", "see " .. cfg.source)
 end
 
---- Whether all libraries are shared. The dynamic linker neither finds nor replaces what is linked into a program, so for
---- a static library there are static wrappers for link time alone.
+--- Whether all libraries are shared. The dynamic linker does not see functions that are linked into a program, so a static
+--- library gets static wrappers for link time only.
 local function shared_only(p)
   for _, l in ipairs(p.libraries) do
     if l.archive then return false end
@@ -113,7 +113,7 @@ local function flags(p)
   return table.concat(lines)
 end
 
---- What others want to know of the wrapper.
+--- The wrapper's description for other commands.
 local function description(cfg, p)
   local d = { name = cfg.name, language = cfg.language, libs = cfg.libs, ldflags = cfg.ldflags, libraries = {}, functions = {},
     left_out = #p.left, version = require("pmlua").version, shared = shared_only(p) }

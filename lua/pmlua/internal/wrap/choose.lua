@@ -62,7 +62,7 @@ local function types(d, language)
   return spelling(language, d.result, d.canonical_result), parameters
 end
 
---- Why a declaration cannot be wrapped whatever the library has, if so.
+--- The reason why a declaration cannot be wrapped, independent of the library; nil: it can.
 local function obstacle(d, symbol, bodies, f)
   if bodies[symbol] then return "its code is in the header" end
   if d.pure then return "it is pure virtual" end
@@ -82,8 +82,7 @@ local function external(d)
   return not d.template and not d.deleted and (d.linkage == "external")
 end
 
---- All functions with a symbol of their own that the headers declare: those that can be wrapped, and those that cannot,
---- with the reason in @why.
+--- All functions with a symbol that the headers declare: the wrappable ones, and the others with the reason in @why.
 ---@param unit pmlua.wrap.unit
 ---@param language string
 ---@param own fun(file: string): boolean

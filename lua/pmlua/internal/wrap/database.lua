@@ -34,7 +34,7 @@ local function flags_of(words, dir, add)
   end
 end
 
---- Is it a command as its standard has it? Without `arguments`, the words are those of `command`.
+--- Whether an entry is a valid compile command. Without `arguments`, the words are parsed from `command`.
 local function is_command(entry)
   if type(entry) ~= "table" or entry.arguments == nil then return type(entry) == "table" end
   for _, word in ipairs(type(entry.arguments) == "table" and entry.arguments or {}) do
@@ -50,7 +50,7 @@ local function are_commands(list)
   return #list > 0
 end
 
---- { cflags, language }: what all commands say together; nil and why.
+--- { cflags, language }: the flags that all commands share; nil and the reason.
 ---@param file string
 ---@return { cflags: string, language: string }?
 ---@return pmlua.Failure? failure

@@ -83,7 +83,7 @@ end
 ---@field filter string file
 ---@field build string folder
 
---- Fill in what is not said, and the names of the files.
+--- Add defaults and the names of the files.
 ---@param dir string
 ---@param t table
 ---@return pmlua.wrap.folder
@@ -120,7 +120,7 @@ function M.configuration(cfg)
   return "-- How " .. cfg.name .. " is compiled, linked and wrapped; read by pmlua wrap.\nreturn " .. M.literal(t) .. "\n"
 end
 
---- The folder for what is built, made; nil and why.
+--- Create the build folder and return it; nil and the reason.
 function M.make(dir)
   local done, out = shell.run("mkdir -p " .. shell.quote(dir))
   if not done then return refuse("EIO", (out:gsub("\n.*", ""))) end

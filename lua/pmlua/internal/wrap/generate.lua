@@ -85,7 +85,7 @@ local function is_void(f)
   return f.canonical_result == "void"
 end
 
---- In C all arguments go as they are.
+--- In C all arguments are passed unchanged.
 local function argument(language, type)
   return ("%s(%s)"):format(language == "c" and "PMLW_T" or "PMLW_A", type)
 end
@@ -184,7 +184,7 @@ local function body(f, n, language)
   return kept and text .. "  return pmlw_result;\n" or text
 end
 
---- One wrapper. @wrapped: the symbols that --wrap= names, through which a twin is reached, too.
+--- Generate a wrapper. @wrapped: the symbols that --wrap= names, through which a twin is also reached.
 local function wrapper(f, n, language, wrapped)
   local target = f.twin and f.twin.symbol or f.symbol
   local real = (wrapped[target] and "__real_" or "") .. target

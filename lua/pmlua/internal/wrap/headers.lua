@@ -16,8 +16,8 @@ local function line_of(unit, file)
   end
 end
 
---- One line per error: where in the header list, where in the header, what the compiler says. Flags that are another
---- compiler's are no errors.
+--- Format each error in a line: the line in the header list, the line in the header, the compiler's message. Unknown flags,
+--- which are another compiler's, are not errors.
 local function errors_of(unit, list)
   local lines = {}
   for _, e in ipairs(unit.errors) do
@@ -45,7 +45,7 @@ end
 ---@field declarations table[]
 ---@field includes { file: string, line: integer, direct: boolean? }[]
 
---- What @list, a file of includes, declares. nil, why, and all that the compiler said.
+--- The declarations of @list, a file of includes. On failure nil, the reason, and all errors of the compiler.
 ---@param list string
 ---@param language string "c" or "c++"
 ---@param cflags string
@@ -77,8 +77,8 @@ local function folder_of(file)
   return file:match("^(.*)/[^/]*$") or "."
 end
 
---- Whether a file belongs to the library whose headers are listed: it is listed, or beside a listed one in a folder of
---- their own.
+--- Whether a file belongs to the library whose headers are listed: it is listed, or is in or below the folder of a listed
+--- header, unless other libraries share that folder.
 ---@param unit pmlua.wrap.unit
 ---@return fun(file: string): boolean
 function M.own(unit)

@@ -14,7 +14,7 @@ local refuse = core.failure.refuse
 
 local M = {}
 
-local MEGABYTES = 64 -- of a description: Qt's has some 11,000 functions
+local MEGABYTES = 64 -- largest description: Qt's has some 11,000 functions
 
 --- A wrapper's description from its folder; nil and why.
 local function describe(dir, name)
@@ -87,7 +87,7 @@ local function files(w)
   return list
 end
 
---- Copy what is built to PREFIX/lib/pmlua/wrap, or beside pmlua; the folder, or nil and why.
+--- Copy the built files to PREFIX/lib/pmlua/wrap, or beside pmlua; return the folder, or nil and the reason.
 ---@param cfg pmlua.wrap.folder
 ---@param prefix string?
 ---@return string?

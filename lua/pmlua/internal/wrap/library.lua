@@ -153,7 +153,7 @@ end
 
 local sonames = {}
 
---- The name that programs have for the library in their dynamic section; of an archive its file name.
+--- The library's name in the dynamic section of programs; for an archive its file name.
 function M.soname(file)
   if not sonames[file] then
     local archive = file:match("^(.*%.a)%(") or file:match("^.*%.a$")

@@ -10,7 +10,7 @@ local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
---- Whether a compiler called so links: it has an input, and nothing that makes it stop before.
+--- Whether a compiler command links: it has an input, and no option that makes it stop earlier.
 ---@param words string[]
 ---@return boolean
 function M.links(words)
@@ -28,7 +28,7 @@ local function append(list, ...)
   for _, v in ipairs { ... } do list[#list + 1] = v end
 end
 
---- What libpmlua.a needs, where no shared library brings it along (core/core.mk).
+-- Libraries that libpmlua.a needs if no shared library brings them (core/core.mk).
 local OF_ARCHIVE = { "-lotf2", "-lpthread", "-ldl", "-lm" }
 
 --- Whether the program has no shared library at all.
@@ -39,7 +39,7 @@ local function is_static(words)
   return false
 end
 
---- What stands before all inputs, and what behind, for one wrapper; whether it becomes part of the program.
+--- Add one wrapper's words before all inputs and after them; return whether it becomes part of the program.
 local function additions(before, after, w, o, whole)
   local static = o.static or whole or not w.shared
   local file = ("%s/libpmlua-wrap-%s-%s.%s"):format(w.dir, w.name, o.runtime and "run" or "link", static and "a" or "so")

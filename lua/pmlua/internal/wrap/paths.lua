@@ -45,7 +45,7 @@ function M.include()
   return refuse("ENOENT", "pmlua's headers are not beside its Lua modules", "install them with make install")
 end
 
---- The file of a C module of its own beside the command, or nil: it was not built.
+--- The file of a separate C module beside the command, or nil: it was not built.
 ---@param name string "clang" is pmlua.clang
 function M.module_file(name)
   local found = package.searchpath("pmlua." .. name, package.cpath)

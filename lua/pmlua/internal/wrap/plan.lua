@@ -33,7 +33,7 @@ end
 
 local function by_symbol(a, b) return a.symbol < b.symbol end
 
---- Sift out what the libraries do not have: what links without them, too, is not theirs.
+--- Remove functions that the libraries do not define: a symbol that links without them is not theirs.
 local function link(cfg, plan)
   local symbols = {}
   for i, f in ipairs(plan.functions) do symbols[i] = f.symbol end
@@ -48,7 +48,7 @@ local function link(cfg, plan)
   return true
 end
 
---- What the folder's headers, libraries and filter come to; nil, why, and the compiler's errors.
+--- Plan the wrapper from the folder's headers, libraries and filter; on failure nil, the reason, and the compiler's errors.
 ---@param cfg pmlua.wrap.folder
 ---@return pmlua.wrap.plan?
 ---@return pmlua.Failure? failure

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/wrap/recipes.lua - the recipes in scripts/wrap: what pmlua wrap init needs to know of well-known libraries.
+-- lua/pmlua/internal/wrap/recipes.lua - the recipes in scripts/wrap: configurations of pmlua wrap init for well-known libraries.
 --
 -- A recipe is a Lua file that returns a table; folder.lua names its fields.
 --

@@ -127,10 +127,10 @@ local function texts(cfg, o)
   }
 end
 
--- What an update writes anew; the rest is the user's.
+-- Files that an update overwrites; the other files are the user's.
 local ours = { ["wrap.lua"] = true, ["README.md"] = true, ["Makefile"] = true }
 
---- Write the folder; nil and why. With @update, the configuration of one that is there.
+--- Write the folder; nil and the reason. With @update, rewrite the configuration of an existing folder.
 ---@param cfg pmlua.wrap.folder
 ---@param o { headers: string[]?, example: string?, filter: string?, update: boolean? }
 ---@return true?

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/wrap/shell.lua - compilers and binutils are run by the shell: quoting, what they said, flags as words.
+-- lua/pmlua/internal/wrap/shell.lua - run compilers and binutils through the shell: quoting, output, flags as words.
 --
 -- Try:  print(require("pmlua.internal.wrap.shell").run("gcc --version"))
 

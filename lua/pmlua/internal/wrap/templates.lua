@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- lua/pmlua/internal/wrap/templates.lua - functions of templates that the library has instantiated.
 --
--- A header with `extern template class Matrix<double>;` leaves the code to the library. What it has there is found from
--- its symbol table: the demangled name tells class, function and types of the arguments. The type of the result is no
--- part of it; the compiler gives it when it is asked what a call of the member with these arguments would return.
+-- A header with `extern template class Matrix<double>;` leaves the code to the library. The library's instantiations are found
+-- in its symbol table: the demangled name contains class, function and types of the arguments, but not the type of the result,
+-- which the compiler deduces from a call of the member with these arguments.
 --
 -- Try:  print(require("pmlua.internal.wrap.templates").parse("Vec<int>::push(int const&)").name)
 
@@ -109,11 +109,11 @@ local function declaration(p, set)
     if i < #p.parts and part:find("<", 1, true) then class = class or set.class[path] end
   end
   if class then return set.member[path] or class, true end
-  -- of functions that are no templates the result is not told
+  -- the demangled names of functions that are not templates do not contain the result
   return p.result and set["function"][path], false
 end
 
---- The result's type in C++, for the compiler to find; and another way to ask for it, where a call is ambiguous.
+--- C++ expressions for the type of the result, which the compiler deduces; a second one for ambiguous calls.
 local function result_of(p, of_class)
   local last, class = p.parts[#p.parts], p.parts[#p.parts - 1]
   if of_class and (last:sub(1, 1) == "~" or bare(last) == bare(class or "")) then return "void" end
@@ -141,11 +141,11 @@ local function functions_of(symbol, p, d, of_class, title)
   return f
 end
 
---- What the library has instantiated of the headers' templates.
+--- The functions that the library instantiated from the headers' templates.
 ---@param unit pmlua.wrap.unit
 ---@param own fun(file: string): boolean
 ---@param defined table<string, table> symbol -> library
----@param seen table<string, true> symbols that have a declaration of their own
+---@param seen table<string, true> symbols that are declared separately
 ---@return pmlua.wrap.function[] functions
 ---@return table[] left
 function M.instantiated(unit, own, defined, seen)

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/wrap/trial.lua - the example program built and run in every way, and the calls that each way counts.
+-- lua/pmlua/internal/wrap/trial.lua - build and run the example program in every way, and count the calls of each way.
 --
--- The calls of the program as it is are counted by interception; then by the wrapper alone, linked in four ways and
--- preloaded. A wrapper that is linked with --wrap sees the calls of the program only; the others also those of libraries.
+-- Interception counts the calls of the unmodified program; then the wrapper alone counts, linked in four ways and
+-- preloaded. A wrapper that is linked with --wrap sees only calls from the program; the others also see calls from libraries.
 --
 -- Try:  pmlua wrap installcheck
 
@@ -44,7 +44,7 @@ local function build(cfg, w, way, program)
   return true
 end
 
---- Calls by symbol, and their sum, of a program run with the recorder; nil and why. @lib: what interception looks at.
+--- Run a program under the recorder; return calls by symbol, and their sum; nil and the reason. @lib: what to intercept.
 local function count(cfg, w, program, lib, first)
   local recorder, missing = preload.library("record")
   if not recorder then return nil, missing end
@@ -88,8 +88,8 @@ end
 
 local NONE = "pmlua-wrap-trial-looks-at-no-library"
 
---- What is wrong with a way's counts, in one sentence, if the folder says what the example calls: by link-time wrappers
---- these calls and no others, by the others, which see libraries' calls too, no fewer.
+--- The error in a way's counts, as a sentence, if the folder lists the example's calls: link-time wrappers must count exactly
+--- these calls, the others, which also see calls from libraries, at least these.
 local function difference(cfg, way, counts)
   local names = {}
   for name in pairs(cfg.calls) do names[#names + 1] = name end
@@ -112,7 +112,7 @@ end
 ---@field sum integer?
 ---@field err string? why it has none, or what is wrong with them
 
---- Each way in turn, the program as it is first; its example stays in the build folder as example.
+--- Try each way, the unmodified program first; it stays in the build folder as example.
 ---@param cfg pmlua.wrap.folder
 ---@param w table the wrapper's description
 ---@return pmlua.wrap.trial[]

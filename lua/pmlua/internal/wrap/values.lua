@@ -21,7 +21,7 @@ local ways = {
 local INTEGERS, ENUM, REALS = { first = 3, last = 19 }, 106, { [21] = true, [22] = true, [23] = true }
 local WIDE = { [12] = true } -- 128 bits
 
--- Those of instantiated templates are known by name only.
+-- Types of instantiated templates are known by name only.
 local named = { bool = "INTEGER", char = "INTEGER", ["signed char"] = "INTEGER", ["unsigned char"] = "INTEGER",
   short = "INTEGER", ["unsigned short"] = "INTEGER", int = "INTEGER", ["unsigned int"] = "INTEGER", long = "INTEGER",
   ["unsigned long"] = "INTEGER", ["long long"] = "INTEGER", ["unsigned long long"] = "INTEGER", float = "REAL",
@@ -35,7 +35,7 @@ local function type_of(kind, canonical)
   if canonical == "const char *" or canonical == "char *" then return "TEXT" end
 end
 
---- The parts of "f:arg=how"; nil and what is wrong.
+--- Parse "f:arg=how"; nil and the error.
 ---@param text string
 ---@return { f: string, argument: string, how: string }?
 ---@return pmlua.Failure? failure
@@ -91,7 +91,7 @@ local function meant(f, wish)
   return f.symbol == wish
 end
 
---- Note in the functions what is recorded of them; nil and what is wrong.
+--- Mark the recorded arguments in the functions; nil and the error.
 ---@param functions pmlua.wrap.function[]
 ---@param wishes string[]
 ---@return true?
