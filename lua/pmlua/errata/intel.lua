@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Errata of Intel's processors that make counters wrong. Models are numbered as in CPUID; events as Intel names them. Of most
--- Intel's event files give the number alone; what happens, and whether it can be avoided, is in its specification updates.
+-- Errata of Intel processors that make counters wrong. Models are numbered as in CPUID; events have Intel's names. Intel's event
+-- files mostly contain the number only; its specification updates describe the effects and workarounds.
 return {
   source = "Intel's event files (perfmon, 2025), which name the errata of each event; for hyper-threads Linux " ..
     "arch/x86/events/intel/core.c, which works around BJ122, BV98 and HSD29",

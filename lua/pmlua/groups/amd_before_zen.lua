@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- AMD's processors of families 0Fh to 16h: what all of them count by the same numbers.
+-- Event groups of AMD processors, families 0Fh to 16h, for events that all of them number equally.
 return {
   pmus = {
     "amd64_k8_revb", "amd64_k8_revc", "amd64_k8_revd", "amd64_k8_reve", "amd64_k8_revf", "amd64_k8_revg",

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Arm Cortex-A53: what its PMU counts; it counts no floating-point operations and no stalls.
+-- Event groups of Arm Cortex-A53, whose PMU counts neither floating-point operations nor stalls.
 return {
   pmus = { "arm_ac53" },
   source = "Event names and meanings: libpfm4 and Arm Cortex-A53 Technical Reference Manual, performance monitoring unit.",

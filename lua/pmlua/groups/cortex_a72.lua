@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Arm Cortex-A72, whose PMU counts what that of Cortex-A57 counts.
+-- Event groups of Arm Cortex-A72, which has the same events as Cortex-A57.
 return {
   like = "cortex_a57",
   pmus = { "arm_ac72" },

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/nearest.lua - the name that a misspelt one was meant to be.
+-- lua/pmlua/internal/nearest.lua - suggest the nearest name for a misspelt one.
 --
 -- Try:  print(require "pmlua.internal.nearest"("evnts", { "events", "stat" }))
 
-local LONGEST = 64 -- of what is asked for, in bytes: the rest of a longer word says nothing about names
+local LONGEST = 64 -- bytes of the word that are compared; the rest of a longer word would not help
 
 --- Levenshtein's distance between two short strings.
 local function distance(a, b)
@@ -20,14 +20,14 @@ local function distance(a, b)
   return row[#b]
 end
 
---- The name that is nearest to what was asked for, if any is near.
+--- The nearest name, if one is near enough.
 ---@param asked string
 ---@param names string[]
 ---@return string?
 local function nearest(asked, names)
   local best, least = nil, (#asked < 4 and 1 or math.max(2, #asked // 2)) + 1
   for _, name in ipairs(names) do
-    -- Of two that are as near, the one of the same length: letters change places more often than they are left out.
+    -- Prefer names of the same length, because letters are exchanged more often than omitted.
     local d = distance(asked:sub(1, LONGEST), name) + math.abs(#asked - #name) / 1000
     if d < least then best, least = name, d end
   end

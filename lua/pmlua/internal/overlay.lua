@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Data of PMUs that differ little: a file of groups, presets or counters says `like = "icx"` and then only what differs.
+--- Inheritance of PMU data: a file of groups, presets or counters has `like = "icx"` and lists only the differences.
 --
--- The other file stands in the same folder, or in its folder part/, whose files are of no PMU: what several share. Of a
--- list, `like = { "hsw", "part/home_agents" }`, each is put over those before it, and the file over all. Constants,
--- presets, groups and events are taken by name; what a file gives itself replaces them, and false takes an event or a
--- group away. A group that gives no metrics keeps those of the other: its events are put over the other's one by one. So
--- does a preset that gives no formula; one whose events are false is taken away.
+-- The other file is in the same folder, or in its folder part/, whose files belong to no PMU but are shared. With a
+-- list, `like = { "hsw", "part/home_agents" }`, later entries override earlier ones, and the file overrides all. Constants,
+-- presets, groups and events are merged by name; the file's entries replace inherited ones, and false removes an event or a
+-- group. A group without metrics keeps the inherited ones, and its events override the inherited events one by one. The
+-- same applies to a preset without a formula; a preset whose events are false is removed.
 --
 --     pmlua -e 'print(pml.groups.of("spr").CYCLE.events.memory_stalls)'
 
@@ -39,7 +39,7 @@ local function groups(base, own)
   return all
 end
 
---- A preset without a formula keeps that of the other, as a group without metrics does.
+--- A preset without a formula inherits it, as a group inherits its metrics.
 local function preset(base, own)
   if type(base) ~= "table" or own.formula ~= nil or type(own.events) ~= "table" then return own end
   local both = over(base, own)

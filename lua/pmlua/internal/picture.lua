@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/picture.lua - one picture by gnuplot from data at hand: a script of plots/, its data, a file.
+-- lua/pmlua/internal/picture.lua - plot data in memory with gnuplot: a script of plots/, its data, an output file.
 --
 -- Try:  pmlua report DIR --plot sections.svg
 --
--- Experiments keep their data and draw by plot.lua; here all but the picture is gone afterwards. gnuplot and dot run in a
--- folder of their own, without a shell, and confined: they can start no program, whatever the text in the data.
+-- Experiments store their data and are plotted by plot.lua; here all files except the picture are temporary. gnuplot and dot run
+-- in a separate folder, without a shell, and confined: they cannot start programs, regardless of the text in the data.
 
 local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
@@ -36,7 +36,7 @@ local function failed(code, text, remedy, said)
   return nil, failure, said or ""
 end
 
---- Run gnuplot or Graphviz's dot; what it printed, or why not, and that.
+--- Run gnuplot or Graphviz's dot; return its output, or the failure and the output.
 ---@param words string[]
 ---@param options { folder: string, confined?: boolean, seconds?: integer } confined unless that is false
 ---@return string? output
@@ -63,7 +63,7 @@ function M.gnuplot_words(script, format, file, program)
   return { program or "gnuplot", "-d", "-e", setting, script }
 end
 
---- Run a script in its folder; what it printed.
+--- Run a script in its folder; return its output.
 function M.gnuplot(folder, script, format)
   local output, err, said = M.run(M.gnuplot_words(script, format or "", "picture"), { folder = folder })
   if output then return output end
@@ -79,7 +79,7 @@ function M.keep(folder, path)
   return M.write(path, picture)
 end
 
---- What theme.gp reads, and further lines.
+--- The variables that theme.gp reads, and further lines.
 ---@param title string
 ---@param lines string[]
 ---@return string

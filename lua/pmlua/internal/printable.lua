@@ -8,8 +8,8 @@ local function hex(bytes)
   return (bytes:gsub(".", function(c) return ("\\x%02x"):format(c:byte()) end))
 end
 
---- C0, DEL, and C1 as UTF-8 writes it; bytes that are not UTF-8 are escaped, too.
----@param text any a failure, too
+--- Escape C0, DEL, and C1 in UTF-8, and bytes that are not UTF-8.
+---@param text any also a failure
 ---@return string
 local function printable(text)
   text = tostring(text)

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/quote.lua - text that others wrote, as a word of gnuplot, of Graphviz or of the shell.
+-- lua/pmlua/internal/quote.lua - quote untrusted text for gnuplot, Graphviz or the shell.
 --
 -- Try:  print(require("pmlua.internal.quote").gnuplot "cost of `touch x`")
 --
--- Each function names the characters that may stand as they are. All others are escaped, so that a character that no one
--- thought of is text, too. Pictures are XML or are shown by terminals: control characters become blanks, and bytes that
--- are no UTF-8 question marks.
+-- Each function lists the characters that may stay unescaped. All others are escaped, so that characters that nobody
+-- considered are safe. Pictures are XML or are shown by terminals: control characters become blanks, and bytes that
+-- are not UTF-8 become question marks.
 
 local M = {}
 
@@ -34,11 +34,11 @@ end
 ---@return string
 function M.drawn(text) return (M.plain(text):gsub("%]%]>", "]] >")) end
 
---- A string of gnuplot, in double quotes. What it shows must be shown `noenhanced`.
+--- A gnuplot string, in double quotes. Its text must be drawn `noenhanced`.
 ---@param text any
 ---@return string
 function M.gnuplot(text)
-  -- Versions of gnuplot differ in how many digits they read, so a digit that follows an escape is escaped, too.
+  -- Versions of gnuplot read different numbers of digits, so a digit after an escape is also escaped.
   local inside = M.drawn(text):gsub("[^A-Za-z0-9 _.,:/()+=?%-\128-\255]+[0-7]*", function(run)
     return (run:gsub(".", function(c) return ("\\%03o"):format(c:byte()) end))
   end)

@@ -44,13 +44,13 @@ end
 ---@return table<integer, number>
 function M.signs(n) return kept(n, signs, n) end
 
---- Chance of each number, from 0 on, of pairs in which the value of the first set is above that of the second.
+--- Probability of each number, from 0 on, of pairs in which the first set's value exceeds the second's.
 ---@param m integer
 ---@param n integer
 ---@return table<integer, number>
 function M.sums(m, n) return kept(m .. "," .. n, sums, m, n) end
 
---- Chance to be as far from the middle as `at`, on either side.
+--- Probability of being as far from the middle as `at`, on either side.
 ---@param chance table<integer, number> of 0 to `last`
 ---@param last integer
 ---@param at integer

@@ -6,7 +6,7 @@
 -- SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014). math.random would do,
 -- but its state is global: a script that calls it in `measure` would change the order of the cells.
 
---- A generator of its own state.
+--- A random generator with separate state.
 ---@param seed integer
 ---@return fun(n: integer): integer random in 1..n
 return function(seed)

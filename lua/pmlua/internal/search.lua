@@ -1,25 +1,25 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/search.lua - the folders that modules come from: pmlua's own and the system's first, then those of the user.
+-- lua/pmlua/internal/search.lua - the module search path: pmlua's and the system's folders first, then the user's.
 --
 -- Try:  cd /tmp && echo 'error "executed"' >lfs.lua && pmlua help
 --
--- Lua looks in the current folder before it looks for modules in C, so that a file lfs.lua in a folder that came from
--- another user would be run by every verb. Here package.path and package.cpath keep absolute folders only. What a user's
--- script requires may lie in its own folder and in relative ones, too, but is looked for there last; what pmlua itself
--- needs never is.
+-- Lua searches the current folder before the C modules' folders, so every verb would run a file lfs.lua in a folder that came
+-- from another user. Here package.path and package.cpath keep absolute folders only. Modules that a user's script requires may
+-- be in the script's folder and in relative folders, which are searched last; modules that pmlua requires are never searched
+-- there.
 --
 -- LUA_PATH and LUA_CPATH are the user's: their absolute folders come after pmlua's, their relative ones last. LUA_INIT is
--- not run. The modules in C that pmlua itself needs are looked for in the folders that this Lua was built for before those of
+-- not run. The C modules that pmlua requires are searched in the folders that this Lua was built for before those of
 -- LUA_CPATH, which may be for another Lua.
 
 local M = {}
 
 local searchpath, loadlib, loadfile = package.searchpath, package.loadlib, loadfile
 
---- What pmlua requires, and must not find in a folder of others.
+-- Modules that pmlua requires, and must not load from an untrusted folder.
 local reserved = { pmlua = true, lfs = true, cjson = true, zlib = true }
 
-local builtin = "" -- the absolute folders of this Lua's own package.cpath
+local builtin = "" -- the absolute folders of this Lua's package.cpath
 
 local own = { path = {}, cpath = {} } -- the user's folders, as templates
 
@@ -42,7 +42,7 @@ local function load(name, library)
   return open or error(("error loading module '%s' from file '%s':\n\t%s"):format(name, library, err), 0), library
 end
 
---- Before those of Lua: what pmlua needs, from where this Lua's modules are.
+--- Runs before Lua's searchers: load a module that pmlua requires from the folders of this Lua's modules.
 local function own_searcher(name)
   local library = reserved[name:match "^[^.]*"] and searchpath(name, builtin)
   if not library then return nil end

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/shape.lua - whether what a cell measured stays where it is: drift, a step, or two modes.
+-- lua/pmlua/internal/shape.lua - detect samples that are not steady: a drift, a step, or two modes.
 --
 -- Try:  print(require("pmlua.internal.shape").trend { 10, 10.1, 10.3, 10.2, 10.5, 10.6, 10.6, 10.8 }.text)
 --
--- A median says little of rounds that get slower and slower, or of samples that are either fast or slow. What is less than
--- a hundredth of the median, or may well be chance, is not worth a word.
+-- A median does not describe rounds that get slower and slower, or samples that are either fast or slow. Effects below
+-- a hundredth of the median, or that may well be chance, are ignored.
 
 local dependence = require "pmlua.internal.dependence"
 local stats = require "pmlua.stats"
@@ -56,9 +56,9 @@ local function distance(values, model)
   return sum
 end
 
---- A line, M. G. Kendall, Rank correlation methods (1975) and P. K. Sen, Estimates of the regression coefficient based on
--- Kendall's tau, JASA 63 (1968); or two levels, A. N. Pettitt, A non-parametric approach to the change-point problem, Applied
--- Statistics 28 (1979): whichever is nearer to the values.
+--- Fit a line, M. G. Kendall, Rank correlation methods (1975) and P. K. Sen, Estimates of the regression coefficient based on
+-- Kendall's tau, JASA 63 (1968), or two levels, A. N. Pettitt, A non-parametric approach to the change-point problem, Applied
+-- Statistics 28 (1979); return the one that is nearer to the values.
 ---@param values number[] of rounds in their order
 ---@return pmlua.Trend? trend nil: too few values
 function M.trend(values)
@@ -153,7 +153,7 @@ end
 ---@return string? text
 function M.modes(t, scale, unit)
   local x, f = points_of(t)
-  -- of an even distribution, 1 of 100 dips further
+  -- 1 of 100 uniform distributions has a larger dip
   if #x < 8 or dip(x, f) < math.max(DIP, 0.68 / math.sqrt(t.n)) then return nil end
   local at = split(t)
   local share = t.upto[at] / t.n
@@ -165,7 +165,7 @@ function M.modes(t, scale, unit)
   return ("two modes: %s (%.0f %%) and %s"):format(value(low), share * 100, value(high))
 end
 
---- What a cell's rounds and samples look like.
+--- Describe a cell's rounds and samples.
 ---@param medians number[] of the rounds, in their order
 ---@param t pmlua.Tally of all samples
 ---@param scale? number

@@ -101,8 +101,8 @@ local function of_ordered(all, k, part, widening, at_most, low, high)
     high = between(all - k, 1 - part, at_most, low, high) }
 end
 
---- The p value where values depend on each other: by Student's t of as many independent ones, if that is larger than @p of
--- ranks. Ranks of so few would decide nothing: those of four values have no p below 0.125, however far apart the sides are.
+--- The p value for dependent values: by Student's t of the effective number of values, if it is larger than @p of the
+-- ranks. Ranks alone cannot decide with so few: four values never give p below 0.125, however far apart the sides are.
 local function depend(shift, p, variance, df, effective)
   local error = math.sqrt(variance)
   shift.p_independent, shift.effective = p, effective

@@ -130,7 +130,7 @@ function M.experiment(name)
   return { [name .. ".lua"] = fill(EXPERIMENT, { NAME = name }) }
 end
 
---- The same for a workload's folder; nil and what is missing to compile workloads.
+--- The same for a workload's folder; nil and the reason why workloads cannot be compiled.
 ---@param name string
 ---@return table<string, string>?
 ---@return string? err

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/tally.lua - a series as sorted distinct values with their counts: every quantile stays exact,
+-- lua/pmlua/internal/tally.lua - frequency table: sorted distinct values with their counts, so every quantile is exact,
 -- in little memory.
 --
 -- Try:  local t = require("pmlua.internal.tally").of{3, 1, 3};  print(t.n, t:quantile(0.5))
 --
--- Clock ticks are quantised: a million samples of one operation have some hundred distinct values. A tally costs
+-- Clock ticks are quantised: a million samples of one operation have some hundred distinct values. A frequency table costs
 -- 16 bytes per distinct value (never more than 16 bytes per sample), so a whole experiment stays in memory while the
--- samples themselves go to the disk. The runner coarsens tallies that grow beyond all that (and says so).
+-- samples themselves go to the disk. The runner coarsens larger tables and reports this.
 
 local statistics = require("pmlua.core").statistics
 local refuse = require "pmlua.core".failure.refuse
@@ -140,7 +140,7 @@ local function bin_width(t, low, high, bins)
   return math.ceil(width / step) * step
 end
 
---- Histogram from the minimum up to the quantile `upper`; what lies above is left out, the caller knows how much.
+--- Histogram from the minimum up to the quantile `upper`; larger values are left out, so the caller knows their share.
 ---@param bins? integer at most that many bins (100)
 ---@param upper? number quantile where it ends (0.99)
 ---@return {low: number, high: number, count: integer}[]

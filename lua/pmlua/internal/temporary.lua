@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- lua/pmlua/internal/temporary.lua - folders of our own for what a run leaves, in TMPDIR or /tmp.
+--- lua/pmlua/internal/temporary.lua - temporary folders for the files of a run, in TMPDIR or /tmp.
 --
 -- Try:  local t = require "pmlua.internal.temporary"; local dir = t.folder "try"; print(dir); t.remove(dir)
 

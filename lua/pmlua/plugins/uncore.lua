@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/plugins/uncore.lua - plugin::uncore: events of PMUs that count packages, over time, a metric for each place.
+-- lua/pmlua/plugins/uncore.lua - plugin::uncore: events of package PMUs over time, a metric for each package.
 --
 -- Try:  pmlua -e 'print(pml.plugin.load { name = "uncore", metrics = { "power/energy-pkg/" } })'
 --
--- Options: metrics (events, or globs of those that pmlua events lists), every ("100ms"). Of power/energy-pkg/ on a machine
--- of two packages the metrics are plugin::uncore::power/energy-pkg/:package0 and ...:package1, in Joules since the
--- beginning, at every package that there is.
+-- Options: metrics (events, or globs of events from pmlua events), every ("100ms"). For power/energy-pkg/ on a machine
+-- with two packages the metrics are plugin::uncore::power/energy-pkg/:package0 and ...:package1, in Joules since the
+-- start.
 
 local core = require "pmlua.core"
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Counters of Arm Cortex-A72: those of Cortex-A57. Older versions of libpfm4 have no table of it.
+-- Counters of Arm Cortex-A72, which equal Cortex-A57's. Older versions of libpfm4 have no table of it.
 return {
   like = "cortex_a57",
   names = { "arm_ac72" },

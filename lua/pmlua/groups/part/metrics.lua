@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What metrics of a name have in common in all files of groups. A group that lists the name alone takes all of it; one that
--- gives a formula, an explanation (about) or thresholds of its own takes the rest.
+-- Common fields of metrics, by name, for all group files. A group that lists only the name uses all of them; its own formula,
+-- explanation (about) or thresholds override them.
 return {
   metrics = {
     backend_bound = { unit = "%", formula = "100 * backend_stalls / cycles",

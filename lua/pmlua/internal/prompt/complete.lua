@@ -88,7 +88,7 @@ local function events(text)
   return words
 end
 
---- What the word at the end of `left` may become.
+--- The completions of the word at the end of `left`.
 ---@param left string the line up to the cursor
 ---@return string[]
 local function complete(left)

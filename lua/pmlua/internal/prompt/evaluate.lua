@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/prompt/evaluate.lua - code as it is typed: an expression or statements, complete or not, and what
--- it gives as text.
+-- lua/pmlua/internal/prompt/evaluate.lua - evaluate typed code: an expression or statements, complete or not, and format the
+-- results.
 --
 -- Try:  print(require("pmlua.internal.prompt.evaluate").compile("1 + 1")())
 --
--- Shared by the prompt of `pmlua -i`, by `pmlua attach` and by the application that it asks.
+-- Used by the prompt of `pmlua -i`, by `pmlua attach` and by the application that it queries.
 
 local show = require "pmlua.internal.prompt.show"
 

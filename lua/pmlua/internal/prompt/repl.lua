@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The prompt of `pmlua -i` and `pmlua attach`: reads a line, evaluates it, prints what it gives; incomplete input is
--- continued, and Ctrl-C throws away what was typed. Line editing, history and completion come from readline(3).
+--- The prompt of `pmlua -i` and `pmlua attach`: reads a line, evaluates it, prints the results; incomplete input is
+--- continued, and Ctrl-C discards the typed input. Line editing, history and completion come from readline(3).
 --
 --     pmlua -i
 
@@ -56,7 +56,7 @@ local function ask(prompt, sign)
   return line
 end
 
--- With line editing, what comes after an interrupt is read by the same call: the line that it gives is a new input.
+-- With line editing, the same call continues to read after an interrupt, so its line is a new input.
 local function read(prompt)
   sys.at_prompt((prompt or "") .. "> ")
   local code = ask(prompt, "> ")

@@ -65,7 +65,7 @@ function show(value, depth, above)
   return table_text(value, depth, above)
 end
 
---- A value as text; a string stands for itself.
+--- A value as text; a string is returned unchanged.
 ---@param value any
 ---@return string
 return function(value)

@@ -128,7 +128,7 @@ TAGS.private = TAGS.package
 
 -- --- comments ---
 
---- What a block of "---" lines says. A line without a tag belongs to the tag before it.
+--- Parse a block of "---" lines. A line without a tag continues the previous tag.
 local function block(lines)
   local item = { about = {}, params = {}, returns = {}, fields = {}, overloads = {}, operators = {} }
   local tags = {}

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The public Lua API from its annotations: those of the Lua modules, and those in meta/ of what is written in C.
+--- The public Lua API from its annotations: in the Lua modules, and in meta/ for modules written in C.
 --
 --     pmlua -e 'print(require "pmlua.internal.reference.model".load().modules.eventset.class.functions[1].about)'
 

@@ -51,7 +51,7 @@ local function parameters(f)
   return table.concat(words, ", ")
 end
 
--- nil, failure, code need no rows of their own.
+-- The results nil, failure, code get no rows.
 local function results(f)
   local returns = f.returns
   local failure = returns[2]

@@ -12,7 +12,7 @@ local M = { name = "perf_event" }
 local software = { "task-clock", "context-switches", "cpu-migrations", "minor-faults", "major-faults" }
 local hardware = { "cycles", "instructions", "branches", "branch-misses", "cache-references", "cache-misses" }
 
---- What there is to count without being asked. Of a cpu the time is counted, also when it is idle.
+--- The default events. For a cpu they include its clock, which also counts while it is idle.
 local function usual(of_cpus)
   local names = table.move(software, 1, #software, 1, {})
   if of_cpus then names[1] = "cpu-clock" end
@@ -25,7 +25,7 @@ local function sentence(err, name)
   return text:sub(1, #name + 2) == name .. ": " and text:sub(#name + 3) or text
 end
 
---- Count the events in some places, and add up what is counted there. A thread that has ended meanwhile is left out.
+--- Count the events in several places and sum the counts. A thread that has ended meanwhile is skipped.
 ---@param self table
 ---@param places pmlua.EventsetOptions[]
 local function attach(self, places)

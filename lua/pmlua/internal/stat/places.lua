@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/stat/places.lua - where pmlua stat counts if not in a command of its own: in a running process, in
--- cgroups, or on all cpus.
+-- lua/pmlua/internal/stat/places.lua - the targets of pmlua stat other than a new command: a running process, cgroups, or
+-- all cpus.
 --
 -- Try:  pmlua stat -p $$ -- sleep 1
 
@@ -10,7 +10,7 @@ local refuse = core.failure.refuse
 
 local M = {}
 
---- The state of a process as proc(5) has it, such as "S"; nil: there is none.
+--- The state of a process from proc(5), such as "S"; nil: there is no such process.
 local function state_of(pid)
   local text = disk.read(("/proc/%d/stat"):format(pid))
   return text and text:match "^.*%) (%a)"

@@ -105,12 +105,12 @@ local function line_of(o, time_s, r, count)
     name_of(r) .. (r.reason and "  not counted: " .. r.reason or ""))
 end
 
---- What was counted since the last call, a line for each event; a count that is scaled may only grow.
+--- Print the counts since the previous call, a line for each event; a scaled count must not decrease.
 ---@param out file*
 ---@param o { json: boolean?, csv: boolean? }
 ---@param time_s number since the start
 ---@param rows pmlua.CountRow[] counts since the start
----@param before table<string, number> counts of the last call, which become those of this one
+---@param before table<string, number> counts of the previous call, replaced by the current ones
 function M.interval(out, o, time_s, rows, before)
   local lines, list = {}, json.array()
   if before.began == nil and not o.json then

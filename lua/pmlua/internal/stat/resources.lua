@@ -24,12 +24,12 @@ end
 
 local SLACK <const> = 192 * 1024 -- bytes that becoming the program touches
 
---- Whether the largest resident set may be that of pmlua-starter, from which the kernel starts the program.
+--- Whether the largest resident set may be pmlua-starter's, from which the kernel starts the program.
 ---@param ended { maxrss_bytes: integer, maxrss_floor_bytes: integer }
 ---@return boolean
 function M.at_floor(ended) return ended.maxrss_bytes <= ended.maxrss_floor_bytes + SLACK end
 
---- Of a process that is not waited for, or of cpus, only the time is known.
+--- For a process that is not a child, or for cpus, only the time is known.
 ---@param options { pid: integer?, all: boolean?, cgroups: string[]? }
 ---@return table handle
 function M.open(options)

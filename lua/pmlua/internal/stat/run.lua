@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/stat/run.lua - counting a whole command: the sources that can count, and what they counted.
+-- lua/pmlua/internal/stat/run.lua - count a whole command: the available sources and their counts.
 --
 -- Try:  for _, r in ipairs(require("pmlua.internal.stat.run").run({ "true" }).rows) do print(r.event, r.value, r.unit) end
 --
 -- A source is a module of counts/ with
---   name         what stands beside its rows
---   open(o)      a handle for one run; nil and why, if what was asked of it cannot be done. o is options of run()
+--   name         the label of its rows
+--   open(o)      a handle for one run; nil and the reason if it cannot count as requested. o is options of run()
 -- and a handle may have
---   set          string[], more of the command's environment
---   attach(h, places)  count there from now on: options of core.eventset.open; a command waits to begin
---   rows(h, ended)   its rows so far, in order, and sentences about what they leave out; ended: nil while it counts
+--   set          string[], additional variables of the command's environment
+--   attach(h, places)  count there from now on: options of core.eventset.open; a new command waits until then
+--   rows(h, ended)   its rows so far, in order, and sentences about missing counts; ended: nil while it counts
 --   close(h)
 
 local child = require "pmlua.internal.child"

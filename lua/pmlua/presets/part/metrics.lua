@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What PAPI's presets of a name have in common in all files of presets. A file that lists the name alone takes all of it; one
--- that gives a formula or an explanation (about) of its own takes the rest.
+-- Common fields of PAPI presets, by name, for all preset files. A file that lists only the name uses all of them; its own
+-- formula or explanation (about) overrides them.
 return {
   metrics = {
     PAPI_BRU_IDL = { about = "cycles in which the oldest operation waits for the branch unit", formula = "branch_stalls" },
