@@ -21,8 +21,8 @@ local stats = require "pmlua.stats"
 local M = {}
 
 local SECONDS, SAMPLES, FEWEST = 0.5, 200, 5
-local LEAST_NS = 100000 -- of a sample: clocks resolve 100 ns or better
-local MOST = 1 << 40    -- iterations
+local LEAST_NS = 100000 -- shortest sample: clocks resolve 100 ns or better
+local MOST = 1 << 40    -- most iterations
 
 ---@class pmlua.Benched
 ---@field median number ns a call, without the empty loop

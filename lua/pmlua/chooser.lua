@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The event chooser: which events fit together on a PMU, which do not and why, what can still be added, and the fewest
+--- The event chooser: find events that fit together on a PMU, reasons for conflicts, further events that fit, and the fewest
 --- runs that count everything with the events of each metric in one.
 --
 -- A chooser works for this machine's PMU or for any model by name, because the facts about counters are data (pmlua.pmus), as are
@@ -30,7 +30,7 @@ local M = {}
 local Chooser = {}
 Chooser.__index = Chooser
 
---- A condition's value: the requested one, else this machine's, else the one that leaves fewer counters.
+--- A condition's value: the requested one, else this machine's, else the value that leaves fewer counters.
 local function condition(self, asked, said, what)
   if asked ~= nil then return asked end
   if self.here and said ~= nil then return said end

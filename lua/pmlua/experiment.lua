@@ -324,7 +324,7 @@ local function execute(self, given, command)
   return run
 end
 
--- Options that a run accepts: those of the command line and those that the command passes on.
+-- Options that a run accepts: from the command line, and passed on by the command.
 local function given_fields(exp)
   local known = { help = true, command = true, debug = true }
   for _, list in ipairs { options.common, exp.options } do

@@ -62,7 +62,7 @@ local function is_revision(r)
     and math.type(r.implementer) == "integer" and math.type(r.part) == "integer"
 end
 
---- The constants of the file, overridden by those of this core's revision.
+--- The constants of the file, overridden by the constants of this core's revision.
 function Reader:constants(data)
   local values, dimensions = {}, { time = { s = 1 } }
   local function take(constants)
@@ -282,7 +282,7 @@ end
 ---@return table<string, pmlua.Group>
 function M.presets(pmu) return of("presets", pmu) end
 
---- The groups of counts that need no PMU, by name: those of the "compiler" or of a "simulation".
+--- The groups of counts that need no PMU, by name: counted by the "compiler" or by a "simulation".
 ---@param way string
 ---@return table<string, pmlua.Group>
 function M.counted(way) return of("without_pmu", way) end

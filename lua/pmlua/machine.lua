@@ -33,7 +33,7 @@ local M = {}
 ---@field quick boolean
 ---@field version string of pmlua
 
-local MOST_BYTES = 1 << 20 -- of a stored result's file
+local MOST_BYTES = 1 << 20 -- largest file of a stored result
 local OPTIONS = { quick = true, again = true, kept = true, init = true }
 
 -- --- where results are stored ---

@@ -7,7 +7,7 @@
 -- Performance Modeling to Find Scalability Bugs in Complex Codes (SC 2013); for two factors A. Calotoiu,
 -- D. Beckingsale, C. W. Earl, T. Hoefler, I. Karlin, M. Schulz, F. Wolf, Fast Multi-Parameter Performance Modeling
 -- (CLUSTER 2016), which also finds the terms of each factor first and then combines them.
--- The chosen term is the one that best predicts held-out points. It must be so much better than the mean that in 199 series
+-- The chosen term best predicts held-out points. It must be so much better than the mean that in 199 series
 -- of normal noise at the same places, tried in the same way, at most one does as well.
 
 local design = require "pmlua.internal.model.design"

@@ -306,7 +306,7 @@ local function left_out_files(files)
   return first.text .. (first.remedy and "; " .. first.remedy or "") .. others .. "; left out"
 end
 
---- Notes on what is missing from the report.
+--- Notes on missing data in the report.
 ---@param survey pmlua.SectionSurvey
 ---@return string[] notes
 function M.notes(survey)

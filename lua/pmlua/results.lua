@@ -120,7 +120,7 @@ local function is_fresh(path)
 end
 
 -- "running" is only true while the process that wrote it lives. A process on another host cannot be checked: it is assumed to be
--- alive for a day, because reading the run as killed would write tables beside those of the live process.
+-- alive for a day, because reading the run as killed would write tables beside the live process's tables.
 local function true_status(meta, path)
   if meta.status ~= "running" then return meta.status end
   local process = type(meta.process) == "table" and meta.process or {}

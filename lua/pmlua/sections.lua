@@ -111,7 +111,7 @@ function M.read(path)
   return refuse(err)
 end
 
---- The failure for a folder without logs: what the folder contains instead, and the remedy.
+--- The failure for a folder without logs: a description of its contents, and the remedy.
 local function no_log(folder)
   local lfs = require "lfs"
   local function has(name) return lfs.attributes(folder .. "/" .. name, "mode") == "file" end

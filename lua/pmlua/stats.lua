@@ -253,7 +253,7 @@ function M.rounds_interval(medians, level)
   return at(sorted, low), at(sorted, n + 1 - low)
 end
 
--- Doubled midranks of both arrays together, those of `a` first. Doubling makes them integers.
+-- Doubled midranks of both arrays together, first the ranks of `a`. Doubling makes them integers.
 local function midranks(a, b)
   local all = {}
   for i = 1, #a do all[i] = { v = a[i], at = i } end

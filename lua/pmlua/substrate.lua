@@ -2,7 +2,7 @@
 -- lua/pmlua/substrate.lua - consumers of events: Lua functions, Score-P substrate plugins, and all others.
 --
 -- Functions get events in batches, from buffers that each thread fills in C: Lua never runs where events are raised, and
--- the cost of an event there is that of the buffer, about 40 instructions. drain() handles 5 to 10 million events a second. With
+-- an event costs as much as the buffer, about 40 instructions. drain() handles 5 to 10 million events a second. With
 -- synchronous = true they are called at each event, on the thread that raised it, in a separate Lua state: an event
 -- then costs about 60 ns, six times as much, threads wait for each other, and the functions share no data with
 -- the script.

@@ -120,7 +120,7 @@ function Trace:enter(label, file, line)
   self:metric(self.entered)
 end
 
--- Convert phases from intervals to a sequence in time, properly nested. Of two phases that begin together the longer one is
+-- Convert phases from intervals to a sequence in time, properly nested. If two phases begin together, the longer one is
 -- the outer one; a phase that extends past its outer phase is cut there.
 local function sequence(phases, first, last)
   local sorted, out, open = table.move(phases, 1, #phases, 1, {}), {}, {}

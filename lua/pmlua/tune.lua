@@ -7,8 +7,8 @@
 -- that embeds pmlua; otherwise `dry_run = true` logs the actions instead. All settings are restored on leave, at the end of the
 -- script, and by a helper process if this one is killed.
 --
--- The option `cpus` selects the cpus: those that the thread may run on as it enters ("thread"; pin it to one), the one that it
--- is running on ("current"), or "all". Of the rules that match a region, its exact name comes first, then the longest pattern,
+-- The option `cpus` selects the cpus: all that the thread may run on as it enters ("thread"; pin it to one), the cpu on which
+-- it is running ("current"), or "all". If several rules match a region, its exact name comes first, then the longest pattern,
 -- then the first in alphabetical order.
 --
 -- enter and leave are called synchronously, on the thread concerned, in a separate Lua state. An event of their region then
@@ -55,7 +55,8 @@ local function handle_of(self) return self.handle or error(self.what .. ": it is
 ---@return string[]
 function tuner:lines() return handle_of(self):lines() end
 
---- Actions that a dry run would have carried out: ns, thread, region, what (a path, "omp_set_num_threads", "call"), value.
+--- Actions that a dry run would have carried out. Each has ns, thread, region, value, and as `what` a path,
+--- "omp_set_num_threads" or "call".
 ---@return table[]
 function tuner:log() return handle_of(self):log() end
 

@@ -7,11 +7,11 @@
 --
 -- It is found backwards, after D. Böhme, F. Wolf, B. R. de Supinski, M. Schulz, M. Geimer, Scalable Critical-Path Based
 -- Performance Analysis (IPDPS 2012): from the last event of the job along its rank, and where that rank waited, along the rank
--- that it waited for, from the moment that ended the wait. Waits are those of pmlua.analysis.waits. Shortening a region on the
+-- that it waited for, from the moment that ended the wait. pmlua.analysis.waits finds the waits. Shortening a region on the
 -- path shortens the job, until another path is the longest; time off the path is waiting of some rank.
 --
--- A thread of an OpenMP team continues the thread that forked the team. Without ranks the path is that of the process whose last
--- event is the trace's last. Waits of threads outside OpenMP teams are unknown.
+-- A thread of an OpenMP team continues the thread that forked the team. Without ranks the path belongs to the process of the
+-- trace's last event. Waits of threads outside OpenMP teams are unknown.
 
 local waits = require "pmlua.analysis.waits"
 

@@ -4,7 +4,7 @@
 -- Try:  local t = assert(pml.trace.open "out/traces.otf2"); for _, w in ipairs(assert(require("pmlua.analysis.waits").of(t))) do
 --         if w.kind == "OpenMP imbalance" then print(w.path, w.location, w.for_location, w.wait_s) end end
 --
--- The definitions are those of Scalasca's "Wait at implicit OpenMP barrier" and "Wait at explicit OpenMP barrier" (list of
+-- The definitions are from Scalasca's "Wait at implicit OpenMP barrier" and "Wait at explicit OpenMP barrier" (list of
 -- performance properties of Scalasca 2):
 --
 --   OpenMP imbalance  from entering the implicit barrier of a parallel region or of a construct until the last thread of the team
@@ -56,7 +56,7 @@ local function inside(call, stack, now)
   return (call.inside or 0.0) + (open and now - open.enter or 0.0)
 end
 
---- All threads are in a barrier. Its call path is that of the thread that has the calls around the parallel region.
+--- All threads are in a barrier. Its call path is taken from the thread that has the calls around the parallel region.
 function Teams:all_met(kind, calls, stacks)
   local last, deepest = calls[#calls], calls[1]
   for _, call in ipairs(calls) do if call.depth > deepest.depth then deepest = call end end

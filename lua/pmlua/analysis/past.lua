@@ -10,8 +10,8 @@
 
 local M = {}
 
-local PIECES <const> = 256 -- of a location, before they are merged
-local DONE <const> = 64 -- ended calls that are stored after one that has not ended
+local PIECES <const> = 256 -- pieces of a location before they are merged
+local DONE <const> = 64 -- ended calls stored after an open call
 
 ---@class pmlua.analysis.Past
 local Past = {}

@@ -4,10 +4,10 @@
 -- Try:  local t = assert(pml.trace.open "out/traces.otf2"); for _, w in ipairs(assert(require("pmlua.analysis.waits").of(t))) do
 --         print(w.kind, w.path, w.rank, w.for_rank, w.wait_s) end
 --
--- The definitions are those of Scalasca: M. Geimer, F. Wolf, B. J. N. Wylie, E. Abraham, D. Becker, B. Mohr, The Scalasca
+-- The definitions are from Scalasca: M. Geimer, F. Wolf, B. J. N. Wylie, E. Abraham, D. Becker, B. Mohr, The Scalasca
 -- Performance Toolset Architecture (2010), and its list of performance properties.
 --
---   late sender     from entering the call that receives to entering the one that sends
+--   late sender     from entering the call that receives to entering the call that sends
 --   late receiver   from entering a send, or the call that completes an immediate one, to entering the call that receives or
 --                   posts the receive, if the former had not returned by then
 --   barrier         from entering a barrier until the last rank enters
@@ -21,7 +21,7 @@
 --   late complete   from entering MPI_Win_wait until the origin enters MPI_Win_complete
 --   lock contention from entering a call that needs the lock of a window until the rank that holds it enters MPI_Win_unlock
 --
--- A wait ends at the latest with its call. A call that completes several messages waits once, for the one that took longest.
+-- A wait ends at the latest with its call. A call that completes several messages waits once, for the longest of them.
 -- MPI_Probe waits for the sender of the message that its thread receives next. An immediate collective operation waits in the
 -- call that completes it, until others begin it; operations of a communicator are expected to complete in order. Waits of
 -- neighbourhood and file operations are not supported: the result of each() shows in which regions waits were looked for.
@@ -128,7 +128,7 @@ local function sum_of(sums, kind, call, other)
   return sum
 end
 
---- Add the late location's activity to the causes of a sum of waits, and to those of all waits for that location.
+--- Add the late location's activity to the causes of a sum of waits, and to the causes of all waits for that location.
 local function add_cause(sums, sum, node, seconds)
   local id = ("%d %d"):format(sum.for_location, node.id or 0)
   local late = sums.late[id]
@@ -543,7 +543,7 @@ local function main_locations(reader)
   return of
 end
 
---- Call @found for each wait of a trace as soon as it is known: its kind, the waiting call, the call that it waited for, its
+--- Call @found for each wait of a trace when it is known: its kind, the waiting call, the call that it waited for, its
 --- length, and the call whose start ended it. A call has region, number, enter (seconds), location, process, rank and
 --- node, whose names are path_of(node).
 --- Call @forked for each thread of an OpenMP team that another thread forked: its location, the time, and the other's location.
@@ -577,8 +577,8 @@ end
 ---@field late { cause: string, process: integer, location: integer, wait_s: number }[] what those who were late were in, of all
 ---  waits, longest first
 
---- The waits of a trace, longest first. All events are read, whatever the window: a message may begin before it. Memory: that of
---- each(), 1 KB for each pair of locations and call paths, at most @most of them, and 200 bytes for a call path on a location.
+--- The waits of a trace, longest first. All events are read even with a window, because a message may begin before it. Needs the
+--- memory of each(), 1 KB for each of at most @most pairs of locations and call paths, and 200 bytes per call path and location.
 ---@param reader pmlua.TraceReader
 ---@param window? { [1]: number, [2]: number } seconds; of waits, the part in it counts
 ---@param most? integer sums at once, 2 or more; of more the shorter half is dropped. nil: all are kept

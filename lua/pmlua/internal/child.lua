@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/child.lua - running a command to its end, whatever interrupts, and what there is to say when it cannot be.
+-- lua/pmlua/internal/child.lua - run a command to its end despite interrupts, and explain why one cannot be run.
 --
 -- Try:  print(require("pmlua.internal.child").run({ "sleep", "0.1" }).real_ns)
 
@@ -46,12 +46,12 @@ local function wait(command, every)
   end
 end
 
---- Run a command. An interrupt from the terminal is the command's; one that was sent to us alone is passed on. Either way
---- it is waited for, so that what it leaves can be told.
+--- Run a command. The command handles an interrupt from the terminal; an interrupt to pmlua alone is forwarded to it. Either
+--- way pmlua waits for the command, so that its results can be reported.
 ---@param words string[]
 ---@param ready? fun(pid: integer): boolean?, string? called while the command waits to begin; false: it shall not, and why
 ---@param options? pmlua.ChildOptions
----@return table? ended as command:wait() says it
+---@return table? ended the result of command:wait()
 ---@return pmlua.Failure? failure
 function M.run(words, ready, options)
   local o = options or {}

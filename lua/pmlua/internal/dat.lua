@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/dat.lua - tables as text that gnuplot plots, people read and pmlua reads back, strictly.
+-- lua/pmlua/internal/dat.lua - text tables that gnuplot plots, people read, and pmlua reads back strictly.
 --
 -- Try:  print(require("pmlua.internal.dat").format{ title = "demo", columns = {{"n", "", "how many"}}, rows = {{1}, {2}} })
 --
@@ -11,8 +11,8 @@
 --     2
 --
 -- A column of unit "text" holds words, in which blanks, quotes, %, #, \ and control bytes are %20 and so on, as in a URL ("-" is
--- an empty one): what is read is what was written. Every other column holds numbers, or NaN for a value that is not there.
--- A row `false` is a break: what follows is gnuplot's next `index`.
+-- an empty word): reading restores the written text. Every other column holds numbers, or NaN for a missing value.
+-- A row `false` is a break: the rows after it form gnuplot's next `index`.
 
 local refuse = require "pmlua.core".failure.refuse
 
@@ -40,8 +40,8 @@ function M.text(word)
   return (word:gsub("%%(%x%x)", function(code) return string.char(tonumber(code, 16)) end))
 end
 
---- The shortest of three precisions that reads back as the same number, with a point whatever the locale. gnuplot takes the
--- text 1e+18 for the integer 1, but not 1.0e+18.
+--- The shortest of three precisions that reads back as the same number, with a point in every locale. gnuplot reads the
+--- text 1e+18 as the integer 1, but not 1.0e+18.
 ---@param v number
 ---@return string
 local function number(v)

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/dependence.lua - how much less values say of a median because each resembles the one before.
+-- lua/pmlua/internal/dependence.lua - the effective number of values for a median, if consecutive values are correlated.
 --
 -- Try:  print(require("pmlua.internal.dependence").of { 1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1, 2, 3 }.effective)
 --
 -- The correlation of each value's rank with its neighbour's, corrected for the bias of few values: M. G. Kendall, Note on
--- bias in the estimation of autocorrelation, Biometrika 41 (1954). Where it is above one standard error (of few values: above
--- 0), the values are taken for a first-order autoregression, whose n values have the variance of n (1 - r) / (1 + r)
+-- bias in the estimation of autocorrelation, Biometrika 41 (1954). If it is above one standard error (with few values: above
+-- 0), the values are modelled as a first-order autoregression, whose n values have the variance of n (1 - r) / (1 + r)
 -- independent ones: G. V. Bayley & J. M. Hammersley, The "effective" number of independent observations, JRSS Supplement 8
--- (1946). Intervals are as much wider, and by Student's t of that number.
+-- (1946). Intervals widen accordingly, and use Student's t for that number.
 
 ---@class pmlua.Dependence
 ---@field widening number 1: no dependence was seen
@@ -17,9 +17,9 @@
 
 local M = {}
 
-local FEWEST = 8  -- values, of which a correlation says something
-local FEW = 20    -- values: of fewer, a correlation of 0.7 often does not exceed its standard error
-local MOST = 0.95 -- of a correlation: beyond, values say hardly anything
+local FEWEST = 8  -- values for a meaningful correlation
+local FEW = 20    -- values: with fewer, a correlation of 0.7 often does not exceed its standard error
+local MOST = 0.95 -- largest correlation: beyond it, values carry almost no information
 local LEAST_EFFECTIVE = 2.5
 local NAMED = 2.33
 

@@ -44,7 +44,7 @@ end
 ---@return pmlua.Erratum[]
 function M.of(cpuinfo) return of(processor.of(cpuinfo)) end
 
---- Those of this machine.
+--- The errata of this machine.
 ---@return pmlua.Erratum[]
 function M.here() return of(processor.here()) end
 

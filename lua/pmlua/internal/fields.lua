@@ -36,7 +36,7 @@ function M.sentence(name, known, what)
   return ("unknown %s %s%s"):format(what or "field", tostring(name), #hint <= LONGEST and hint or "")
 end
 
---- What is wrong with the names of a table's fields, if anything is.
+--- Check the names of a table's fields; return the error and the name.
 ---@param given table
 ---@param known table<string, any>
 ---@return string? err

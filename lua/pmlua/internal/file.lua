@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/file.lua - files whose names or folders come from others: read without a wait, written through no link.
+-- lua/pmlua/internal/file.lua - access to untrusted paths: reading never blocks, writing follows no link.
 --
 -- Try:  print(require("pmlua.internal.file").read "/dev/zero")
 --
 -- Only regular files are read: a FIFO, a device or a folder is an error, and nothing waits for one. A file is written under
--- a random name beside its own and moved there when it is whole: what stands there, a link too, is replaced, not opened.
+-- a random name beside its final name and renamed when complete, which replaces an existing file or link without opening it.
 
 local core = require "pmlua.core"
 
@@ -23,7 +23,7 @@ end
 
 local names = plain "names"
 
---- The names in a folder, unordered; of an unreadable folder, no names and the reason.
+--- The names in a folder, unordered. If it cannot be read: no names, and the reason.
 ---@param folder string
 ---@return string[] names
 ---@return pmlua.Failure? failure
@@ -52,7 +52,7 @@ M.open = plain "open"
 ---@type fun(path: string, max_bytes?: integer): string?, pmlua.Failure?, string?
 M.read = plain "read"
 
---- The table in a JSON file that pmlua wrote; nil: no such file, or, with a reason, one that `accepts` refuses.
+--- The table in a JSON file that pmlua wrote; nil: no such file, or, with a reason, a file that `accepts` refuses.
 ---@param path string
 ---@param accepts fun(data: table): any
 ---@return table? data

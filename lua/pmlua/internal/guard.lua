@@ -4,7 +4,7 @@
 -- Try:  pmlua guard --save counts.guard -- ./program && pmlua guard counts.guard -- ./program
 --
 -- Only the program and libraries outside the system's folders are guarded, because the C library's work depends on the cpu, and
--- the loader's work on file names. The counts of a section include its callees, whatever library they are in.
+-- the loader's work on file names. The counts of a section include its callees in all libraries.
 --
 -- The file contains a line with its version; lines "KEY<tab>VALUE" with the conditions that counts depend on; then rows "all",
 -- "section" and "function" with object (for functions; the command's file is "program"), name, calls, count and the

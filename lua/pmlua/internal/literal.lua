@@ -13,7 +13,7 @@ local refuse = core.failure.refuse
 local M = {}
 
 local BYTES_MAX = 1 << 20
-local MEMORY, INSTRUCTIONS, VALUES = 64 << 20, 1000000, 200000 -- of a file of that size; longer ones have more in proportion
+local MEMORY, INSTRUCTIONS, VALUES = 64 << 20, 1000000, 200000 -- limits for a file of BYTES_MAX, scaled for longer ones
 
 --- The first line of @text where @needle stands as a whole word; 1 if it stands nowhere.
 ---@param text string
@@ -39,7 +39,7 @@ local function complaint(name, err)
   return ("%s:1: %s"):format(name, err)
 end
 
---- Read the text of a data file. It runs in a Lua state of its own, without any library, and with bounded instructions,
+--- Read the text of a data file. It runs in a separate Lua state, without any library, and with bounded instructions,
 --- memory, time and values (bindings/base/ldata.c).
 ---@param text string
 ---@param name string of the file, for errors

@@ -9,7 +9,7 @@
 -- there.
 --
 -- LUA_PATH and LUA_CPATH are the user's: their absolute folders come after pmlua's, their relative ones last. LUA_INIT is
--- not run. The C modules that pmlua requires are searched in the folders that this Lua was built for before those of
+-- not run. The C modules that pmlua requires are searched in the folders that this Lua was built for before the folders of
 -- LUA_CPATH, which may be for another Lua.
 
 local M = {}

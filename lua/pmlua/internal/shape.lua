@@ -58,7 +58,7 @@ end
 
 --- Fit a line, M. G. Kendall, Rank correlation methods (1975) and P. K. Sen, Estimates of the regression coefficient based on
 -- Kendall's tau, JASA 63 (1968), or two levels, A. N. Pettitt, A non-parametric approach to the change-point problem, Applied
--- Statistics 28 (1979); return the one that is nearer to the values.
+-- Statistics 28 (1979); return the fit that is nearer to the values.
 ---@param values number[] of rounds in their order
 ---@return pmlua.Trend? trend nil: too few values
 function M.trend(values)

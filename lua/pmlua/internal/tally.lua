@@ -140,7 +140,7 @@ local function bin_width(t, low, high, bins)
   return math.ceil(width / step) * step
 end
 
---- Histogram from the minimum up to the quantile `upper`; larger values are left out, so the caller knows their share.
+--- Histogram from the minimum up to the quantile `upper`; larger values are left out, a share that the caller chooses.
 ---@param bins? integer at most that many bins (100)
 ---@param upper? number quantile where it ends (0.99)
 ---@return {low: number, high: number, count: integer}[]

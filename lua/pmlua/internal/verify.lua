@@ -238,7 +238,7 @@ function M.wrong() return recall().wrong end
 ---@return integer?
 function M.counters() return recall().counters end
 
---- The names of wrong events; nil if there are none.
+--- The names of wrong events; nil without any.
 ---@return string[]?
 function M.names()
   local names = {}
@@ -276,7 +276,7 @@ function M.remark(event)
   return ratio and ("wrong here: counts %.3g %% of what is known (pmlua doctor --verify)"):format(100 * ratio)
 end
 
---- The remarks on those of the events that are wrong, with their names, without duplicates.
+--- The remarks on the wrong ones of some events, with their names, without duplicates.
 ---@param events string[]
 ---@return string[]
 function M.remarks(events)

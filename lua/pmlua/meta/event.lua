@@ -22,7 +22,7 @@ function event.parse(name) end
 ---@return string? sentence
 function event.user_only() end
 
---- List all events that pmlua can name, those of this machine first.
+--- List all events that pmlua can name, this machine's events first.
 ---@param pattern? string a glob, or plain text that is looked for; compared with name and description without case
 ---@param all? boolean also events of PMUs that are not here: about a hundred thousand rows, a second or two
 ---@return pmlua.ListedEvent[]? events, pmlua.Failure? failure, string? code

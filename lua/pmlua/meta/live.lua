@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 ---@meta _
 
---- The service that answers `pmlua query` and `pmlua attach` inside this process, and the functions for watch rules.
+--- The live service inside this process, which `pmlua query` and `pmlua attach` connect to, and functions for watch rules.
 ---
 --- The service runs on a separate thread; only the user and root may connect to its socket.
 ---

@@ -82,7 +82,7 @@ function Sampler:fold(by) end
 ---@return { func: string?, file: string?, line: integer? }? place, pmlua.Failure? failure, string? code
 function Sampler:place(object, place) end
 
---- With the option `registers`: those of a sample by name, and where it is in which object; nil: it has none.
+--- With the option `registers`: a sample's registers by name, and its code address and object; nil: the sample has none.
 ---@param i integer
 ---@return table<string, integer>? registers, integer? place, string? object
 function Sampler:registers(i) end

@@ -95,7 +95,7 @@ check("kind of PMU", function()
   return "ok", "the processor's" .. cores .. (traits.precise and ", with precise events" or ", without precise events")
 end)
 
--- The kernel's setting for counter reads from user space; "" if there is none.
+-- The kernel's setting for counter reads from user space; "" if the kernel has no such setting.
 local function read_policy()
   if machine == "aarch64" then
     local value = (slurp("/proc/sys/kernel/perf_user_access") or ""):match("%d+")

@@ -129,7 +129,7 @@ end
 --- Compiler-counted events are listed even if this process was not compiled to count.
 local function is_elsewhere(row) return row.pmu == "BYFL" and not core.count.here() end
 
---- This process has no events that match: a pattern for all software-defined events means those of other processes.
+--- This process has no events that match: a pattern for all software-defined events means events of other processes.
 local function all_elsewhere(options)
   return options.pattern and options.pattern:find "^sde:[:*]*$" and not options.sde and #core.sde.list() == 0
 end

@@ -177,7 +177,7 @@ end
 local function tried(name)
   local real, gone = core.sys.realpath(name)
   if not real then return refuse(gone) end
-  os.remove(real .. "/reasons") -- of an earlier recording without results
+  os.remove(real .. "/reasons") -- left by an earlier recording without results
   local ready, unready = core.recording.reasons(real)
   if not ready then return refuse(unready) end
   return real

@@ -4,7 +4,7 @@
 -- A unit is a set of events that must share a run. A first plan puts each unit, largest first, where it adds the fewest
 -- events. A lower bound on the number of runs comes from the counters of a run and the events that need them, the values of
 -- shared registers, and units that pairwise exclude each other. If plan and bound differ, branch and bound searches for a better
--- plan until it has proved that there is none, or has visited the maximum number of nodes.
+-- plan until it has proved the best one optimal, or has visited the maximum number of nodes.
 --
 --     pmlua choose --pmu skx FLOPS CACHE
 

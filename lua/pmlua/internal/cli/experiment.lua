@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- lua/pmlua/internal/cli/experiment.lua - the command line of an experiment: common options and the experiment's options,
--- parsed and documented like those of verbs.
+-- parsed and documented like a verb's options.
 --
 -- Try:  pmlua scripts/timers.lua --help
 

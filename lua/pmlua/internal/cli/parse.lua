@@ -200,7 +200,7 @@ local function open_argument(line, o)
   end
 end
 
---- Assign a word to the next argument; nil and the error if there is none.
+--- Assign a word to the next argument; nil and the error if no argument accepts it.
 local function take_word(line, o, word)
   local argument, key = open_argument(line, o)
   if not argument then

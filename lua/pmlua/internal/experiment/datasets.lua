@@ -117,7 +117,7 @@ end
 
 --- The summary of a cell over all its rounds, in the unit of the table.
 -- The interval of the median is that over the rounds. With fewer than five rounds it is the interval of the samples' order
--- statistics, assuming independence, extended to the range of the rounds' medians. With one sample per round there is none.
+-- statistics, assuming independence, extended to the range of the rounds' medians. One sample per round gives no interval.
 ---@return table? summary
 function M.summarise(run, cell)
   if not cells.tally(cell) then return nil end

@@ -119,7 +119,7 @@ local function joined(levels, of)
   return table.concat(out, " ")
 end
 
---- The smallest and the largest plotted value, intervals included; nil if there are none.
+--- The smallest and the largest plotted value, intervals included; nil without values.
 local function extent(rows, names)
   local low, high
   for _, row in ipairs(rows) do

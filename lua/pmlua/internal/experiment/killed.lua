@@ -3,7 +3,7 @@
 --
 -- Try:  pmlua SCRIPT & sleep 2; kill -KILL $!; pmlua plot results/NAME/latest
 --
--- Samples of whole visits are in samples.csv.gz; those of the visit in which the run was killed are in samples.pmlog.
+-- samples.csv.gz has the samples of whole visits; samples.pmlog has the samples of the visit in which the run was killed.
 -- Tables are written every few seconds only, so the rows of cells that have more samples are recomputed. Columns
 -- that only the script can compute have the last values in the run's log, which may be a few visits old.
 

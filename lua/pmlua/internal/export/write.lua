@@ -66,7 +66,7 @@ local function create(t)
   return ("CREATE TABLE %s (%s);\n"):format(sql_name(t.name), table.concat(columns, ", "))
 end
 
-local BYTES <const> = 1 << 16 -- of a statement, unless the rows of one log are larger
+local BYTES <const> = 1 << 16 -- size of a statement, unless the rows of one log are larger
 
 local function insert(t, write)
   local pieces, bytes = {}, 0

@@ -90,7 +90,7 @@ function M.labels(edge, most, between)
   return table.concat(all, between or " ")
 end
 
---- The names of a path, outermost first; of a path longer than `most`, the innermost.
+--- The names of a path, outermost first. If it is longer than `most`, the innermost ones.
 ---@param graph pmlua.flow.graph
 ---@param index integer
 ---@param most? integer

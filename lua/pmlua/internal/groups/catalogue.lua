@@ -102,7 +102,7 @@ function Reader:uncore_event(row, code)
     msr = 0 }
 end
 
---- Codes of more than 8 bits are AMD's, whose upper bits have a place of their own. Events of an uncore PMU have a Unit.
+--- Codes of more than 8 bits are AMD's, whose upper bits are in a separate field. Events of an uncore PMU have a Unit.
 function Reader:core_event(row)
   local code, umask = integer(row.EventCode), integer(row.UMask) or 0
   if not code or code > 0xfff or umask > 0xff then return end

@@ -20,7 +20,7 @@ local function number_at(text, at)
     or text:match("^%d+%.?%d*", at)
 end
 
---- A name may go on behind an escape (\-) and has all that stands between two @; what is escaped is taken as it stands.
+--- A name may continue after an escape (\-), and contains any characters between two @; escaped characters are literal.
 local function name_at(text, at)
   local first, out = at, {}
   if not text:find("^[%a_#]", at) then return nil end
@@ -178,7 +178,7 @@ local fold = {
 local Writer = {}
 Writer.__index = Writer
 
---- What a node comes to without any count; nil if that is not known.
+--- The value of a node that needs no count; nil if it is unknown.
 function Writer:constant(node)
   if node.op == "number" then return node.value end
   if node.op == "negate" then

@@ -27,7 +27,7 @@ end
 
 local indices = setmetatable({}, { __mode = "k" })
 
---- The chooser's own names by their plain form. Of several that look alike, the shortest.
+--- Index the chooser's event names by their plain form. If several names have the same form, the shortest one counts.
 local function index_of(chooser)
   if indices[chooser] then return indices[chooser] end
   local index = {}
@@ -39,7 +39,7 @@ local function index_of(chooser)
   return index
 end
 
--- What counts on a fixed counter goes by other names in libpfm4.
+-- Events of fixed counters have other names in libpfm4.
 local ALIASES <const> = {
   INST_RETIRED_ANY = { "INST_RETIRED:ANY_P", "INSTRUCTION_RETIRED" },
   CPU_CLK_UNHALTED_THREAD = { "CPU_CLK_UNHALTED:THREAD_P", "CPU_CLK_THREAD_UNHALTED:THREAD_P", "UNHALTED_CORE_CYCLES" },
@@ -146,7 +146,7 @@ function Builder:tsc()
   return "unknown", "it needs the rate of the machine's time-stamp counter"
 end
 
---- What every formula may name, and the machine's own numbers.
+--- The names that every formula may use, and this machine's constants.
 function Builder:known(name)
   local lower = name:lower()
   if lower == "duration_time" or lower == "durationtimeinseconds" or name == "time" then return "key", "time" end
@@ -264,7 +264,7 @@ local function read_all(path)
   return files
 end
 
---- What a command prints; nil: it failed, or printed nothing such.
+--- Run a command and return its output; nil: it failed, or its output is not as expected.
 local function printed(words, is)
   local temporary = os.tmpname()
   local ended, err = require "pmlua.internal.child".run(words, nil, { output = temporary, error = "/dev/null" })

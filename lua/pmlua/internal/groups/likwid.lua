@@ -75,7 +75,7 @@ end
 
 local spellings
 
---- What libpfm4 calls an event of a core that LIKWID spells otherwise.
+--- libpfm4's name of a core event that LIKWID spells differently.
 local function spelling_of(pmu, name)
   if not spellings then
     local data, why = literal.read(literal.shipped "spellings/likwid.lua")

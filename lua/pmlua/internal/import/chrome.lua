@@ -175,7 +175,7 @@ end
 --- The calls of a thread in order: those with a duration end before what comes after them.
 local function play(archive, thread, list, first)
   table.sort(list, before)
-  local ends = {} -- of the open calls with a duration; false: an E event ends the call
+  local ends = {} -- ends of open calls with a duration; false: an E event ends the call
   local function finish(ns)
     while #ends > 0 and ends[#ends] and ends[#ends] <= ns do archive:leave(thread, table.remove(ends) - first) end
   end

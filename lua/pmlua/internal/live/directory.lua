@@ -213,7 +213,7 @@ function M.ask(app, link, kind, payload, patience)
   return answered(app, patience, link:ask(kind, payload, patience))
 end
 
--- --- answers in JSON ---
+-- --- validation of replies in JSON ---
 
 local function is(kind) return function(v) return type(v) == kind end end
 local function is_one_of(...)

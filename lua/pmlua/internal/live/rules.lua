@@ -6,8 +6,8 @@
 --       for _ = 1, 1e6 do rules.tick(pml.clock.ns() / 1e9) end
 --
 -- The owner of the Lua state calls tick(), which returns the time until the next call. Owners are the service's thread in an
--- application, a connection's session, and scripts. A rule that fails is reported once and continues; one that fails ten times
--- in a row is cancelled. It needs no C module except pmlua.core.
+-- application, a connection's session, and scripts. The first failure of a rule is reported; ten failures in a row cancel
+-- the rule. It needs no C module except pmlua.core.
 
 local core = require "pmlua.core"
 local fields = require "pmlua.internal.fields"

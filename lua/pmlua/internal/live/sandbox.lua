@@ -307,7 +307,7 @@ function M.new(write, more)
   return env
 end
 
---- Run untrusted code from here to M.leave(), for at most this many seconds. String methods are those of `env`.
+--- Run untrusted code from here to M.leave(), for at most this many seconds. Strings have the methods of `env`.
 ---@param env table
 ---@param seconds number
 function M.enter(env, seconds)

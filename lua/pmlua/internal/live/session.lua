@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/live/session.lua - a running application's answers to one connection: its events, completions, code.
+-- lua/pmlua/internal/live/session.lua - one connection to a running application: replies with events, completions, code.
 --
 -- Try:  print(select(2, require("pmlua.internal.live.session").handle("read", "*")))
 --

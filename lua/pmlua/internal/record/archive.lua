@@ -51,7 +51,7 @@ local function is_traced(path)
   return nil, sentence(err)
 end
 
---- The logs that contain events, including those of ranks. @tell: called with the reason for each log that cannot be read.
+--- The logs that contain events, also of ranks. @tell: called with the reason for each log that cannot be read.
 ---@param dir string
 ---@param tell fun(line: string)
 ---@return { path: string, series: string[] }[]

@@ -186,7 +186,7 @@ end
 
 -- ---- a job that could not report itself ----
 
---- Of the ranks without a mark: those with a running process, those with one that may run on another host, and these hosts.
+--- Ranks without a mark that have a running process, ranks that may run on another host, and these hosts.
 local function under_way(job, ranks)
   local running, away, hosts = {}, {}, {}
   for _, rank in ipairs(ranks) do

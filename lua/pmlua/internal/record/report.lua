@@ -221,7 +221,7 @@ local function report_reasons(reasons, complain)
   if #reasons > PROCESSES then complain(("%d more are not recorded"):format(#reasons - PROCESSES)) end
 end
 
---- Describe the end of a process that could not log it. pmlua knows the status, signal and time for its own children.
+--- Describe the end of a process that could not log it. The status, signal and time are known for pmlua's children only.
 local function cut_short(p)
   if p.status then
     return ("ended with status %d by the system call exit_group itself; calls until then are included"):format(p.status)

@@ -5,7 +5,7 @@
 --
 -- A section has a metric if all its events were counted, by a PMU, by the compiler or in a simulation, which the metric's
 -- source names. `time` is the section's time and `work` the work reported at its stops, so that USER's ratio compares the counted
--- operations of the source code with those of the hardware.
+-- operations of the source code with the operations that the hardware executed.
 
 local countfile = require "pmlua.countfile"
 local groups = require "pmlua.groups"

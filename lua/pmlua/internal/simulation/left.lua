@@ -104,8 +104,8 @@ local function ends_of(path)
   return text .. (f:read("a") or "")
 end
 
---- Read valgrind's messages on a process: whether it began by itself, and warnings for the user, without valgrind's
---- answers to pmlua's requests.
+--- Read valgrind's messages on a process: whether it began by itself, and warnings for the user, without replies to
+--- pmlua's requests.
 local function read_log(dir, process, warnings)
   local path, began = ("%s/log.%d"):format(dir, process.pid), false
   for line in ends_of(path):gmatch("[^\n]+") do

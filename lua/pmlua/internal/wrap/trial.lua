@@ -44,7 +44,7 @@ local function build(cfg, w, way, program)
   return true
 end
 
---- Run a program under the recorder; return calls by symbol, and their sum; nil and the reason. @lib: what to intercept.
+--- Run a program under the recorder; return calls by symbol, and their sum; nil and the reason. @lib: libraries to intercept.
 local function count(cfg, w, program, lib, first)
   local recorder, missing = preload.library("record")
   if not recorder then return nil, missing end
