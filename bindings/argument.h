@@ -28,8 +28,8 @@ size_t lutil_names(lua_State *L, int arg, const char **names, size_t max);
 int lutil_form(lua_State *L, int arg);
 
 /*
- * A misspelt name raises, with those that are near to it. lutil_unknown - "WHAT has no KEY; nearest: a, b", for the key
- * on top; the table at @known has the names as keys. lutil_strict - the table on top answers so to what it has not.
+ * A misspelt name raises an error with suggestions. lutil_unknown - "WHAT has no KEY; nearest: a, b", for the key on
+ * top; the table at @known has the names as keys. lutil_strict - reading a missing key of the table on top raises it.
  */
 int lutil_unknown(lua_State *L, const char *what, int known);
 void lutil_strict(lua_State *L, const char *what);

@@ -136,9 +136,9 @@ struct option {
       OPTION_AS(t, "inherit", m.inherit)
 
 /*
- * option_read - read the table at @arg into the struct at @into; what it does not name, or no table, leaves members as
- * they are. It is read raw, so that no metamethod runs between a check and its use. A key that is not in the list
- * raises: a misspelt option is never ignored. Texts stay on the stack.
+ * option_read - read the table at @arg into the struct at @into; members that it does not name keep their values, as do
+ * all members without a table. It is read raw, so that no metamethod runs between a check and its use. An unknown key
+ * raises an error: a misspelt option is never ignored. Texts stay on the stack.
  */
 void option_read(lua_State *L, int arg, const struct option *known, void *into);
 

@@ -178,7 +178,7 @@ static void setclosure(lua_State *L, const struct lutil_class *class, lua_CFunct
 
 static const char recipes = 0; /* its address marks a userdata as one */
 
-/* What a class's metatable is made of; a userdata at the class's place in the registry until the first handle. */
+/* The parts of a class's metatable; a userdata in the registry, under the class's key, until the first handle. */
 struct recipe {
   const char *mark;
   const luaL_Reg *methods;

@@ -28,7 +28,7 @@ struct lutil_handle {
   int open;
   struct limit *account; /* of whose memory @charged bytes are counted until it is closed; NULL: not counted */
   size_t charged;
-  struct lutil_handle *before, *after; /* of the open ones of a state that may be abandoned */
+  struct lutil_handle *before, *after; /* list of open handles of a state that may be abandoned */
 };
 
 /*

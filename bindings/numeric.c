@@ -8,7 +8,7 @@
 
 static locale_t plain = (locale_t)0;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static _Thread_local locale_t mine = (locale_t)0; /* of the command's thread: what os.setlocale chose, numbers apart */
+static _Thread_local locale_t mine = (locale_t)0; /* the command thread's: os.setlocale's choice, except numbers */
 
 static void make(void) {
   plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -27,7 +27,7 @@ void numeric_leave(locale_t was) {
 
 /* --- os.setlocale --- */
 
-/* The process's locale with numbers of "C", for this thread; the one before it is no longer used by anybody. */
+/* Give this thread the process's locale with the numbers of "C"; its previous locale is then unused. */
 static void follow(void) {
   locale_t copy = duplocale(LC_GLOBAL_LOCALE);
   locale_t fresh = copy != (locale_t)0 ? newlocale(LC_NUMERIC_MASK, "C", copy) : copy;

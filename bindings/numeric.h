@@ -17,9 +17,9 @@ locale_t numeric_enter(void);
 void numeric_leave(locale_t was);
 
 /*
- * numeric_setlocale - replace os.setlocale of @L by one that leaves numbers as they are: for the pmlua command, all of
- * whose output is read by programs. Call once per state; the
- * calling thread has a locale of its own from then on.
+ * numeric_setlocale - replace os.setlocale of @L by a version that does not affect numbers, because programs read all
+ * output of the pmlua command. Call once per state; the
+ * calling thread has a separate locale from then on.
  */
 void numeric_setlocale(lua_State *L);
 

@@ -22,7 +22,7 @@ int lutil_module(lua_State *L, const luaL_Reg *functions) {
   return 1;
 }
 
-/* The module on top says what it has not, unless it has a metatable of its own. */
+/* Reading a missing key of the module on top raises an error, unless it has a metatable. */
 static void strict(lua_State *L, const char *name) {
   if (lua_getmetatable(L, -1))
     lua_pop(L, 1);
@@ -36,7 +36,7 @@ int luaopen_pmlua_core(lua_State *L) {
 }
 
 int state_core(lua_State *L) {
-  /* Whatever needs the clock calibrates it, up to 4 ms; a wrong wish is refused here. */
+  /* Calibration takes up to 4 ms and is left to the first use of the clock; an invalid choice is refused here. */
   int err = secure_getenv("PMLUA_CLOCK") != NULL ? pml_clock_init() : 0;
   if (err < 0) {
     pml_pusherr(L, err, "pmlua.core");

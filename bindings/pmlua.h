@@ -2,8 +2,8 @@
 /*
  * bindings/pmlua.h - pmlua embedded in an application: Lua with limits, and a live service.
  *
- * Link with libpmlua-embed (pkg-config pmlua-embed). Functions return 0 or a negative code, and pml_error_detail() of
- * the code is the sentence: which file and line, what to do. No Lua error leaves them.
+ * Link with libpmlua-embed (pkg-config pmlua-embed). Functions return 0 or a negative code; pml_error_detail() of
+ * the code is a sentence with file, line and remedy. No Lua error leaves them.
  */
 #ifndef PMLUA_H
 #define PMLUA_H
@@ -36,23 +36,24 @@ PML_API int luaopen_pmlua_core(lua_State *L);
 struct pmlua; /* one thread at a time */
 
 struct pmlua_limits {
-  uint64_t instructions; /* of Lua's virtual machine; 0: any number */
-  size_t memory_bytes;   /* that the state may have while it runs, libraries included (200 KB); 0: as it was opened */
+  uint64_t instructions; /* limit for Lua's virtual machine; 0: any number */
+  size_t memory_bytes;   /* limit of the state while it runs, libraries included (200 KB); 0: as opened */
 };
 
 struct pmlua_options {
   const char *lua_dir; /* the folder that holds pmlua/init.lua; NULL: found by PMLUA_LUA or beside the library */
-  size_t memory_bytes; /* that the state may have while scripts run; 0: any amount */
+  size_t memory_bytes; /* limit of the state while scripts run; 0: any amount */
 };
 
 /*
  * pmlua_open - a Lua state with the standard libraries, in which require "pmlua" works. @options may be NULL.
- * Owned by the caller, NULL on failure: -ENOENT (Lua folder), -ENOMEM, PML_ELIMIT, PML_ESCRIPT. Costs under a tenth of
- * a millisecond; the first require "pmlua" in it, a few times that. pmlua_close - NULL: nothing happens. No function of
- * the state may be running. The state is of a Lua inside the library, which no other Lua of the process (5.1, 5.3,
- * LuaJIT) meets. pmlua_state - the Lua state, to register functions of the application in; valid until close; only for
- * an application that links the same release of Lua 5.4. What is called on it directly is not protected: an error
- * there, also for want of memory under options->memory_bytes, is a panic, as in any Lua state.
+ * Owned by the caller, NULL on failure: -ENOENT (Lua folder), -ENOMEM, PML_ELIMIT, PML_ESCRIPT. Costs less than a tenth
+ * of a millisecond; the first require "pmlua" in it, a few times as much. pmlua_close - free the state, or do nothing
+ * for NULL. No function of the state may be running. The state belongs to a Lua inside the library, which does not
+ * interfere with any other Lua of the process (5.1, 5.3, LuaJIT). pmlua_state - the Lua state, for registering
+ * functions of the application; valid until close; only for an application that links the same release of Lua 5.4.
+ * Direct calls on it are not protected: an error in them, also when options->memory_bytes is exceeded, is a panic, as
+ * in any Lua state.
  */
 PML_API int pmlua_open(struct pmlua **p, const struct pmlua_options *options);
 PML_API void pmlua_close(struct pmlua *p);
@@ -83,28 +84,28 @@ struct pmlua_live_options {
 };
 
 /*
- * pmlua_live_start - answer questions on a socket PID.NAME, mode 0600, in the user's runtime folder, to this user and
- * root alone. @options are not kept; NULL: name and rules are those of the environment's PMLUA_LIVE_NAME and
- * PMLUA_LIVE_RULES, if set. Served already: 0, and nothing changes,
- * but that a forked child may take a name of its own. A file of rules that cannot be compiled is PML_ESCRIPT; one that
- * was edited is loaded again.
+ * pmlua_live_start - start a service that answers questions on a socket PID.NAME, mode 0600, in the user's runtime
+ * folder, to this user and root only. @options are not kept; NULL: name and rules come from the environment's
+ * PMLUA_LIVE_NAME and PMLUA_LIVE_RULES, if set. If the service is already running: 0, and nothing changes, except that
+ * a forked child may take another name. A file of rules that cannot be compiled is PML_ESCRIPT; an edited file is
+ * loaded again.
  *
- * One thread is started (pmlua-live, 1 MB of stack, all signals blocked), for rules and sockets, and one for each
- * connection that asks (pmlua-ask); each has Lua states of its own, with limits. They run on the cpus that the process
- * had when the library was loaded, and never with a real-time policy. A reader's thread has nice 19, one that runs
- * code from outside SCHED_IDLE; after 5 s it is stopped, wherever it is. Application threads are never waited for and
- * never wait for them, apart from pmlua_live_stop(). Cost: a tenth of a
+ * It starts one thread (pmlua-live, 1 MB of stack, all signals blocked), for rules and sockets, and one for each
+ * connection that asks questions (pmlua-ask); each has separate Lua states, with limits. They run on the cpus that the
+ * process had when the library was loaded, and never with a real-time policy. A thread that reads has nice 19, and a
+ * thread that runs untrusted code SCHED_IDLE; after 5 s it is stopped, even inside a function. Application threads and
+ * these threads never wait for each other, apart from pmlua_live_stop(). Cost: a tenth of a
  * millisecond (sockets, a thread); without questions and rules, the thread wakes every ten seconds. After
  * fork() the child is served under its own pid 50 ms later; exec and exit end the service. A forked child that does
  * neither keeps some memory of its parent's service. A child made without the C library's fork handlers (_Fork, clone)
- * is not served. A program may close the service's descriptors and open its own: the service opens new ones. Sixteen
- * connections are served at a time; one more takes the place of one that is idle. Returns 0, -EPERM (the folder is not
- * ours alone), -EADDRINUSE (another copy of pmlua serves this process), or why socket or thread were refused. What
- * rules say or fail at goes to stderr, in lines "pmlua: ...".
+ * is not served. If the program closes the service's descriptors, the service opens new ones. Sixteen
+ * connections are served at a time; a further one replaces an idle one. Returns 0, -EPERM (others can access the
+ * folder), -EADDRINUSE (another copy of pmlua serves this process), or the reason why the socket or thread could not be
+ * made. Output and errors of rules go to stderr, in lines "pmlua: ...".
  *
  * pmlua_live_stop - end the service, its socket and its connections; 0 also if no service ran. Waits until a function
- * of the application that the service is calling has returned, 2 s at most: then -ETIMEDOUT, and what such a function
- * uses must stay. Called from such a function it does not wait.
+ * of the application that the service is calling has returned, 2 s at most: then -ETIMEDOUT, and the data of such a
+ * function must stay valid. Called from such a function it does not wait.
  *
  * pmlua_live_path - the socket's path, of at most 108 bytes. Returns 0, PML_ECLOSED (not served), -ENAMETOOLONG.
  *
@@ -116,9 +117,9 @@ PML_API int pmlua_live_path(char *path, size_t size);
 
 /*
  * pmlua_live_function - rules and questions may call @fn as @name, with numbers, on a thread of the service, one such
- * call at a time: it should be short, and thread-safe. The same name again replaces; NULL @fn removes. One that is
- * removed may still be running until pmlua_live_stop() returns 0. May come before the start. Returns 0, -EINVAL (name),
- * -ENOMEM.
+ * call at a time: it should be short, and thread-safe. The same name replaces an earlier function; NULL @fn removes it.
+ * A removed function may still be running until pmlua_live_stop() returns 0. May be called before pmlua_live_start().
+ * Returns 0, -EINVAL (name), -ENOMEM.
  */
 typedef int64_t pmlua_live_callback(void *arg, const double *values, size_t n);
 PML_API int pmlua_live_function(const char *name, pmlua_live_callback *fn, void *arg);

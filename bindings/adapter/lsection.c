@@ -15,7 +15,7 @@ struct handle {
   struct pml_section *section;
 };
 
-/* What section:enter() gives: a call under way, which ends with it. */
+/* The result of section:enter(): an open call of the section, which ends when it is closed. */
 struct scope {
   struct lutil_handle h;
   struct pml_section *section;
@@ -66,9 +66,9 @@ static enum pml_section_record record_option(lua_State *L, int arg) {
   return PML_SECTION_NO_RECORD;
 }
 
-#define DEFINED_BYTES 512 /* of a section beside its names, without values and counters of threads */
+#define DEFINED_BYTES 512 /* size of a section without its names, values and counters of threads */
 
-/* Sections stay for good, and so does what is charged for them: each of them once. */
+/* Sections are never freed, nor is the memory charged for them; each is charged once. */
 static int define(lua_State *L, const char *label, const struct pml_section_options *o, struct pml_section **s) {
   struct limit *account;
   size_t bytes = 2 * strlen(label) + (o->file != NULL ? strlen(o->file) : 0) + DEFINED_BYTES;
@@ -111,7 +111,7 @@ struct work {
   lua_Integer iterations;
 };
 
-/* "operations" or "bytes", whatever the section's type: it is the report that names it. */
+/* Accept "operations" or "bytes" for both types of section: the report chooses the name. */
 static struct work read_work(lua_State *L, int arg) {
   static const char *const known[] = {"operations", "bytes", "iterations", NULL};
   struct work w = {.iterations = 1};

@@ -59,7 +59,7 @@ static void pushoptions(lua_State *L, const struct pml_workload *w) {
   }
 }
 
-/* What a script sees of it, made once: the user value of the handle. */
+/* The description of the workload for scripts, made once: the user value of the handle. */
 static void pushdescription(lua_State *L, const struct pml_workload *w) {
   lua_createtable(L, 0, 4);
   lutil_setstr(L, "name", w->name);
@@ -123,7 +123,7 @@ static int l_index(lua_State *L) {
 
 /* --- run --- */
 
-/* All a run needs, in one userdata: freed whatever happens. */
+/* The memory of a run, in one userdata, so that it is freed even after an error. */
 struct scratch {
   struct pml_workload_run run;
   struct pml_probe probe[PML_WORKLOAD_MAX];
@@ -224,7 +224,7 @@ static int pushoutcome(lua_State *L, const struct scratch *r, size_t sites, size
   return 1;
 }
 
-/* The sentence of a run that failed: its own, or that of the first operation that did. */
+/* The message of a failed run: the run's own, or else the first failed operation's. */
 static int outcome(const struct pml_workload *w, struct scratch *r, int err, size_t sites) {
   r->run.error[sizeof r->run.error - 1] = '\0';
   if (err < 0) return r->run.error[0] != '\0' ? pml_fail(err, "%s: %s", w->name, r->run.error) : err;

@@ -2,7 +2,7 @@
 /* bindings/base/lclock.c - pml.clock: ticks and their nanoseconds. */
 #include "module.h"
 
-/* What PMLUA_CLOCK asks for in vain was refused when the module was opened; there is a clock in any case. */
+/* An invalid PMLUA_CLOCK was refused when the module was opened; a clock exists even then. */
 static void calibrated(void) {
   (void)pml_clock_init();
 }

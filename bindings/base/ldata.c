@@ -2,9 +2,9 @@
 /*
  * bindings/base/ldata.c - evaluation of data files: a sandboxed Lua text that returns a table.
  *
- * It runs in a Lua state of its own with no library at all, not even the methods of strings, and bounded instructions,
- * memory and time. What it returns is copied: plain data, a tree of a bounded number of values, which no reader walks
- * for ever. A table that is referred to twice is there twice.
+ * It runs in a separate Lua state without any library, even without string methods, and with bounded instructions,
+ * memory and time. Its result is copied: plain data, a tree with a bounded number of values, which readers can walk
+ * safely. A table that is referenced twice is copied twice.
  */
 #include "failure.h"
 #include "live/limit.h"
@@ -24,7 +24,7 @@ struct copying {
   int open;      /* in @to: a table of the addresses of tables that are being copied */
   uint64_t left; /* values that may be copied */
   char path[PATH_BYTES];
-  const char *wrong; /* what is wrong with the value at the path; NULL: nothing */
+  const char *wrong; /* the error in the value at the path; NULL: none */
 };
 
 static bool refuse(struct copying *c, const char *what) {
@@ -129,7 +129,7 @@ static int refused(lua_State *L, int err, const char *what, const char *more) {
   return 3;
 }
 
-/* Its result, one value, is on top of the state's stack. Returns 0, or what @L returns for what is wrong. */
+/* The result, one value, is on top of the state's stack. Returns 0, or the number of @L's results after a failure. */
 static int run(lua_State *L, struct handle *h, const char *text, size_t n, const char *name, uint64_t instructions) {
   if (luaL_loadbufferx(h->L, text, n, name, "t") != LUA_OK) {
     const char *why = lua_tostring(h->L, -1);
@@ -144,8 +144,7 @@ static int run(lua_State *L, struct handle *h, const char *text, size_t n, const
   return refused(L, err, err == PML_ELIMIT ? "runs too long for a data file" : pml_error_detail(err), "");
 }
 
-/* read(text, name, memory, instructions, values): the table; nil, what is wrong (with "NAME:LINE: " if Lua says it),
- * code. */
+/* read(text, name, memory, instructions, values): the table; nil, error ("NAME:LINE: " begins a Lua error), code. */
 static int l_read(lua_State *L) {
   size_t n;
   const char *text = luaL_checklstring(L, 1, &n), *name = luaL_checkstring(L, 2);

@@ -37,7 +37,7 @@ static int fclose_stream(lua_State *L) {
   return luaL_fileresult(L, fclose(s->f) == 0, NULL);
 }
 
-/* A file of Lua, closed: what raises while one is opened cannot leak. */
+/* Create a closed Lua file, so that an error while it is opened cannot leak. */
 static luaL_Stream *new_stream(lua_State *L, size_t extra) {
   luaL_Stream *s = lua_newuserdatauv(L, sizeof *s + extra, 0);
   s->f = NULL;
@@ -93,7 +93,7 @@ struct created {
 static int finish(lua_State *L) {
   struct created *c = luaL_checkudata(L, 1, LUA_FILEHANDLE);
   int err = fflush(c->s.f) == 0 && !ferror(c->s.f) ? 0 : errno != 0 ? -errno : -EIO;
-  int fd = dup(c->f.fd); /* fclose() closes the one that it has; the file keeps its own, for its name */
+  int fd = dup(c->f.fd); /* fclose() closes its descriptor; the file needs one to be given its name */
   if (fclose(c->s.f) != 0 && err == 0) err = -errno;
   c->f.fd = fd;
   if (err < 0 || fd < 0)
@@ -174,10 +174,10 @@ static int closedir_stream(lua_State *L) {
   return 0;
 }
 
-/* names(folder) - the names in it, but "." and "..", unordered; nil, why, code. */
+/* names(folder) - the names in it, except "." and "..", unordered; nil, why, code. */
 static int l_names(lua_State *L) {
   const char *path = lutil_string(L, 1);
-  luaL_Stream *s = new_stream(L, 0); /* closes the folder, too, if memory is short */
+  luaL_Stream *s = new_stream(L, 0); /* also closes the folder if memory is short */
   DIR *folder = opendir(path);
   if (folder == NULL) return pml_pusherr(L, pml_fail(-errno, "%s: %s", path, strerror(errno)), "file.names");
   s->f = (FILE *)(void *)folder;

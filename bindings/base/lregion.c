@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENTRY_BYTES 64 /* of a region beside its names */
+#define ENTRY_BYTES 64 /* size of a region without its names */
 
 static int l_intern(lua_State *L) {
   const char *name = lutil_string(L, 1), *file = lutil_optstring(L, 2, NULL);

@@ -109,13 +109,9 @@ static int l_nprocs(lua_State *L) {
 }
 
 /*
- * exec(words, variables) - become another program, found by PATH, with these environment variables set beside the
- * others. Returns only on failure. What Lua has not written yet is written first; finalizers do not run.
- */
-/*
- * cpu_time([pid]) - what all threads of a process, gone ones too, have had of processors, and when [ns]. The kernel
- * adds what they have had up to now. The two times are read close together: where this thread was interrupted between
- * them, they are read again.
+ * cpu_time([pid]) - the processor time of all threads of a process, terminated ones included, and when [ns]. The kernel
+ * adds the time up to now. The two times are read close together: if this thread was interrupted between them, they are
+ * read again.
  */
 static int l_cpu_time(lua_State *L) {
   enum { TRIES = 16, CLOSE_NS = 2000, PID_MAX = 1 << 22 };
@@ -141,6 +137,10 @@ static int l_cpu_time(lua_State *L) {
   return 2;
 }
 
+/*
+ * exec(words, variables) - become another program, found by PATH, with these environment variables added. Returns only
+ * on failure. Lua's unwritten output is written first; finalizers do not run.
+ */
 static int l_exec(lua_State *L) {
   lua_settop(L, 2);
   const char *words[EXEC_WORDS_MAX + 1];

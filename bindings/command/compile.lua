@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- bindings/command/compile.lua - compile Lua modules into the data that bindings/command/compiled.c reads, as a file of C.
+-- bindings/command/compile.lua - compile Lua modules to a C file with the data that bindings/command/compiled.c reads.
 --
 -- Usage: lua5.4 bindings/command/compile.lua OUT RELEASE FOLDER FILE...
 --
--- RELEASE is what this Lua answers to -v. FILEs are named from FOLDER. The data, in the byte order of this machine:
+-- RELEASE is the output of this Lua's -v. FILEs are named relative to FOLDER. The data, in the byte order of this machine:
 --
 --     header  u32 magic, u32 modules, u32 place of RELEASE, u32 bytes before the name of a chunk's source
 --     entries for each module, sorted by name: u64 hash of the source, u32 bytes of the source, u32 place of the name,
 --             u32 place of the chunk, u32 bytes of the chunk
 --     RELEASE and names, each with a zero behind it; chunks
 --
--- A chunk is what string.dump() makes, with debug information, but without the name of its source: the command puts the
--- path there under which it found the source.
+-- A chunk is the result of string.dump(), with debug information, but without the name of its source: the command inserts the
+-- path of the source that it found.
 
 local out, release, folder = arg[1], arg[2], arg[3]
 
@@ -67,7 +67,7 @@ for i, m in ipairs(modules) do
   entries[i] = string.pack("=I8I4I4I4I4", m.hash, m.bytes, m.name_at, add(m.chunk), #m.chunk)
 end
 
---- As a string of C; three digits end an escape, whatever follows.
+--- Quote bytes as C strings; escapes have three digits, so that the next character cannot extend them.
 local function quoted(bytes)
   local lines = {}
   local function escape(c) return ("\\%03o"):format(c:byte()) end

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC 0x314c4d50u /* no data has 0 there, and those of another byte order have another number */
-#define BLOCK 16384u      /* of a source, read at once; a multiple of 8 */
+#define MAGIC 0x314c4d50u /* distinguishes missing data (0) and data of the other byte order */
+#define BLOCK 16384u      /* bytes of a source per read; a multiple of 8 */
 #define MULTIPLIER 0x9e3779b97f4a7c15u
 
 /* compile.lua writes these. */
@@ -31,13 +31,13 @@ struct entry {
   uint32_t bytes;
 };
 
-extern const char compiled_chunks[]; /* of compile.lua, aligned for these */
+extern const char compiled_chunks[]; /* made by compile.lua, aligned for these structs */
 
 static const struct header *data(void) {
   return (const struct header *)(const void *)compiled_chunks;
 }
 
-/* --- is the source the one that was compiled? --- */
+/* --- comparing the source with the compiled one --- */
 
 static uint64_t step(uint64_t h, uint64_t word) {
   h = (h ^ word) * MULTIPLIER;
@@ -109,7 +109,7 @@ static const struct entry *find(const char *name) {
   return NULL;
 }
 
-/* A chunk in three parts: what is before the name of the source, the name, and the rest. */
+/* A chunk in three parts: the bytes before the name of the source, the name, and the rest. */
 struct parts {
   struct {
     const char *text;

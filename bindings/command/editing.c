@@ -76,9 +76,9 @@ static void check_there(lua_State *L) {
 
 /* --- completion --- */
 
-static lua_State *state;          /* of the line that is read */
-static const char completer = 0;  /* its address is the key of the function in the registry, */
-static const char candidates = 0; /* this one's that of what it gave last */
+static lua_State *state;          /* the state of the line that is being read */
+static const char completer = 0;  /* its address is the registry's key of the completion function, */
+static const char candidates = 0; /* and this address the key of its last result */
 
 /* candidate(i) of the registry's table, for free(3). */
 static char *next_candidate(const char *text, int position) {
@@ -92,7 +92,7 @@ static char *next_candidate(const char *text, int position) {
   return copy;
 }
 
-/* What the function makes of the line up to the end of the word; nothing where it raises. */
+/* Complete the line up to the end of the word by the function; no completions if it raises. */
 static char **complete(const char *text, int start, int end) {
   (void)start;
   *rl.attempted_completion_over = 1; /* no names of files */
@@ -145,7 +145,7 @@ static int l_edit_line(lua_State *L) {
   return 1;
 }
 
-/* edit_history(path, keep) - read what was typed before; edit_save(path, keep) - add what was typed since. */
+/* edit_history(path, keep) - read the lines of earlier sessions; edit_save(path, keep) - append those of this one. */
 static int l_edit_history(lua_State *L) {
   check_there(L);
   const char *path = lutil_string(L, 1);

@@ -15,7 +15,7 @@ void editing_functions(lua_State *L);
 /* editing_at_prompt - @on_event is called while readline waits for a key, and after a signal came. */
 void editing_at_prompt(int (*on_event)(void));
 
-/* editing_clear_line - an empty line behind @prompt, below the one that was typed; only from on_event. */
+/* editing_clear_line - start an empty line after @prompt, below the typed one; only from on_event. */
 void editing_clear_line(const char *prompt);
 
 #endif

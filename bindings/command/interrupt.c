@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 /*
- * The first and the second SIGINT or SIGTERM set the flag and a debug hook; the third ends the process. How soon the
- * hook raises is the script's choice: after a millisecond or so of Lua, so that a script that asks (sys.interrupted)
- * can tidy up; at the next instruction, where a measurement must not go on; or never. Raised once, it raises again
- * after a while, and at last at every instruction: __close handlers have the time to do their work, and code that
- * catches every error is ended all the same.
+ * The first and the second SIGINT or SIGTERM set the flag and a debug hook; the third ends the process. The script
+ * chooses how soon the hook raises: after about a millisecond of Lua, so that a script that checks sys.interrupted can
+ * clean up; at the next instruction, if a measurement must not continue; or never. After the first error, it raises
+ * again after a while, and finally at every instruction: __close handlers have the time to do their work, and code that
+ * catches every error is terminated nevertheless.
  *
  * The hook is the main coroutine's: a script that loops in another is reached by the flag, or by the third signal.
  *

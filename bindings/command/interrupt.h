@@ -22,8 +22,7 @@ int interrupt_off(lua_State *L);
 void interrupt_functions(lua_State *L);
 
 /*
- * interrupt_execute - replace os.execute of @L by one that lets an interrupt through: system(3) ignores SIGINT in its
- * caller while the command runs. For the pmlua command, which owns the process's signals. Call once per state.
+ * interrupt_execute - replace os.execute of @L by a version that handles an interrupt: system(3) ignores SIGINT in its
  */
 void interrupt_execute(lua_State *L);
 

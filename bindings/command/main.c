@@ -35,7 +35,7 @@ static char lua_dir[LOCATE_MAX] = ""; /* holds pmlua/init.lua */
 
 /* --- messages --- */
 
-/* Text may come from a file: what would control a terminal is shown, as in lua/pmlua/internal/printable.lua. */
+/* Text may come from a file: control characters are escaped, as in lua/pmlua/internal/printable.lua. */
 static void put_printable(const char *text, size_t len) {
   for (size_t i = 0; i < len; i++) {
     unsigned char c = (unsigned char)text[i], next = i + 1 < len ? (unsigned char)text[i + 1] : 0;
@@ -50,7 +50,7 @@ static void put_printable(const char *text, size_t len) {
   }
 }
 
-/* One line, whatever the message is; the rest of a longer one is for --debug. */
+/* Print the first line of a message; only --debug prints the rest. */
 static void complain(const char *msg) {
   size_t len = debug ? strlen(msg) : strcspn(msg, "\n");
   fflush(stdout);
@@ -132,7 +132,7 @@ static void setarg(lua_State *L, char **argv, int argc, int first) {
   lua_setglobal(L, "arg");
 }
 
-/* --- what is run --- */
+/* --- running modules and scripts --- */
 
 static bool require(lua_State *L, const char *module) {
   lua_getglobal(L, "require");
@@ -161,7 +161,7 @@ static int getmain(lua_State *L) {
   return type == LUA_TFUNCTION ? 2 : 1;
 }
 
-/* nil (or false) and a failure or a sentence: what the script returns is a failure that it passes on. */
+/* Whether the script returned nil (or false) and a failure or a sentence, which is then reported. */
 static bool isfailure(lua_State *L, const char *name) {
   bool failed = !lua_toboolean(L, -2) && (lua_type(L, -1) == LUA_TSTRING || failure_test(L, -1));
   if (failed) {
@@ -171,7 +171,7 @@ static bool isfailure(lua_State *L, const char *name) {
   return failed;
 }
 
-/* Whether the script defined an experiment that it neither returned nor ran; says so. */
+/* Whether the script defined an experiment that it neither returned nor ran; prints a hint. */
 static bool hasforgotten(lua_State *L) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   bool loaded =
@@ -261,7 +261,7 @@ static int callmodule(lua_State *L, const char *module, const char *function, in
 
 static int runverb(lua_State *L, const char *verb, char **argv, int argc, int first) {
   setarg(L, argv, argc, first);
-  /* A verb raises no events: what it runs does. */
+  /* A verb raises no events, but the programs that it runs do. */
   const char *plugins = secure_getenv("SCOREP_SUBSTRATE_PLUGINS");
   bool has = plugins != NULL && plugins[0] != '\0';
   if (has && callmodule(L, "substrate", "leave_environment", 0) != DONE) return FAILED;
@@ -276,7 +276,7 @@ static int runhelp(lua_State *L) {
   return callmodule(L, "internal.cli.verb", "run", 2);
 }
 
-/* Neither a verb nor a file: the table of verbs knows the nearest. */
+/* Neither a verb nor a file: the table of verbs suggests the nearest. */
 static int rununknown(lua_State *L, const char *name) {
   lua_pushstring(L, name);
   int status = callmodule(L, "internal.cli.verb", "unknown", 1);

@@ -18,11 +18,11 @@
 
 #define PROMPT_MAX 256
 
-static char first_prompt[PROMPT_MAX]; /* of a new input: the line may have been the continuation of one */
+static char first_prompt[PROMPT_MAX]; /* for a new input: the line may have continued the previous one */
 
 static volatile sig_atomic_t pending; /* the line is to be cleared */
 
-/* The next look at the flag says that what was typed before is void. */
+/* Mark the typed input as void, for the next check of the flag. */
 static void on_signal(int sig) {
   (void)sig;
   lutil_interrupted = 1;

@@ -150,7 +150,7 @@ static int l_stats(lua_State *L) {
   return 1;
 }
 
-/* rule() -> what is decided by, with all that was left open */
+/* rule() -> the rule in force, with defaults */
 static int l_rule(lua_State *L) {
   static const struct field fields[] = {FIELD_AS(struct pml_pace_rule, "reference", reference_hz),
                                         FIELD_AS(struct pml_pace_rule, "min", min_hz),

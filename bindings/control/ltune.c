@@ -16,10 +16,10 @@
 enum { ENTER, LEAVE, CALLS };
 
 #define IDLE_MAX 12
-#define RULE_BYTES 2048 /* of a rule, with its settings, without its functions' state */
-#define LOG 4096        /* entries of a dry run's, where the state keeps to a limit */
+#define RULE_BYTES 2048 /* size of a rule, with its settings, without its functions' state */
+#define LOG 4096        /* entries of a dry run's log in a state with a memory limit */
 
-/* What a rule calls, in a state of their own. */
+/* The functions of a rule, in a separate state. */
 struct functions {
   struct handle *h;
   int ref[CALLS]; /* LUA_NOREF: none */

@@ -56,7 +56,7 @@ static void load(lua_State *L, const struct job *job) {
   if (status != LUA_OK) lua_error(L);
 }
 
-/* What is on the stack above @base, as print shows it. */
+/* Report the values on the stack above @base, formatted as by print. */
 static void tell(lua_State *L, int base) {
   int top = lua_gettop(L);
   luaL_Buffer b;
@@ -86,8 +86,8 @@ static int new_thread(lua_State *L) {
 }
 
 /*
- * Each run has a thread of Lua of its own, which is dropped after it: a C++ exception of the application leaves it
- * half-way in a call, and the state as it was.
+ * Each run has a separate Lua thread, which is dropped after it: a C++ exception of the application leaves only this
+ * thread in the middle of a call, and the state intact.
  */
 static int run_job(struct pmlua *p, struct job *job, const struct pmlua_limits *limits, char **results) {
   static const struct pmlua_limits none = {0};

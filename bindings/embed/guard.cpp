@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bindings/embed/guard.cpp - see guard.h. What it needs of the C++ library is weak: an application in C has none.
+// bindings/embed/guard.cpp - see guard.h. It refers to the C++ library weakly: an application in C has none.
 #include "embed/guard.h"
 
 #include <cxxabi.h>

@@ -14,8 +14,8 @@ extern "C" {
 #endif
 
 /*
- * guard_call - call @f with @arg. False: an exception left it, and @what says which; what it was at is half done. In
- * libpmlua-embed alone (weak), where it was built with a C++ compiler: see guarded().
+ * guard_call - call @f with @arg. False: it threw an exception, which @what describes, and its work is incomplete.
+ * Defined in libpmlua-embed only (weak), if it was built with a C++ compiler: see guarded().
  */
 bool guard_call(void (*f)(void *), void *arg, char *what, size_t size) GUARD_WEAK;
 

@@ -34,8 +34,8 @@ static bool near(char out[LOCATE_MAX], char path[PATH_MAX]) {
 }
 
 /*
- * The loader knows the program by the name it was called with, which may be a bare one and then name another file of
- * the current folder: the kernel knows which file it is. A library is known by its path.
+ * The loader knows the program by the name it was called with, which may be a bare name that also matches another file
+ * in the current folder, so the kernel provides the path. A library is known by its path.
  */
 void locate_code(char path[PATH_MAX]) {
   Dl_info info;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bindings/embed/own_lua.c - symbols that the static Lua library inside libpmlua-embed needs. Linked there alone.
+ * bindings/embed/own_lua.c - symbols for the static Lua library inside libpmlua-embed. Linked into that library only.
  *
- * Debian compiles it for programs: what it takes from the C library's variables is read at a fixed distance, which a
- * shared library cannot have from another one's. The linker's --wrap leads the three streams here.
+ * Debian compiles Lua for programs: its code reads the C library's variables at a fixed distance, which a shared
+ * library cannot have from another library's. The linker's --wrap redirects the three streams here.
  *
  * A module in C (lfs, zlib) calls Lua by names that the loader looks up in the application first, whose Lua may be
- * another one. So --wrap leads dlopen() here, too, and the slots by which a module calls Lua get our Lua's addresses
- * before any of its code runs. A module that binds at once (BIND_NOW) has them protected: it is refused where its
- * Lua would be another release.
+ * another release. So --wrap also redirects dlopen() here, and the slots by which a module calls Lua get the addresses
+ * of our Lua before any of its code runs. In a module that binds at once (BIND_NOW) the slots are protected: it is
+ * refused if its Lua would be another release.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -122,7 +122,7 @@ extern void *__wrap_dlopen(const char *path, int mode);
 void *__wrap_dlopen(const char *path, int mode) {
   struct link_map *map;
   refused = false;
-  /* lazily: what the process's own Lua lacks is not missed before it is bound here */
+  /* lazily, so that symbols that the process's Lua lacks can still be bound here */
   void *library = __real_dlopen(path, (mode & ~RTLD_NOW) | RTLD_LAZY);
   if (library == NULL || path == NULL || (mode & RTLD_NOLOAD) != 0) return library;
   if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && !bind(map)) {

@@ -43,7 +43,7 @@ static void trust(lua_State *L, const char *lua_dir, bool foreign) {
   lua_call(L, 2, 0);
 }
 
-/* The first of package.searchers after what is preloaded; it sees @lua_dir as its upvalue. */
+/* Insert the first of package.searchers after the preload searcher; its upvalue is @lua_dir. */
 static void setsearcher(lua_State *L, const char *lua_dir, lua_CFunction searcher) {
   lua_getglobal(L, LUA_LOADLIBNAME);
   lua_getfield(L, -1, "searchers");
@@ -91,7 +91,7 @@ static int furnish(lua_State *L) {
   return 0;
 }
 
-/* Without a Lua of our own (own_lua.c), the names of its functions lead to whichever Lua comes first in the process. */
+/* Without a built-in Lua (own_lua.c), the names of its functions refer to the first Lua in the process. */
 static int check_lua(void) {
   Dl_info lua, release;
   if (dladdr((void *)(uintptr_t)lua_newstate, &lua) == 0 || dladdr(lua_ident, &release) == 0) return 0;

@@ -36,7 +36,7 @@ extern struct clang cl;
 /* A translation unit, and cursors of it, gathered without Lua. */
 struct included {
   CXFile file;
-  unsigned line; /* of the main file, whose include brought it */
+  unsigned line; /* in the main file: the include that leads to this file */
   bool direct;   /* the main file itself includes it, though another may have been first */
 };
 

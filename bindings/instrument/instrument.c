@@ -2,7 +2,7 @@
 /*
  * bindings/instrument/instrument.c - pmlua.instrument: instrumentation of an LLVM bitcode file.
  *
- * A module of its own, because it needs LLVM, which the rest does not.
+ * A separate module, because it needs LLVM, which the others do not.
  */
 #include "instrument/instrument.h"
 
@@ -27,9 +27,9 @@ static void take_uncounted(void *user, const char *where, const char *function, 
 }
 
 /*
- * file(bitcode, output, name, final, lines, optimised) - a list of what could not be counted: { where, fn, places, what
- * }; nil and why. final: what the optimiser left is counted as it stands; lines: so are the lines of memory that are
- * touched. optimised: the compiler goes on to optimise it, which begins with inlining here.
+ * file(bitcode, output, name, final, lines, optimised) - a list of uncounted code: { where, fn, places, what };
+ * nil and why. final: the code is counted as the optimiser left it; lines: accessed cache lines are also counted.
+ * optimised: the compiler will optimise the module afterwards, so inlining is done here.
  */
 static int l_file(lua_State *L) {
   const char *in = luaL_checkstring(L, 1), *out = luaL_checkstring(L, 2);

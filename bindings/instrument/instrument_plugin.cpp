@@ -2,10 +2,10 @@
 /*
  * bindings/instrument/instrument_plugin.cpp - the instrumenter as a plugin of clang and flang (-fpass-plugin=).
  *
- * The compiler hands its module over in memory: no bitcode is written, and no second compiler starts to read it. Counts
- * are added before the first pass or behind the last. What cannot be counted is told as `pmlua cc` tells it.
- * PMLUA_INSTRUMENT has words with commas between: final, lines, quiet; and the last,
- * name=, is the source's where the compiler does not say it.
+ * The compiler passes its module in memory: no bitcode is written, and no second compiler is started to read it. Counts
+ * are added before the first pass or after the last. Uncounted code is reported as by `pmlua cc`.
+ * PMLUA_INSTRUMENT contains words separated by commas: final, lines, quiet; and as the last,
+ * name=, the source's name, for compilers that do not provide it.
  *
  * Try:  clang-14 -O2 -fpass-plugin=build/preload/libpmlua-instrument-14.so a.c -Lbuild -lpmlua_count
  */

@@ -44,9 +44,9 @@ static bool has_room(const struct limit *limit, size_t bytes) {
 }
 
 /*
- * Lua asks, collects its garbage, and asks for the same again: only then there is no more. The buffers of its libraries
- * ask once, and raise an error like any other. So a refusal is final unless the next request is the same and is
- * granted: it is seen at another request, at the hook, and at the end of the call.
+ * Lua requests memory, collects its garbage, and requests the same again: only the second refusal is final. The buffers
+ * of its libraries request once, and raise an error like any other. So a refusal is final unless the next request is
+ * the same and is granted: this is checked at another request, at the hook, and at the end of the call.
  */
 static bool refused_for_good(struct limit *limit) {
   bool so = limit->refused != 0 && limit->thread != NULL;
@@ -80,7 +80,7 @@ static void link_block(struct limit *limit, struct limit_block *b) {
   limit->blocks = b;
 }
 
-/* realloc(), or free() for @nsize 0, of what is in the list. A thread that was cancelled here would leave it broken. */
+/* realloc(), or free() for @nsize 0, of a listed block. Cancelling the thread here would corrupt the list. */
 static void *change_block(struct limit *limit, void *block, size_t nsize) {
   int cancel = pml__cancel_hold_open(); /* no system call for each allocation */
   struct limit_block *old = block != NULL ? (struct limit_block *)block - 1 : NULL, *fresh = NULL;
@@ -263,7 +263,7 @@ static void call_protected(void *call) {
 int limit_call(lua_State *L, int nargs, int nresults, uint64_t instructions) {
   struct limit *limit = limit_of(L);
   struct limit outer = {.thread = limit->thread, .left = limit->left, .exceeded = limit->exceeded};
-  int base = lua_gettop(L) - nargs; /* of the function, and then of the handler */
+  int base = lua_gettop(L) - nargs; /* index of the function, and then of the handler */
   lua_Hook hook = lua_gethook(L);
   int mask = lua_gethookmask(L), count = lua_gethookcount(L);
   if (!lua_checkstack(L, 1)) {

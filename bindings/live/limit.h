@@ -2,12 +2,12 @@
 /*
  * bindings/live/limit.h - limits of a call into Lua: instructions, memory and time.
  *
- * A state that is made with limit_alloc() and a struct limit keeps to both. What goes beyond ends at limit_call(), and
- * nowhere before: no pcall, xpcall handler, coroutine or __close gets away with it, because from then on no memory is
- * given and every coroutine is stopped again at its next instruction. Finalizers (__gc) run with hooks off, in Lua
- * itself: code that is not trusted must not be able to set them.
+ * A state created with limit_alloc() and a struct limit observes these limits. A call that exceeds a limit ends at
+ * limit_call(), and nowhere earlier: no pcall, xpcall handler, coroutine or __close can prevent it, because from then
+ * on no memory is granted and every coroutine is stopped again at its next instruction. Finalizers (__gc) run with
+ * hooks off, in Lua itself: untrusted code must not be able to set them.
  *
- * One thread at a time, as its state, but for what limit_take() counts.
+ * One thread at a time, like its state, except for the counts of limit_take().
  */
 #ifndef LIMIT_H
 #define LIMIT_H
@@ -41,17 +41,17 @@ struct limit {
   uint64_t left;     /* instructions; UINT64_MAX: any number */
   double until;      /* on the monotonic clock */
   enum limit_exceeded exceeded;
-  enum limit_exceeded ended; /* what ended the last call */
+  enum limit_exceeded ended; /* the limit that ended the last call */
 };
 
-/* limit_alloc - a lua_Alloc on a struct limit, which stays where it is as long as the state. */
+/* limit_alloc - a lua_Alloc on a struct limit, which must not move during the lifetime of the state. */
 void *limit_alloc(void *limit, void *block, size_t osize, size_t nsize);
 
 /*
- * A state whose thread may be cancelled while Lua runs (live_worker.h) cannot be closed afterwards: Lua may have been
- * anywhere. limit_abandonable - before lua_newstate(): what it allocates is in a list, and no thread is cancelled while
- * it is changed. limit_abandon - free all of it, when its thread has ended; the handles are closed before
- * (lutil_abandon()).
+ * A state whose thread may be cancelled while Lua runs (live_worker.h) cannot be closed afterwards, because Lua may
+ * have been interrupted anywhere. limit_abandonable - before lua_newstate(): list all allocations, and delay
+ * cancellation of the thread while the list changes. limit_abandon - free all of them after its thread has ended; the
+ * handles must be closed before (lutil_abandon()).
  */
 void limit_abandonable(struct limit *limit);
 void limit_abandon(struct limit *limit);
@@ -91,10 +91,10 @@ void limit_guard(lua_State *L);
  * limit_call - call the function below @nargs arguments, as lua_pcall, with at most @instructions (0: any number; an
  * opened coroutine counts as 256, a call as one more). Inside another limit_call() what is left of that bounds it.
  *
- * Returns 0, PML_ELIMIT, PML_ESCRIPT or -ENOMEM; pml_error_detail() has the message, one line. The stack is then as it
- * was without the function and its arguments; where a C++ exception left it (@thrown), @L is of no more use. Never
- * raises. Cost: a hook in every 256 instructions and in every call;
- * in every 16 where time is limited, since an instruction may compare or join strings of megabytes.
+ * Returns 0, PML_ELIMIT, PML_ESCRIPT or -ENOMEM; pml_error_detail() has the message, one line. The stack is then as
+ * before, without the function and its arguments; if a C++ exception left it (@thrown), @L must not be used again.
+ * Never raises. Cost: a hook in every 256 instructions and in every call; in every 16 where time is limited, since an
+ * instruction may compare or join strings of megabytes.
  */
 int limit_call(lua_State *L, int nargs, int nresults, uint64_t instructions);
 

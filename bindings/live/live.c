@@ -41,8 +41,8 @@ static void close_copies(struct live *l) {
 }
 
 /*
- * Nothing is changed under it but by stores that a child can go on after: a thread that held it is not there. Watchers
- * come first, as ours changes what it guards.
+ * Data under this lock changes only by stores after which a child can continue, because a thread that held the lock
+ * does not exist in the child. Watchers run first, because ours changes the data that it guards.
  */
 void live__lock(void) {
   pml__process_look();
@@ -88,8 +88,8 @@ bool live__wake(const struct live *l) {
 }
 
 /*
- * A program that closed every descriptor may have data in what is number 2 now. What is written to is what was stderr
- * at the start, or a terminal, or a file that is appended to.
+ * If the program closed every descriptor, number 2 may be a data file by now. Write only to the stderr of the start, to
+ * a terminal, or to a file in append mode.
  */
 static bool is_stderr(void) {
   struct stat st;
@@ -257,7 +257,7 @@ static void settle(void) {
   }
 }
 
-/* A running service had none yet, or has that of its parent's name. Under the lock. */
+/* Whether a running service needs a new socket: it had none, or has its parent's name. Under the lock. */
 static bool adds_socket(const struct live *l, const struct pmlua_live_options *o) {
   char name[LIVE_NAME_MAX + 1];
   if (o->unasked) return false;
@@ -310,7 +310,7 @@ static struct live *take(void) {
   return l;
 }
 
-/* Wait for the thread, as long as that. False: it goes on, and frees what it has when it ends. */
+/* Wait for the thread, at most this long. False: it continues, and frees its data when it ends. */
 static bool join(struct live *l, double seconds) {
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
@@ -379,8 +379,8 @@ static struct live *heir(const struct live *l) {
 }
 
 /*
- * What the service's thread owns may be half done in the child: it is left alone, but for the descriptors. A child that
- * was made without the C library's fork handlers (_Fork, clone, fork as a system call) is not served.
+ * The data of the service's thread may be inconsistent in the child: it is not touched, except for the descriptors. A
+ * child that was made without the C library's fork handlers (_Fork, clone, fork as a system call) is not served.
  */
 static void in_child(void) {
   struct live *l = service.live;

@@ -3,17 +3,15 @@
  * bindings/live/live.h - declarations shared by the files of the live service of a running application.
  *
  *     live.c            start, stop, fork, exit
- *     live_functions.c  what the application lends: functions, and how its run is stopped
- *     live_loop.c       the service's thread: what it waits for and when it ticks
- *     live_talk.c       one connection: questions in, answers out, never waiting
- *     live_worker.c     the thread of a connection that asks: a question cannot hold up anything but itself
- *     live_hold.c       where such a thread may be cancelled
- *     live_session.c    the Lua state of a connection
- *     live_rules.c      the Lua state of the watch rules, and their mailbox
+ *     live_functions.c  functions that the application provides, and the action that stops its run
+ *     live_loop.c       the service's thread: its events and timers
+ *     live_talk.c       one connection: questions in, answers out, never blocking
+ *     live_worker.c     the thread of a connection with questions: a question cannot delay anything else
+ *     live_hold.c       the code in which such a thread may be cancelled
  *
- * One thread owns a struct live and what it points to, but for the workers, whose headers say so. What application
- * threads share with it is under one lock (live__lock), which is held for a few instructions, or a write to a socket,
- * and never while Lua, a socket or a function of the application runs.
+ * One thread owns a struct live and the data that it points to, except for the workers, whose headers say so. Data
+ * shared with application threads is under one lock (live__lock), which is held for a few instructions, or a write to a
+ * socket, and never while Lua, a socket or a function of the application runs.
  */
 #ifndef LIVE_H
 #define LIVE_H
@@ -64,17 +62,17 @@ struct live_connection {
 struct live_rules {
   struct state state;
   double due, told;
-  double look;              /* at the file: seconds of CLOCK_MONOTONIC; HUGE_VAL: there is none */
+  double look;              /* next check of the file: seconds of CLOCK_MONOTONIC; HUGE_VAL: no file */
   struct timespec modified; /* the file that was loaded, as it was then */
   ino_t inode;
 };
 
-/* What other threads leave for the rules. Under live__lock. */
+/* Messages from other threads to the rules. Under live__lock. */
 struct live_mail {
   struct live_letter *first, **last;
   size_t n;
-  char *file; /* of rules, to be loaded; owned */
-  char *text; /* what the rules say of themselves; owned */
+  char *file; /* file of rules to load; owned */
+  char *text; /* the rules' description of themselves; owned */
 };
 
 struct live {
@@ -165,8 +163,8 @@ void live__session_tick(struct live_session *s, double now);
  * live__worker_ask - give it a question, which is moved. live__worker_answer - its answer, if it is there: *text (NULL:
  * no memory) is the caller's. live__worker_due - when it will have had its time; HUGE_VAL: it does nothing.
  * live__worker_has_rules - watch rules of its session are at work.
- * live__worker_end - let go of it: it is told to stop, and from @cancel_at on cancelled. Moves it to l->ending.
- * live__worker_reap - free those of l->ending that have ended; true: none is left.
+ * live__worker_end - release it: it is requested to stop, and from @cancel_at on cancelled. Moves it to l->ending.
+ * live__worker_reap - free the ended workers of l->ending; true: the list is empty.
  */
 int live__worker_begin(struct live *l, struct live_worker **worker);
 void live__worker_ask(struct live_worker *w, struct live_frame *question);
@@ -187,7 +185,7 @@ int live__interruptible(lua_State *L);  /* for Lua: (f, ...) -> what f returns; 
 /* From any thread: the rule is adopted soon, or a line on stderr says why not. 0, PML_ECLOSED, PML_EFULL, -ENOMEM. */
 int live__rules_post(const char *blob, size_t n, int64_t *id);
 int live__rules_cancel(int64_t id);
-char *live__rules_text(void); /* what the rules say of themselves; to be freed */
+char *live__rules_text(void); /* the rules' description of themselves; to be freed */
 /* The service's thread. */
 void live__rules_run(struct live *l, double now);
 void live__rules_close(struct live *l);

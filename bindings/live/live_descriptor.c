@@ -47,7 +47,7 @@ static bool is_bound(int fd, const char *path) {
          strncmp(a.sun_path, path, sizeof a.sun_path) == 0;
 }
 
-/* In this order: if the name is ours, so was what was taken before it. */
+/* In this order: if the name is ours, so was the descriptor that was taken before. */
 bool live_descriptor_take_bound(struct live_descriptor *d, int fd, const char *path) {
   live_descriptor_take(d, fd);
   if (is_bound(fd, path))

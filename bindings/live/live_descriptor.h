@@ -2,10 +2,10 @@
 /*
  * bindings/live/live_descriptor.h - a socket that survives close() calls of the program and reuse of its number.
  *
- * Daemons close every descriptor and open their own. So each of ours is a socket, which has an inode of its own (an
- * eventfd or epoll shares one with all others), and is compared with what it was before it is touched. Between the
- * comparison and the call another thread may still exchange it. So the numbers are high ones, which the program's own
- * do not get, from shortly after a socket was made on; and on all but a socket send, recv and accept fail.
+ * Daemons close every descriptor and open new ones. So each of ours is a socket, which has a unique inode (all eventfds
+ * and epolls share one), and its identity is checked before each use. Between the check and the call another thread may
+ * still exchange it. Therefore it gets a high number soon after it was made, which the program's descriptors do not
+ * get; and send, recv and accept fail on anything but a socket.
  */
 #ifndef LIVE_DESCRIPTOR_H
 #define LIVE_DESCRIPTOR_H
@@ -20,11 +20,11 @@ struct live_descriptor {
   ino_t inode;
 };
 
-/* live_descriptor_none, live_descriptor_take - hold none, or @fd from now on. What was held is not closed. */
+/* live_descriptor_none, live_descriptor_take - hold none, or @fd from now on. The previous one is not closed. */
 void live_descriptor_none(struct live_descriptor *d);
 void live_descriptor_take(struct live_descriptor *d, int fd);
 
-/* live_descriptor_lift - give what @d holds a high number, where there is one. */
+/* live_descriptor_lift - move the descriptor of @d to a high number, if one is free. */
 void live_descriptor_lift(struct live_descriptor *d);
 
 /*
@@ -47,8 +47,8 @@ int live_descriptor_get(const struct live_descriptor *d);
 bool live_descriptor_lost(const struct live_descriptor *d);
 
 /*
- * live_descriptor_close - and hold none. A copy in a forked child keeps a socket open; @shut: its other end sees the
- * end nevertheless. What is not ours any more is only forgotten.
+ * live_descriptor_close - and hold none. A copy in a forked child keeps a socket open; with @shut its other end sees
+ * end-of-file nevertheless. A descriptor that is not ours any more is only forgotten.
  */
 void live_descriptor_close(struct live_descriptor *d, bool shut);
 

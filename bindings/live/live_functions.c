@@ -55,7 +55,7 @@ int pmlua_live_function(const char *name, pmlua_live_callback *fn, void *arg) {
   return 0;
 }
 
-/* One at a time, on whatever thread of the service; a function may lead to another call on its thread. */
+/* One at a time, on any thread of the service; a function may cause another call on its thread. */
 static struct pml__lock calling;
 static _Thread_local int depth;
 

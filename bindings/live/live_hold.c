@@ -3,9 +3,9 @@
  * bindings/live/live_hold.c - cancellation points of a session's thread: inside Lua only.
  *
  * One instruction of Lua, or one call of its libraries, may take any time: sorting, patterns, rehashing, the collector.
- * None of it holds a lock or changes anything but the state. So a thread that runs code from outside is cancelled there
- * (live_worker.c), wherever it is, and its state is abandoned. All functions in C that are not Lua's own hold the
- * cancellation off: every one that the state can find gets a wrapper, unless it is listed here.
+ * These hold no lock and change only the state. So a thread that runs untrusted code may be cancelled at any point in
+ * them (live_worker.c), and its state is abandoned. All C functions that are not Lua's delay the
+ * cancellation: every function that the state can find gets a wrapper, unless it is listed here.
  */
 #include "handle.h"
 #include "live/live.h"
@@ -18,7 +18,7 @@
 #include <pthread.h>
 #include <string.h>
 
-static _Thread_local bool cancellable; /* of a session */
+static _Thread_local bool cancellable; /* set on threads of sessions */
 
 void live__hold_thread(void) {
   int was;

@@ -14,12 +14,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A place that another client wants is taken from one that has been silent for so long: in the middle of a frame, or
- * between two.
+/* A new client takes the slot of a connection that has been silent for so long: in the middle of a frame, or between
+ * frames.
  */
 #define SILENT_S 5.0
 #define IDLE_S 1.0
-#define LOOK_S 10.0 /* the thread looks as often whether the program has closed its sockets */
+#define LOOK_S 10.0 /* how often the thread checks whether the program has closed its sockets */
 #define CHILD_DELAY_S 0.05
 #define BREATHER_S 0.1  /* after the kernel ran out of descriptors for a connection */
 #define SAMPLE_S 0.05   /* how old values of events may be in the log of a program that is killed, and a little more */
@@ -49,7 +49,7 @@ __attribute__((constructor)) static void look_at_cpus(void) {
   cpus_known = sched_getaffinity(getpid(), sizeof cpus, &cpus) == 0;
 }
 
-/* What the thread that started the service chose for itself is not for us. Refusals change nothing. */
+/* Undo the scheduling that the thread which started the service chose for itself. Failures are ignored. */
 void live__thread_begin(const char *name) {
   on_thread = true;
   (void)pthread_setname_np(pthread_self(), name);
@@ -84,7 +84,7 @@ static int listen_again(struct live *l) {
   return 0;
 }
 
-/* The sockets that the thread lacks. False: it can go on no longer, and has said why. */
+/* Create missing sockets. False: the thread cannot continue, and has reported why. */
 static bool renew(struct live *l, const char *what) {
   live__lock();
   int err = live_descriptor_get(&l->wake) < 0 || live_descriptor_get(&l->woken) < 0 ? live__wake_pair(l) : 0;
@@ -137,7 +137,7 @@ static int dispensable(const struct live_connection *c, double now) {
   return c->worker == NULL ? 2 : 1;
 }
 
-/* A free place, if need be that of the most dispensable client, among equals the longest silent. -1: none. */
+/* A free slot, if need be of the most dispensable client, among equals the longest silent. -1: none. */
 static int free_place(struct live *l, double now) {
   int worst = 0, place = -1;
   for (int i = 0; i < LIVE_CONNECTIONS; i++) {
@@ -209,7 +209,7 @@ static double earlier(double a, double b) {
   return a < b ? a : b;
 }
 
-/* When a connection is to be looked at, whatever its socket says. */
+/* The time at which a connection must be checked, regardless of its socket. */
 static double connection_due(const struct live_connection *c) {
   if (c->worker == NULL) return HUGE_VAL;
   double due = live__worker_due(c->worker);
@@ -243,7 +243,7 @@ static void serve_one(struct live *l, int place, short ready, double now) {
   struct live_connection *c = l->connection[place];
   if (c == NULL) return;
   if (c->asked && (ready & (POLLHUP | POLLERR)) != 0 && !c->gone) {
-    c->gone = true; /* what it asked for may be done soon, and it may have wanted no answer */
+    c->gone = true; /* its question may finish soon, and it may not need the answer */
     c->since = now;
   }
   if (c->gone && now >= c->since + GONE_S)
@@ -268,7 +268,7 @@ static void serve(struct live *l, struct waiting *w) {
   if (w->fd[1].revents != 0 && !is_stopping(l) && !accept_all(l, now)) w->accept_at = now + BREATHER_S;
 }
 
-/* What is counted in the program's own memory would be lost with it. */
+/* Log values that are counted in the program's memory, which a kill would lose. */
 static void sample(struct live *l) {
   double now = live__now();
   if (now < l->sample_due) return;

@@ -229,7 +229,7 @@ static void read_mail(struct live *l) {
   throw_away(first);
 }
 
-/* Has it been edited? Then it is loaded again: if that fails, the rules stay as they are. */
+/* Load the file again if it was edited; if that fails, the rules stay unchanged. */
 static void look_at_file(struct live *l, double now) {
   struct stat st;
   if (now < l->rules.look) return;

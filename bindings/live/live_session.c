@@ -38,7 +38,7 @@ static int ask(lua_State *L) {
   return 0;
 }
 
-/* A module in C would be linked to whatever Lua the process shows it, which need not be ours. */
+/* A C module would be linked to the first Lua in the process, which need not be ours. */
 static int no_c_modules(lua_State *L) {
   lua_getglobal(L, LUA_LOADLIBNAME);
   lua_pushliteral(L, "");

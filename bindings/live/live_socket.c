@@ -141,7 +141,7 @@ void live_socket_clean(const char *folder) {
     if (snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= (int)sizeof path) continue;
     struct stat st;
     if (lstat(path, &st) != 0 || !S_ISSOCK(st.st_mode)) continue;
-    /* One that lives may be between its bind() and its listen(). */
+    /* A live process may be between its bind() and its listen(). */
     pid_t pid = (pid_t)atoi(e->d_name);
     bool gone = kill(pid, 0) != 0 && errno == ESRCH;
     if (gone || (pid != getpid() && is_stale(path) && time(NULL) - st.st_mtime > 1)) unlink(path);

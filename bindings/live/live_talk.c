@@ -28,7 +28,7 @@ void live__talk_end(struct live_connection *c, double now) {
   free(c);
 }
 
-/* --- answers --- */
+/* --- replies --- */
 
 static void set_answer(struct live_connection *c, enum live_kind kind, const char *text, size_t n) {
   char header[LIVE_HEADER_MAX];

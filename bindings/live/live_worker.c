@@ -2,9 +2,9 @@
 /*
  * bindings/live/live_worker.c - the worker thread of a connection.
  *
- * Each has a Lua state of its own, and only what is idle of the cpus once it runs code from outside: a heavy question
- * delays neither the application nor rules nor other connections. It is stopped by the limits of its state; where these
- * do not look, because one function of Lua's takes long, the thread is cancelled and the state abandoned.
+ * Each has a separate Lua state, and runs at idle priority once it runs untrusted code: a heavy question delays neither
+ * the application nor rules nor other connections. The limits of its state stop it; if one function of Lua takes long,
+ * so that they are not checked, the thread is cancelled and the state abandoned.
  */
 #include "live/live.h"
 
@@ -78,7 +78,7 @@ static bool wait_for_work(struct live_worker *w, bool *question) {
   return go_on;
 }
 
-/* Code from outside gets what is left of the cpus; an unprivileged thread cannot take this back. */
+/* Untrusted code runs at idle priority; an unprivileged thread cannot revert this. */
 static void become_idle(struct live_worker *w) {
   if (w->idle) return;
   w->idle = true;

@@ -138,7 +138,7 @@ static int send_question(struct link *l, enum live_kind kind, const char *payloa
   return err;
 }
 
-/* What the application sent, or what it refused. */
+/* Push the application's answer, or its error. */
 static int push_answer(lua_State *L, struct link *l) {
   bool ok = l->answer.kind == LIVE_OK;
   if (ok)
@@ -178,8 +178,8 @@ static int failed(lua_State *L, struct link *l, int err, const char *where, bool
 }
 
 /*
- * ask(kind, payload, seconds) -> text, or nil, message, code. After EREMOTEIO, the application's own error, EMSGSIZE,
- * and EINTR, the link can be asked again, and its session is as it was; any other failure (ETIMEDOUT, ECONNRESET,
+ * ask(kind, payload, seconds) -> text, or nil, message, code. After EREMOTEIO (an error of the application), EMSGSIZE,
+ * and EINTR, the link stays usable, and its session unchanged; any other failure (ETIMEDOUT, ECONNRESET,
  * ECANCELED: interrupted before the question was sent) closes it.
  */
 static int l_ask(lua_State *L) {
@@ -193,8 +193,8 @@ static int l_ask(lua_State *L) {
 }
 
 /*
- * send(kind, payload, seconds) -> true, and receive(seconds) as ask(): so that many are asked at once. With 0 seconds
- * they send and receive what the socket has room for, or has already.
+ * send(kind, payload, seconds) -> true, and receive(seconds) as ask(): for asking several applications at once. With 0
+ * seconds they send as much as the socket accepts, and receive what has arrived.
  */
 static int l_send(lua_State *L) {
   struct link *l = lutil_check(L, 1, &link_class);

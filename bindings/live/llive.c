@@ -79,7 +79,7 @@ static int l_stop_run(lua_State *L) {
   return lutil_pushbool(L, rc == 0);
 }
 
-/* --- texts that C made: freed whatever Lua does with them --- */
+/* --- texts allocated by C: freed even after a Lua error --- */
 
 static int push_names(lua_State *L) {
   const char *name = lua_touserdata(L, 1);
