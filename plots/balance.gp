@@ -35,7 +35,7 @@ set ylabel "frequency [GHz]"
 set yrange [*:*]
 set offsets 0, 0, graph 0.06, graph 0.06
 set key at screen 0.605, screen 0.875 left top vertical Left reverse samplen 1.4 spacing 1.05 font ",10"
-# Of many ranks five, from the one with most work to the one with least, in colours and dashes that can be told apart.
+# Draw at most five ranks, from most to least work, in distinguishable colours and dashes.
 shown_ranks = ranks < 5 ? ranks : 5
 rank_of(k) = shown_ranks > 1 ? 1 + int((k - 1.0) * (ranks - 1) / (shown_ranks - 1) + 0.5) : 1
 rank_rgb(k) = word("0x000000 0x0072B2 0x009E73 0xD55E00 0xE69F00", k) + 0

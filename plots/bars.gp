@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# plots/bars.gp - a bar for each section or library function: its time, dark what is its own; drawn by `pmlua report` and
+# plots/bars.gp - a bar for each section or library function: its time, with its self time dark; drawn by `pmlua report` and
 # `pmlua record` with --plot FILE.
 #
 # bars.dat, fields separated by tabs: number, time, self time, least and most time of a process [s], 1, or 2 for a section of
-# communication, label, what stands behind the bar. run.gp says bars, longest_label, longest, what ("sections"), several,
+# communication, label, text after the bar. run.gp defines bars, longest_label, longest, the noun of the bars in `what` ("sections"), several,
 # bars_note.
 load "run.gp"
 plot_height = 186 + 34 * bars
@@ -19,7 +19,7 @@ stats "bars.dat" using (others = others + (int($6) == 2), 0) nooutput
 set datafile commentschars ""
 set title run_name . (bars_note eq "" ? "" : " (" . bars_note . ")")
 set xlabel "time [" . unit_name . "]"
-# What stands behind the longest bar needs some 290 pixels of the width.
+# The text after the longest bar needs some 290 pixels of the width.
 left = 28 + 9.3 * longest_label
 set xrange [0 : unit * longest * (plot_width - left - 20) / (plot_width - left - 310)]
 set yrange [bars + 0.6 : 0.4]

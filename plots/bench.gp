@@ -54,7 +54,7 @@ do for [i = 1:words(run_metrics)] {
   }
 }
 
-# What the axes must hold. A run that something disturbed must not squeeze all others: it is counted instead.
+# The ranges of the axes. A disturbed run must not squeeze all others: it is counted instead.
 array low[panels]
 array high[panels]
 do for [p = 1:panels] {

@@ -13,7 +13,7 @@ is(program) = strcol(c_program) eq program && column(c_samples) > 0
 set multiplot
 set label 1 "Loops of a program as labels of its event flow graph" at screen 0.012, 0.955 left font ",16" noenhanced
 set logscale xy
-# Ranges of what is drawn: gnuplot would round them to decades.
+# Ranges of the plotted values, because gnuplot would round them to decades.
 steps_min = 1; steps_max = 1; calls_max = 1; paths_min = 1; least_min = 1; most_max = 1 # where nothing was measured
 stats "data.dat" using (column(c_samples) > 0 ? column(c_steps) : NaN) name "steps" nooutput
 stats "data.dat" using (is("original") ? 2 * column(c_calls) : NaN) name "calls" nooutput

@@ -28,7 +28,7 @@ do for [i = 1:run_factors] {
     if (levels_of >= 3) { axis = i; axis_levels = levels_of <= 10 ? found : "" }
   }
 }
-# The other factors, as the name of a line; those of one level distinguish nothing.
+# The other factors, as the name of a line; factors with one level distinguish nothing.
 array shown[run_factors + 1]
 do for [i = 1:run_factors] {
   found = " "

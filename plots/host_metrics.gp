@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# plots/host_metrics.gp - above, what a program does; beneath, on the same axis of time, what its host does meanwhile.
+# plots/host_metrics.gp - above, the phases of a program; below, on the same time axis, the metrics of its host.
 #
 # Reads regions.dat (phase, from, to [s], colour), metrics.dat (metric, time [s], value, unit) and processors.dat (how many
 # there are).
@@ -8,7 +8,7 @@ plot_width = 1180
 plot_height = 860
 load "theme.gp"
 
-# Where time ends; what the host used at first; the most of each metric, 0 of one that this machine does not have.
+# The end of time; the memory used by the host at first; the maximum of each metric, 0 for missing metrics.
 stats "regions.dat" using 3 nooutput name "region"
 ended = region_max
 begun = 0

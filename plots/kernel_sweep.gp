@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# plots/kernel_sweep.gp - rates of the kernels: a column for each build, for each precision a row of short loops and one
-# of long ones, in which dashed lines are where three vectors fill a cache; below, what was counted of 1000 turns, by
-# whoever can count, beside what the source has.
+# plots/kernel_sweep.gp - rates of the kernels: a column for each build, for each precision a row of short loops and a row
+# of long loops, in which dashed lines show where three vectors fill a cache; below, the counts of 1000 turns by each counter,
+# beside the operations in the source.
 #
 # Reads data.dat and, for the lines, caches.dat; for the counts workload.dat.
 
@@ -39,7 +39,7 @@ if (strstrt(run_files, " caches.dat ")) {
 }
 
 is_cell(kernel, precision, build) = strcol(c_kernel) eq kernel && strcol(c_precision) eq precision && strcol(c_build) eq build
-# Where calling hides behind the work, the rate that is left after the subtraction is none.
+# If calling overlaps with the work, the rate after the subtraction is invalid.
 sure(x) = strcol(c_subtraction) eq "ok"
 rate(x) = sure(x) ? column(c_gflops) : NaN
 gross(x) = column(c_flops) / column(c_median)
@@ -51,7 +51,7 @@ set label 2 "a copy on every core at once; short loops: rates include the call; 
 top_edge = 1 - 96.0 / plot_height
 step = (top_edge - (24.0 + count_height) / plot_height) / rows
 width = (0.985 - 0.06) / columns
-# The axes end where the loops do, as they are fewer with --quick.
+# The axes end where the loops do, because --quick has fewer.
 longest = 64
 most_short = 8
 stats "data.dat" using (column(c_samples) > 0 ? (column(c_n) > longest ? (longest = column(c_n)) : 0, \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# plots/library_time.gp - which libraries a command spends its time in, by each view; how long their functions take; what
-# each view costs.
+# plots/library_time.gp - libraries in which a command spends its time, by view; durations of their functions; overhead of
+# each view.
 #
 # Reads data.dat, shares.dat, function.dat and distribution.dat.
 
@@ -12,7 +12,7 @@ views = "plain instrumentation sampling interception"
 rgb_of(view) = view eq "plain" ? 0x7f7f7f : view eq "instrumentation" ? 0x009E73 : view eq "sampling" ? 0xE69F00 : 0x0072B2
 has(file) = strstrt(run_files, " " . file . " ") > 0
 
-# Columns of shares.dat are the views that were measured, without plain, in this order; of a view that is not, NaN.
+# Columns of shares.dat are the measured views, without plain, in this order; NaN for other views.
 seen = ""
 stats "data.dat" using (column(c_samples) > 0 && strcol(c_view) ne "plain" ? (seen = seen . " " . strcol(c_view), 0) : 0) nooutput
 nseen = words(seen)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # plots/lines.gp - the figure that an experiment's table describes: plot = { x=, lines=, facet=, y=, logx=, logy= }.
 #
-# run.gp has it as figure_x, figure_lines, figure_facet (columns of data.dat, 0: there is none), each with its _levels and
-# with _words that say them, figure_y with its interval and scale, and the ends of both axes, which all panels share.
+# run.gp defines it as figure_x, figure_lines, figure_facet (columns of data.dat, 0: none), each with its _levels and
+# with _words that name them, figure_y with its interval and scale, and the ends of both axes, which all panels share.
 load "theme.gp"
 
 panels = figure_facet ? words(figure_facet_levels) : 1
@@ -20,7 +20,7 @@ x_of(l) = figure_x_text ? (sum [i=1:words(figure_x_levels)] (word(figure_x_level
 height(col, f, l) = is_in(f, l) ? figure_y_scale * column(col) : NaN
 said(level, text, name) = text ? plain(level) : name . " " . level
 
-# Room for texts is in pixels, whatever the size of the picture.
+# Space for text is in pixels, independent of the size of the picture.
 right = 1 - (figure_lines ? 173.0 : 29.0) / plot_width
 set pointintervalbox 0
 headline = fit(run_name . (strlen(run_description) > 0 ? ": " . run_description : ""), 0.95)
@@ -30,7 +30,7 @@ if (!figure_x_text && figure_x_max == figure_x_min) margin = figure_logx ? 2 : 1
 if (figure_logx) { set logscale x; set xrange [figure_x_min / margin : figure_x_max * margin] }
 if (!figure_logx) { set xrange [figure_x_min - margin : figure_x_max + margin] }
 
-# The labels of y are chosen here, as many as a panel has room for, so that the margin can be as wide as they are.
+# The labels of y are chosen here, as many as fit in a panel, so that the margin can have their width.
 between = 62.0 # pixels from a panel to the next below: the labels of x and the title
 tall = (plot_height - 168 - (down - 1) * between) / down - (figure_x_text ? 40 : 0)
 room = tall < 36 ? 2 : tall > 144 ? 8 : int(tall / 18)
@@ -62,7 +62,7 @@ if (figure_logy) {
 }
 left = (48 + 8.8 * (widest < 6 ? 6 : widest)) / plot_width
 
-# Labels of texts are turned where they do not fit; of numbers, one that would reach into the one before is left out.
+# Text labels that do not fit are rotated; a number that would overlap its predecessor is left out.
 char = 13.4 * across / plot_width / (right - left)
 turned = figure_x_text && char * (strlen(figure_x_words) + 1) > 1
 if (figure_x_tics) {

@@ -26,7 +26,7 @@ set xtics 0, 25, 100
 set xlabel "share of the bytes that is written [%]"
 set ylabel "bandwidth [GB/s]"
 set key at screen 0.985, screen 0.85 right top title "threads" left
-# The bandwidth of a time: bytes of the cell are those of its median.
+# The bandwidth of a time: a cell's bytes are computed from its median.
 of(t, c) = strcol(c_threads) eq t && column(c_samples) > 0 ? column(c_gbytes) * column(c_median) / column(c) : NaN
 if (measured > 0) {
   plot for [i = 1:words(threads)] "data.dat" using (column(c_writes)):(of(word(threads, i), c_min)) with linespoints linetype i \

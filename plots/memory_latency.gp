@@ -2,7 +2,7 @@
 # plots/memory_latency.gp - latency of a load by the size of the working set: a panel for each stride, small and huge pages,
 # the knees as dashed lines, the caches that the kernel describes as grey bands.
 #
-# Reads data.dat, knees.dat and caches.dat; of a simulation misses.dat, whose misses are drawn instead of latencies.
+# Reads data.dat, knees.dat and caches.dat; for a simulation also misses.dat, whose misses are drawn instead of latencies.
 
 # knees.dat: stride, pages, fits, exceeds, before, after; caches.dat: level, size, shared, source
 load "run.gp"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# plots/noise.gp - every detour by its moment and length, what each cpu lost, and the periods that were found.
+# plots/noise.gp - every detour by time and length, the time lost on each cpu, and the detected periods.
 #
 # Reads detours.dat, kernel.dat and periods.dat.
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# plots/read_overhead.gp - what a counter read costs: by number of events, by place, its distribution, its outliers.
+# plots/read_overhead.gp - cost of a counter read: by number of events, by context, its distribution, its outliers.
 #
-# Reads data.dat, rounds.dat, histogram.dat and outliers.dat, which are there after each round: a run that was cut short
-# can be drawn, too.
+# Reads data.dat, rounds.dat, histogram.dat and outliers.dat, which are written after each round, so that an interrupted run
+# can also be drawn.
 
 plot_width = 1180
 plot_height = 900

@@ -7,7 +7,7 @@ plot_width = 1180
 plot_height = 900
 load "theme.gp"
 
-# What is drawn: 1 the floor, 2 pmlua, 3 its sketch, 4 libsde; of the fewest threads, and of the most.
+# The plotted cells: 1 the floor, 2 pmlua, 3 its sketch, 4 libsde; with the fewest and with the most threads.
 array shown[4] = ["none all", "pmlua all", "pmlua sketch", "libsde all"]
 array colour[4] = [col_grey, col_blue, col_green, col_vermillion]
 array title_of[4] = ["two reads of the clock, no push", "pmlua, all kept", "pmlua, a sketch", "libsde"]

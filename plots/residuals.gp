@@ -98,7 +98,7 @@ do for [row = 1:rows] {
       unset label 3
     } else {
       stats "prediction.dat" using (shown(int($1), m, side) && $8 > longest ? (longest = $8, 0) : 0) nooutput
-      # One that never arrives must not press those that do into a line: past five times the longest it is cut off.
+      # A solver that never converges must not squeeze the others into a line: it is cut at five times the longest.
       arrived = 0
       stats "prediction.dat" using (shown(int($1), m, side) && outcome_of[int($1)] eq "converged" && $8 > arrived \
         ? (arrived = $8, 0) : 0) nooutput

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# plots/roofline.gp - the envelope of measured peaks and bandwidths, a panel for each precision, and what is under it.
+# plots/roofline.gp - the envelope of measured peaks and bandwidths, a panel for each precision, and the kernels below it.
 #
 # Reads peaks.dat, roofs.dat and points.dat.
 
@@ -17,7 +17,7 @@ stats "peaks.dat" using (strstrt(builds . " ", " " . strcol(2) . " ") ? 0 : (bui
 kernels = "add mult fma divide sqrt mix"
 array mark[6] = [5, 7, 9, 11, 13, 3]
 
-# The fastest build of each kernel at each level: what others reach is in points.dat.
+# The fastest build of each kernel at each level; points.dat has the others.
 array point_x[64]
 array point_y[64]
 array point_precision[64]
@@ -36,7 +36,7 @@ stats "points.dat" using (keep(strcol(1), strcol(2), strcol(4), column(5), colum
 
 counted_by = "hand"
 stats "points.dat" using (strcol(4) ne "placed" ? (counted_by = strcol(10), 0) : 0) nooutput
-# What was placed may be counted otherwise: by hand, or at source.
+# The user's sections may be counted in another way: by hand, or at source.
 placed_by = ""
 both(a, b) = a eq "" || a eq b ? b : "counted as the table says"
 stats "points.dat" using (strcol(4) eq "placed" ? (placed_by = both(placed_by, strcol(10)), 0) : 0) nooutput

@@ -17,7 +17,7 @@ is(scaling) = strcol(c_scaling) eq scaling && column(c_samples) > 0
 cell(scaling, c) = is(scaling) ? column(c) : NaN
 x(n) = log2(n)
 
-# What was measured: numbers of ranks, kinds of scaling, the median on one rank, sections.
+# The measured numbers of ranks, kinds of scaling, median on one rank, and sections.
 most = 1; ranks_seen = " "; shown = ""
 see(n) = (most = n > most ? n : most, ranks_seen = strstrt(ranks_seen, sprintf(" %d ", n)) ? ranks_seen : ranks_seen . sprintf("%d ", n), 0)
 show(s) = (shown = strstrt(shown, s) ? shown : shown . s . " ", 0)

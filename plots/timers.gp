@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# plots/timers.gp - the clocks: what a reading costs and how fine it is, what clocks say in the first microseconds, and how
-# long the steps between two readings are.
+# plots/timers.gp - the clocks: cost and resolution of a reading, readings in the first microseconds, and the distribution
+# of the steps between two readings.
 #
 # Reads data.dat, stairs.dat and jitter.dat.
 

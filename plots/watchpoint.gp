@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# plots/watchpoint.gp - left: calls of a function by each thread of a parallel loop of 22 chunks; right: what two threads
-# write to one variable, when their loop is shared out statically and dynamically.
+# plots/watchpoint.gp - left: calls of a function by each thread of a parallel loop of 22 chunks; right: the values that two
+# threads write to one variable, in a loop with static and dynamic scheduling.
 #
 # Reads accesses.dat, calls.dat and content.dat.
 
