@@ -23,7 +23,7 @@ local function prepare(options)
     { "noise", { 0, 1, 2, 5, 10, 20 } } }
 end
 
--- Cells without balancing do not depend on delta, and threads have noise of their own.
+-- Cells without balancing do not depend on delta, and threads have natural noise.
 local function constraints(p)
   if (p.balanced == "no" or p.platform == "threads") and p.delta ~= 10 then return false end
   return p.platform == "simulated" or p.noise == 0

@@ -5,10 +5,10 @@
 --     pmlua scripts/choose_events.lua spr zen4        # only these
 --
 -- A row is a PMU with one or two threads on each core. A column is a group: the number of runs that count all its metrics,
--- each with all its events in one run; "+" marks a group with a metric that needs several, "-" one that the PMU lacks. The
+-- each with all its events in one run; "+" marks a group with a metric that needs several, "-" a group that the PMU lacks. The
 -- last column counts all groups together. "<=" marks a plan that is not proved to be the best. `pmlua choose --pmu PMU
--- GROUP...` shows any of these plans, and `pmlua choose GROUP... --run -- COMMAND` carries one out. A sample is the time that
--- planning a row takes.
+-- GROUP...` shows any of these plans, and `pmlua choose GROUP... --run -- COMMAND` runs one. A sample is the time for
+-- planning a row.
 
 local pml = require "pmlua"
 

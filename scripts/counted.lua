@@ -14,7 +14,7 @@ local counters = require "counted.counters"
 local kernels = require "counted.kernels"
 local report = require "counted.report"
 
--- What the options and this machine make of the experiment; set when the factors are asked for.
+-- The experiment's setup from the options and this machine; set when the factors are requested.
 local lab
 
 local function prepare(options)

@@ -4,8 +4,8 @@
 -- Try:  pmlua scripts/instruction.lua --code 'imul %rax, %rax'
 --
 -- After A. Abel, J. Reineke, uops.info (2019) and nanoBench (2020). The sequence is assembled by the C compiler of this
--- machine: as a chain, in which each copy waits for the one before it, and unrolled on other registers, so that copies
--- overlap. It runs in a process of its own, which may crash or hang.
+-- machine: as a chain, in which each copy waits for the previous one, and unrolled on other registers, so that copies
+-- overlap. It runs in a separate process, which may crash or hang.
 
 local pml = require "pmlua"
 local laboratory = require "instruction.lab"
@@ -38,7 +38,7 @@ local function prepare(options)
   sequences, given = {}, options.code ~= nil
   for _, code in ipairs(codes) do
     sequences[code], err = lab:assemble(code)
-    -- of the sequences that are the script's own, a processor may lack some
+    -- a processor may lack some of the script's default sequences
     if not sequences[code] and given then error(("option --code: %s: %s"):format(code, err), 0) end
     sequences[code] = sequences[code] or err
   end

@@ -15,7 +15,7 @@ local measure = require "intercept_overhead.measure"
 local report = require "intercept_overhead.report"
 local ways = require "intercept_overhead.ways"
 
--- What the options and this machine make of the experiment; set when the factors are asked for.
+-- The experiment's setup from the options and this machine; set when the factors are requested.
 local lab
 
 -- The floor is always measured, because the others are compared with it.

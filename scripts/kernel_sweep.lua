@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/kernel_sweep.lua - what basic arithmetic costs in loops of 1 to 2^24 iterations, by precision and vector width.
+-- scripts/kernel_sweep.lua - the cost of basic arithmetic in loops of 1 to 2^24 iterations, by precision and vector width.
 --
 -- Try:  pmlua scripts/kernel_sweep.lua --quick
 --
 -- After K. Mikami, K. Ono, J. Nonaka, Performance evaluation and visualization of scientific applications using PMlib
 -- (2018), figures 6, 7 and 9 to 12 and table IV: six kernels, a copy on every core, the calling overhead subtracted.
--- Rates of short loops rise in steps as long as a vector; those of long loops fall to the plateau of the cache that they
--- fit into. The PMU, where there is one, and the compiler count the operations, to compare with those of the source.
+-- Rates of short loops rise in steps as long as a vector; rates of long loops fall to the plateau of the cache that they
+-- fit into. The PMU, if there is one, and the compiler count the operations, for comparison with the source.
 
 local command_line = require "pmlua.internal.cli.experiment"
 local pml = require "pmlua"
@@ -18,7 +18,7 @@ local report = require "kernels.report"
 -- One call of a long loop is a batch, and takes up to a tenth of a second: measure fewer of these.
 local long, few = 1 << 20, 3
 
--- What the options and this machine make of the experiment; set when the factors are asked for.
+-- The experiment's setup from the options and this machine; set when the factors are requested.
 local lab
 
 local function lengths(options)

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/library_time.lua - in which libraries a command spends its time, seen in several ways.
+-- scripts/library_time.lua - the libraries in which a command spends its time, by several methods.
 --
 -- Try:  pmlua scripts/library_time.lua --quick gnuplot -e 'set terminal dumb; plot sin(x)'
 --
 -- After R. Brendel, B. Wesarg, R. Tschueter, M. Weber, T. Ilsche, S. Oeste, Generic library interception for improved
 -- performance measurement and insight (2017): calls of FFTW and Qt are recorded without changing the program. The same run is
--- seen by instrumentation, which knows only the program itself, by sampling, which sees places but no calls, and by
+-- observed by instrumentation, which covers only the program itself, by sampling, which sees code addresses but no calls, and by
 -- interception. As there, each view runs five times and the median run is shown.
 
 local pml = require "pmlua"
@@ -13,7 +13,7 @@ local report = require "library_time.report"
 local subject = require "library_time.subject"
 local views = require "library_time.views"
 
--- What the options and this machine make of the experiment; set when the factors are asked for.
+-- The experiment's setup from the options and this machine; set when the factors are requested.
 local lab
 
 local function prepare(options)
@@ -34,7 +34,7 @@ local function processor_time(cell)
   return pml.stats.median(all)
 end
 
--- Of processor time, because elapsed time also grows when other programs are busy.
+-- By processor time, because elapsed time also grows when other programs are busy.
 local function slowdown(cell, run)
   for _, other in ipairs(run.cells) do
     if other.p.view == "plain" and other.summary then return processor_time(cell) / processor_time(other) end

@@ -3,8 +3,8 @@
 --
 -- Try:  pmlua scripts/memory_bandwidth.lua --quick
 --
--- Each thread has a cpu and memory of its own, which it touched first. Of four blocks of 4 KiB in a row, 0 to 4 are written
--- and the others read.
+-- Each thread has a separate cpu and memory, which it touched first. Zero to four of every four consecutive blocks of 4 KiB are
+-- written and the others read.
 
 local pml = require "pmlua"
 local laboratory = require "memory_bandwidth.lab"

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/noise.lua - what takes the processor away: how long, how often, on which cpu, and what the kernel says of it.
+-- scripts/noise.lua - noise of the system: how long, how often and on which cpu other activity interrupts a computation.
 --
 -- Try:  pmlua scripts/noise.lua --quick
 --
 -- A thread on each cpu in turn computes and reads the clock after each unit of some 100 cycles; a longer gap is a detour.
--- Quanta of fixed work take longer by what was taken away; quanta of fixed time hold less work.
+-- Fixed-work quanta lengthen by the stolen time; fixed-time quanta contain less work.
 
 local pml = require "pmlua"
 local laboratory = require "noise.lab"

@@ -21,7 +21,7 @@ local subjects = require "plugin_overhead.subjects"
 local steps = 5
 local time_limit_s = 120
 
--- What the options make of the experiment; set when the factors are asked for.
+-- The experiment's setup from the options; set when the factors are requested.
 local scale, folder
 
 -- Without a plugin the program is always measured.
@@ -48,7 +48,7 @@ local function count_of(p)
   return math.tointeger(p.step * subjects.named[p.subject].count * scale // 100)
 end
 
--- Samples in ms, and the mean of the time that the program spent in the plugin, from a process of its own.
+-- Samples in ms, and the mean time that the program spent in the plugin, measured in a separate process.
 local function measure(_, p, n)
   local text, err = folder:run(("env -u SCOREP_METRIC_PLUGINS -u SCOREP_SUBSTRATE_PLUGINS -u PMLUA_SECTIONS "
     .. "-u PMLUA_REPORT %s %s/plugin_overhead/child.lua %s %d %d"):format(build.quote(pml.paths.command),

@@ -15,7 +15,7 @@ local measure = require "read_overhead.measure"
 local report = require "read_overhead.report"
 local series = require "read_overhead.series"
 
--- What the options and this machine make of the experiment; set when the factors are asked for.
+-- The experiment's setup from the options and this machine; set when the factors are requested.
 local lab = {}
 
 local function list(text)

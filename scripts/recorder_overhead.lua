@@ -18,7 +18,7 @@ local spikes = require "recorder_overhead.spikes"
 local pushes = 16384
 local rounds = 20
 
--- What the options and this machine make of the experiment; set when the factors are asked for.
+-- The experiment's setup from the options and this machine; set when the factors are requested.
 local lab = {}
 
 local function prepare(options)

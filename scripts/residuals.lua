@@ -17,7 +17,7 @@ local solve = require "residuals.solve"
 local solvers = { "bicg", "bicgstab", "cg", "cgs", "gmres", "idr", "qmr", "tfqmr", "refine", "lobpcg" }
 local in_the_paper = 8 -- the first ones have curves in the paper
 
--- What the options make of the experiment; set when the factors are asked for.
+-- The experiment's setup from the options; set when the factors are requested.
 local lab = {}
 
 local function matrices(text)

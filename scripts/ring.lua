@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/ring.lua - how long an MPI message takes and how many bytes a second it moves, by its size and between each two ranks.
+-- scripts/ring.lua - latency and bandwidth of MPI messages, by their size and between each two ranks.
 --
 -- Try:  pmlua scripts/ring.lua --quick
 --
 -- Pairs: two ranks send a message to and fro while the others sleep, as in a ping-pong; a pair at a time. Around: each rank
--- sends to the next and receives from the one before, all at once. The program (scripts/programs/mpi/ring.c) compares what
--- arrives with what was sent.
+-- sends to the next rank and receives from the previous one, all at once. The program (scripts/programs/mpi/ring.c) compares
+-- the received bytes with the sent ones.
 
 local pml = require "pmlua"
 local laboratory = require "ring.lab"

@@ -15,7 +15,7 @@ local compiled = require "kernels.compiled"
 local kernels = require "kernels.lab"
 local roof = require "kernels.roof"
 
--- What the options and this machine make of the experiment; set when the factors are asked for.
+-- The experiment's setup from the options and this machine; set when the factors are requested.
 local lab
 
 -- A multiple of the peak's chains in every build, and large enough that starting and ending them does not matter.

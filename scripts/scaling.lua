@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/scaling.lua - how an MPI program scales: its time with 1, 2, 4, ... ranks, and what keeps it from being shorter.
+-- scripts/scaling.lua - scaling of an MPI program: its time with 1, 2, 4, ... ranks, and the factors that limit it.
 --
 -- Try:  pmlua scripts/scaling.lua --quick
 --
 -- Strong scaling: the same problem on more ranks. Weak scaling: a problem that grows with the ranks. The efficiency is the
--- product of three factors, as the POP Centre of Excellence defines them: computation, what one rank computes over what all
--- together do; load balance, mean over longest computation of a rank; and communication, longest computation over the time
--- of the run. They come from the sections of each rank and from its calls of MPI, which are recorded: what a rank does in
--- its sections but not in MPI is computation.
+-- product of three factors, as the POP Centre of Excellence defines them: computation, computing time of the run with one rank
+-- over the sum of all ranks' computing times; load balance, mean over longest computation of a rank; and communication, longest
+-- computation over the time of the run. They come from the sections of each rank and from its recorded MPI calls: time in its
+-- sections but not in MPI is computation.
 
 local pml = require "pmlua"
 local laboratory = require "scaling.lab"

@@ -16,7 +16,7 @@ local report = require "task_lengths.report"
 
 local contractions = { "t2_7_3", "t2_7", "t2_2_5", "t2_6", "t2_8" } -- in the order of the figure
 
--- What the options make of the experiment; set when the factors are asked for.
+-- The experiment's setup from the options; set when the factors are requested.
 local lab
 
 local function prepare(options)

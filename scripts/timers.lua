@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/timers.lua - every clock: what a reading costs, its resolution, whether it goes back, its jitter.
+-- scripts/timers.lua - every clock: the cost of a reading, its resolution, whether it goes back, its jitter.
 --
 -- Try:  pmlua scripts/timers.lua --quick
 --
@@ -12,7 +12,7 @@ local pml = require "pmlua"
 local clocks = require "timers.clocks"
 local report = require "timers.report"
 
--- What the options make of the experiment; set when the factors are asked for.
+-- The experiment's setup from the options; set when the factors are requested.
 local lab
 
 local function prepare(options)

@@ -7,7 +7,7 @@
 -- The first is the time model of C. Hsu, W. Feng, A power-aware run-time system for high-performance computing, SC 2005;
 -- the second is C V^2 f with a voltage proportional to the frequency, as in T. Mudge, Power: a first-class architectural
 -- design constraint, IEEE Computer 34 (2001). An iteration lasts as long as the slowest rank computes, plus one
--- communication; a change of frequency takes time, too. Noise multiplies each rank's work in each iteration.
+-- communication and the time of frequency changes. Noise multiplies each rank's work in each iteration.
 --
 -- Try:  local p = require("balance.platform").new { noise = 0.02, seed = 1 }
 --       for _ = 1, 10 do print(p:iterate().seconds) end
@@ -40,7 +40,7 @@ end
 
 local top = 1 << 53
 
--- Box and Muller; the draws are the same whatever the frequencies do.
+-- Box and Muller; frequencies do not affect the draws.
 function M:gauss()
   local u, v = self.random(top) / top, self.random(top) / top
   return math.sqrt(-2 * math.log(u)) * math.cos(2 * math.pi * v)
@@ -61,7 +61,7 @@ end
 
 function M:watts(hz, share) return self.static + share * self.dynamic * (hz / self.reference) ^ 3 end
 
---- Set a rank's next frequency, rounded to one that the machine has; true if it changed.
+--- Set a rank's next frequency, rounded to a supported one; true if it changed.
 function M:set(rank, hz)
   local can = math.ceil(hz / self.step - 1e-9) * self.step
   can = math.min(self.reference, math.max(self.min, can))

@@ -13,7 +13,7 @@ local function find(run, p, balanced)
   end
 end
 
---- What balancing changes in each round, compared with the same noise without it: percent of energy and of time.
+--- The effect of balancing in each round, compared with the same noise without it: percent of energy and of time.
 function M.effect(run, cell)
   local plain = cell.p.balanced == "yes" and find(run, cell.p, "no")
   local out = { saved = {}, lost = {} }

@@ -70,7 +70,7 @@ end
 
 -- --- threads ---
 
--- What this machine lets a balancer do: set frequencies, or only report what it would set.
+-- The mode of balancing on this machine: set frequencies, or only report them.
 function M:mode()
   local pml, o = self.pml, self.options
   if not self.can then
@@ -94,7 +94,7 @@ function M:possible(p)
   return true
 end
 
--- What each thread did, the busiest first; a later round replaces an earlier one.
+-- The shares of each thread, the busiest first; a later round replaces an earlier one.
 local function keep_shares(self, p, records)
   local threads, list = {}, {}
   for _, r in ipairs(records) do

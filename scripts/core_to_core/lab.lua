@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/core_to_core/lab.lua - pairs of cpus, what they share, and the time of a line between them.
+-- scripts/core_to_core/lab.lua - pairs of cpus, the hardware that they share, and the latency of a cache line between them.
 --
 -- Try:  print(require("core_to_core.lab").new { trips = 100, patience = 2 }:measure("0-1", 5)[1])
 
@@ -48,7 +48,7 @@ local function topology(cpu, name)
   return f and f:read "l"
 end
 
---- What two cpus share, by the kernel: "core", "package" or "machine"; nil where it does not say.
+--- The hardware that two cpus share, from the kernel: "core", "package" or "machine"; nil if it does not report it.
 ---@return string?
 function M.shared(pair)
   local from, to = M.cpus(pair)

@@ -5,8 +5,8 @@
 --       for kernel, calls in pairs(lab:count("source", 1)) do print(kernel, calls[1].flops) end
 --
 -- One program is built three times by one compiler with one set of flags: with counts at source, with counts at final, and
--- plainly. The plain one is simulated, and counted by the hardware. All read event sets around a call of each kernel; the
--- counts of an empty call, which are those of calling and reading, are subtracted.
+-- without. The build without counts is simulated, and counted by the hardware. All read event sets around a call of each kernel;
+-- the counts of an empty call, which only include calling and reading, are subtracted.
 
 local build = require "programs.build"
 local groups = require "pmlua.groups"
@@ -221,7 +221,7 @@ local function can_open(pml, metric)
   return true
 end
 
---- The presets that this PMU can count, by quantity; nil and why, if there are none.
+--- The presets that this PMU can count, by quantity; nil and the reason without any.
 local function hardware(pml)
   local has, why = pml.event.has_pmu()
   if not has then return nil, why end
@@ -297,7 +297,7 @@ function Lab:lacking()
   return out
 end
 
---- What a counter counts in @repeats calls of each kernel; it is asked once.
+--- The counts of a counter in @repeats calls of each kernel; measured once.
 ---@param counter string
 ---@param repeats integer
 ---@return table<string, table<string, number>[]>? calls by kernel

@@ -66,7 +66,7 @@ local function when(holds, text, ...)
 end
 
 -- A rule is { counter, quantity, the reason in short, the reason in prose, f }; f returns figures where the rule applies.
--- also: another quantity that it explains; against: the counter to compare with, if not that of bases.
+-- also: another quantity that it explains; against: the counter to compare with, if it is not the one in bases.
 
 -- --- the compiler at final against the compiler at source ---
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/counted/report.lua - counts.dat, ratios.dat, reasons.dat, absent.dat, and what is said at the end.
+-- scripts/counted/report.lua - counts.dat, ratios.dat, reasons.dat, absent.dat, and the summary printed at the end.
 --
 -- Try:  pmlua scripts/counted.lua --quick --no-plot
 

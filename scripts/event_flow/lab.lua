@@ -101,7 +101,7 @@ local function seconds(flow)
   return ns / threads * 1e-9
 end
 
---- The flow of a run must equal that of the earlier runs; a skeleton's must equal the original's.
+--- The flow of a run must equal the flow of earlier runs; a skeleton's must equal the original's.
 local function keep(self, p, flow)
   local same, why = flow:same(self.original[p.steps])
   if not same then self.why[p.steps] = why end

@@ -11,7 +11,7 @@ local M = {}
 M.phases = { "rest", "allocate", "compute", "send" }
 
 -- The metrics in the figure and in the columns of each phase; `factor` converts the metric's unit to the column's. An
--- `event` that is a pattern stands for the first metric that matches, because machines name their sensors differently.
+-- `event` may be a pattern, which selects the first metric that matches, because machines name their sensors differently.
 M.columns = {
   { name = "resident", unit = "MB", event = "plugin::process::resident", factor = 1e-6,
     description = "memory of the process" },
@@ -100,7 +100,7 @@ function Lab:measure(phase, n)
   return seconds
 end
 
--- --- what was measured ---
+-- --- measured series ---
 
 --- All series by the names of their events, with the values collected so far.
 function Lab:series()

@@ -25,7 +25,7 @@ local function regions(lab, begin)
     { "colour", "", "number of the phase's colour" } } }
 end
 
--- What is drawn: a row where a value begins to hold and one where it ends.
+-- The plotted steps: a row where a value begins to hold and one where it ends.
 local function metrics(series, order, begin)
   local rows = {}
   for _, column in ipairs(lab_of.columns) do

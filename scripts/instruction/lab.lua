@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/instruction/lab.lua - cycles of a sequence of instructions, in a chain and on registers of its own for each copy.
+-- scripts/instruction/lab.lua - cycles of a sequence of instructions, in a chain and with separate registers for each copy.
 --
 -- Try:  local lab = assert(require("instruction.lab").new { unroll = 100, patience = 10 })
 --       local s = assert(lab:assemble("imul %rax, %rax")); print(lab:measure(s, "chain", 9)[1])
 --
--- A sample is the difference between twice as many copies and as many, after A. Abel, J. Reineke, nanoBench (2020): what is
--- around the copies is in both. Without a counter of cycles, a chain of adds, one cycle each, is measured in turn with it.
+-- A sample is the difference between n and 2 n copies, after A. Abel, J. Reineke, nanoBench (2020), which cancels the
+-- code around the copies. Without a cycle counter, a chain of adds, one cycle each, is measured alternately with it.
 
 local assembly = require "instruction.assembly"
 local build = require "programs.build"
@@ -20,7 +20,7 @@ Lab.__index = Lab
 local LEAST_NS = 20000 -- that the difference takes
 local REFERENCE = { x86_64 = "add %rbx, %rax", aarch64 = "add x0, x0, x1" }
 
--- What ended a process, for those that sequences cause.
+-- Signals that sequences cause, and their meaning.
 local SIGNALS = { [4] = "SIGILL: an instruction that this processor does not have", [5] = "SIGTRAP: a trap",
   [7] = "SIGBUS: a bad address", [8] = "SIGFPE: a division by zero or beyond its range",
   [11] = "SIGSEGV: an address that is not its own", [31] = "SIGSYS: a system call that is forbidden" }
@@ -151,12 +151,12 @@ function Lab:measure(sequence, way, n)
   if not rows then return nil, err end
   local references = {}
   for i, r in ipairs(rows) do references[i] = (r[2] - r[1]) / (self.unroll * sequence.loops) end
-  local add = median(references) -- of one reference instruction: ticks, or cycles by the counter
+  local add = median(references) -- duration of one reference instruction: ticks, or cycles by the counter
   if add <= 0 then return nil, "the clock is too coarse for these sequences" end
   local out = {}
   for i, r in ipairs(rows) do
     local each = (r[4] - r[3]) / (sequence.n * sequence.loops)
-    out[i] = self.event and each or each / (references[i] > 0 and references[i] or add) -- of its own moment's frequency
+    out[i] = self.event and each or each / (references[i] > 0 and references[i] or add) -- at the frequency of that moment
   end
   local about = { registers = #sequence.copies }
   if self.event then about.add = add else about.frequency = 1 / (add * self.tick) end

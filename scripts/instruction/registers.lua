@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/instruction/registers.lua - which registers a sequence writes, and the same sequence on other registers.
+-- scripts/instruction/registers.lua - find the registers that a sequence writes, and rename them.
 --
 -- Try:  print(require("instruction.registers").copies("imul %rax, %rax", "x86_64")[2])
 --
--- A chain repeats a sequence on the same registers, so each copy waits for the one before it. To overlap, copies are given
--- registers of their own for those that they write. The destination is the last operand in the AT&T syntax, the first one
+-- A chain repeats a sequence on the same registers, so each copy waits for the previous one. To overlap, each copy gets
+-- other registers for those that it writes. The destination is the last operand in the AT&T syntax, the first one
 -- on arm64; registers that an instruction uses without naming them stay.
 
 local M = {}

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/instruction/worker.lua - a process that calls the assembled functions: what they do wrong ends it, not the experiment.
+-- scripts/instruction/worker.lua - a process that calls the assembled functions, so that their faults do not end the experiment.
 --
 -- Try:  pmlua scripts/instruction/worker.lua ./sequence.so 9 chain cycles:u
 --
--- A line of output is a sample: what one_ref, two_ref, one_WAY and two_WAY took, in ticks or by the counter. Each is the
--- least of TRIES, taken in turn: whatever interrupts one only adds to it, and within a sample the frequency hardly changes.
+-- A line of output is a sample: the times of one_ref, two_ref, one_WAY and two_WAY, in ticks or by the counter. Each is the
+-- minimum of TRIES, taken alternately: an interruption only adds to a time, and within a sample the frequency hardly changes.
 
 local pml = require "pmlua"
 

@@ -10,7 +10,7 @@ local ways = require "intercept_overhead.ways"
 local M = {}
 
 M.most_threads = 64
-M.calls = 1000 -- of a batch
+M.calls = 1000 -- calls of a batch
 M.linking = "-L%s -lcalls -Wl,-rpath,%s -lpthread"
 local time_limit_s = 120
 

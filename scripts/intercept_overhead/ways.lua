@@ -26,7 +26,7 @@ local M = {}
 
 local function as_it_is(_, program) return program end
 
--- What calls_seen.h writes.
+-- The count that calls_seen.h writes.
 local function seen_by_ours(lab)
   local f <close> = io.open(lab.folder.path .. "/seen", "r")
   return f and f:read "n"

@@ -36,7 +36,7 @@ function M.open(pml)
   return ways
 end
 
---- Of one call: operations, and bytes that its loads and stores name.
+--- Count one call: operations, and bytes that its loads and stores access.
 ---@param way table one of open()
 ---@param o { kernel: string, precision: string, build: string, n: integer }
 ---@return { flops: number, bytes: number, operations: number }? each

@@ -4,8 +4,8 @@
 -- Try:  local lab = require("kernels.lab").new(require "pmlua")
 --       local ns, about = lab:measure({ kernel = "add", precision = "double", build = "256", n = 1000 }, 5)
 --
--- A sample is what the slowest core took for a batch of calls, divided by their number. `overhead` is the same of a
--- kernel that has no element to work on: what calling it costs. It is reported beside the samples, so that the raw
+-- A sample is the time of the slowest core for a batch of calls, divided by their number. `overhead` is the same for a
+-- kernel without elements: the cost of a call. It is reported beside the samples, so that the raw
 -- times are kept.
 
 local M = {}

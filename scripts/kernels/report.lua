@@ -72,7 +72,7 @@ local function gross(cell)
   return cell and cell.summary and cell.p.n / cell.summary.median
 end
 
--- The rate of a loop whose length is a multiple of the vector's over that of a loop one iteration shorter: geometric mean
+-- The rate of a loop whose length is a multiple of the vector's, relative to a loop one iteration shorter: geometric mean
 -- over the short loops.
 local function steps(run, lab)
   local rows = {}
@@ -106,7 +106,7 @@ local function compiled_cells(ways, c, user)
   return cells
 end
 
--- Table IV: operations as the PMU and the compiler count them beside those of the source, counted by hand.
+-- Table IV: operations counted by the PMU and by the compiler, beside those in the source, counted by hand.
 local function counted(run, lab, events)
   local counter, why = flops.open(lab.pml, events)
   local ways, unbuilt = compiled.open(lab.pml)

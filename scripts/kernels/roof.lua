@@ -137,7 +137,7 @@ function M.sections(pml, folder)
   return nil, folder .. ": the compiler counted no floating-point operations in these sections; compile with pmlua cc --count"
 end
 
-local TURNS = 3840 -- of the loops that are counted: a multiple of what any build does at once
+local TURNS = 3840 -- iterations of the counted loops: a multiple of the vector length of each build
 
 -- Operations and bytes of an iteration, counted by the compiler or by hand.
 local function per_turn(run, lab, cell, counted)

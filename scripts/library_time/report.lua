@@ -3,7 +3,7 @@
 --
 -- Try:  pmlua scripts/library_time.lua --quick --no-plot gnuplot --version
 --
--- Shows the run with the median time of each view. Shares refer to that time; those of a sampled run, to its samples.
+-- Shows the run with the median time of each view. Shares refer to this time; for a sampled run, to its samples.
 
 local tabulate = require "pmlua.tabulate"
 local views = require "library_time.views"
@@ -22,7 +22,7 @@ local function median_round(cell)
   return rounds[(#rounds + 1) // 2]
 end
 
---- What a view saw in the run with the median time.
+--- The functions that a view recorded in the run with the median time.
 function M.seen(cell)
   return cell.rounds and #cell.rounds > 0 and median_round(cell).extra or nil
 end
@@ -160,7 +160,7 @@ local function share_table(cells)
   local by, order = shares(cells)
   local columns, rows = { { "library", "text", none .. ": the command, libc, the loader, the kernel" } }, {}
   for i, cell in ipairs(cells) do columns[i + 1] = { cell.p.view, "%", "share of the run in this view" } end
-  local several = 0 -- libraries without a row of their own
+  local several = 0 -- libraries without a separate row
   local other = {}
   for place, key in ipairs(order) do
     local row = { key }
@@ -190,7 +190,7 @@ local function say_functions(run, cell, most)
     "max [ns]" }, rows, 1))
 end
 
--- Warn of a view that changes how the command ends, and of one that saw nothing.
+-- Warn of a view that changes the command's exit status, and of a view that recorded nothing.
 local function warn(run)
   local plain
   for _, cell in ipairs(run.cells) do

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- scripts/library_time/views.lua - run a command once: plainly, or observed by interception, sampling or instrumentation.
+-- scripts/library_time/views.lua - run a command once: unobserved, or with interception, sampling or instrumentation.
 --
 -- Try:  local subject = require("library_time.subject").new { command = { "gnuplot", "--version" } }
 --       print(require("library_time.views").interception(subject, { limit = 60 }).seconds)
 --
 -- Each view returns { seconds, processor_s, status, functions }: the command's elapsed time, its processor time, its exit
--- status, and the library, name and exclusive time of each function seen, with whatever else the view knows. The time is
--- that of the command alone, without what a tool does before and after it.
+-- status, and the library, name and exclusive time of each function seen, with further results of the view. The time is
+-- the command's alone, without the work of a tool before and after it.
 
 local build = require "programs.build"
 local core = require "pmlua.core"
@@ -122,7 +122,7 @@ function M.interception(subject, options)
   return out
 end
 
--- perf answers once it follows the command; from then on it misses nothing.
+-- perf acknowledges when it follows the command; from then on it misses nothing.
 local function perf_is_ready(folder)
   local answer = folder:run("echo enable >perf.control && head -n 1 perf.answer", ready_s)
   return answer ~= nil and answer:find("ack", 1, true) ~= nil
@@ -151,7 +151,7 @@ local function read_samples(subject, out)
     f.samples, total = f.samples + n, total + n
   end
   if total == 0 then return nil, "perf recorded no sample" end
-  -- Every sample stands for the same share of the processor time.
+  -- Every sample represents the same share of the processor time.
   out.samples = total
   for _, f in ipairs(out.functions) do f.exclusive_s = f.samples / M.samples_per_second end
   return out

@@ -14,7 +14,7 @@ Lab.__index = Lab
 
 local GROUP = 4 * 4096 -- bytes of four blocks
 
---- Of each thread: twice the last cache for all of them, 64 to 512.
+--- Megabytes per thread: twice the last-level cache for all of them, 64 to 512.
 ---@return integer
 function M.megabytes()
   local cpus = pml.sys.affinity()

@@ -11,9 +11,9 @@ local tabulate = require "pmlua.tabulate"
 
 local M = {}
 
-local SHARE = 0.03 -- of a knee's size, to which it is narrowed down
+local SHARE = 0.03 -- precision of a knee, relative to its size
 local AGAIN = 9 -- batches at each further size
-local COARSE = 0.05 -- of a latency, by which the clock may round it
+local COARSE = 0.05 -- largest rounding by the clock, relative to a latency
 
 -- Curves by stride and pages, in the order of the cells.
 local function curves(run)
@@ -93,7 +93,7 @@ function M.joined(list)
   return #points > 0 and { stride = least, first = first, points = points } or nil
 end
 
--- levels.dat: what a load takes in each cache, from the nearest, and beyond the last.
+-- levels.dat: the latency of a load in each cache, from the nearest, and in memory.
 local function write_levels(run, lab)
   local curve, rows, last = M.joined(curves(run)), {}, nil
   for i, knee in ipairs(curve and knees.find(curve.points) or {}) do

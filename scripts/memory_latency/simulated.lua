@@ -14,8 +14,8 @@ local Simulated = {}
 Simulated.__index = Simulated
 
 local LEVELS = { { name = "D1", event = "sim::D1mr" }, { name = "LL", event = "sim::DLmr" } }
-local LEAST_LOADS, MOST_LOADS = 1 << 15, 1 << 20 -- of a batch
-local COST = 10 -- of a miss, where a hit costs 1: a knee is a rise by a quarter, one load in 40
+local LEAST_LOADS, MOST_LOADS = 1 << 15, 1 << 20 -- loads of a batch
+local COST = 10 -- cost of a miss, relative to a hit: a knee is a rise by a quarter, one load in 40
 
 --- The simulation that this process runs under; nil: none.
 ---@return table? simulated with `caches`, rows of caches.dat
@@ -33,7 +33,7 @@ function M.open()
   return setmetatable({ set = set, levels = levels, caches = caches }, Simulated)
 end
 
--- What a number of batches adds to each count.
+-- The increase of each count by a number of batches.
 function Simulated:added(lab, p, loads, batches)
   local walk = setmetatable({ loads = loads }, { __index = lab })
   local before = { self.set:read() }

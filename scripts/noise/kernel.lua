@@ -58,7 +58,7 @@ end
 ---@field steal integer? ticks
 ---@field interrupts table<string, integer>
 
---- Of the calling thread and a cpu.
+--- Read the counts of the calling thread and of a cpu.
 ---@param cpu integer
 ---@return noise.Reading
 function M.read(cpu)
@@ -71,7 +71,7 @@ function M.read(cpu)
   }
 end
 
---- The difference of two readings; what the kernel does not tell is nil.
+--- The difference of two readings; counts that the kernel does not provide are nil.
 ---@param a noise.Reading
 ---@param b noise.Reading
 ---@return { waited_ns: integer?, voluntary: integer?, involuntary: integer?, steal_ns: integer?, interrupts: table,

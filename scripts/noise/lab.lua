@@ -54,7 +54,7 @@ function M.new(options)
   }, Lab)
 end
 
--- What took the thread's cpu, as far as the kernel's counts tell.
+-- The cause of a detour, from the kernel's counts.
 function Lab:cause(state)
   if state & MOVED ~= 0 then return "moved" end
   if state & PREEMPTED ~= 0 then return "another thread" end

@@ -9,11 +9,11 @@ local median = require("pmlua.stats").median
 
 local M = {}
 
-local WIDTH = 1.15 -- lengths of a family differ by less than this factor
-local LEAST = 12 -- detours of a family: of fewer random ones too many would come regularly
-local MOST = 100 -- families: short detours of many lengths outnumber what is rare, long and regular
-local NEAR = 0.1 -- of a period, by which a detour may be off
-local REGULAR = 0.6 -- share of detours that do; of random ones a fifth does
+local WIDTH = 1.15 -- lengths in a family differ by less than this factor
+local LEAST = 12 -- detours in a family: with fewer, random detours often seem regular
+local MOST = 100 -- families: short detours of many lengths outnumber rare, long and regular ones
+local NEAR = 0.1 -- tolerance of a detour, relative to the period
+local REGULAR = 0.6 -- share of detours within the tolerance; a fifth of random ones is
 
 -- The densest window of lengths: first and last place in the sorted list.
 local function densest(sorted)
@@ -84,9 +84,9 @@ local function same(list, family)
   end
 end
 
---- Families over several visits of a cpu, each searched by itself: what is planted begins anew with each.
+--- Families over several visits of a cpu, each searched separately, because planted detours start again in each visit.
 ---@param visits { at: number, length: number }[][]
----@return noise.Family[] families with medians over the visits, those with most detours first
+---@return noise.Family[] families with medians over the visits, largest first
 function M.over(visits)
   local out = {}
   for _, detours in ipairs(visits) do

@@ -11,7 +11,7 @@ local M = {}
 local DRAWN = 5000 -- detours of detours.dat, of each cpu: the longest
 local INTERRUPTS = 12 -- lines of /proc/interrupts that are kept of each cpu
 
--- By cpu, in the order of the visits: what was measured there.
+-- Group the visits by cpu, in their order.
 local function by_cpu(visits)
   local list, of = {}, {}
   for _, v in ipairs(visits) do
@@ -135,7 +135,7 @@ local function regular(t)
   return { columns = t.columns, rows = rows }
 end
 
--- What this machine does not tell.
+-- Warn of counts that this machine does not provide.
 local function warn(run, lab, cpus)
   local first = cpus[1]
   if not first then return end

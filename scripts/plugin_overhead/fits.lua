@@ -67,7 +67,7 @@ local function estimate(run, statistic)
   return { value = value, low = low, high = high }
 end
 
---- What n >= 1 metrics add to a call: alpha + beta n.
+--- The cost that n >= 1 metrics add to a call: alpha + beta n.
 local function metrics_cost(run, series, prefix)
   local function fit(random)
     local base = series.none and line(series.none, random)

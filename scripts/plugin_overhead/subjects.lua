@@ -3,7 +3,7 @@
 --
 -- Try:  for _, s in ipairs(require("plugin_overhead.subjects").all) do print(s.name, s.title) end
 --
--- Each is measured in a process of its own (child.lua), because a loaded plugin stays loaded. A subject's `new` makes a
+-- Each is measured in a separate process (child.lua), because a loaded plugin stays loaded. A subject's `new` makes a
 -- function of the number of calls or values that returns two times in ns: of everything, and before draining and
 -- collecting. Both are processor time, which excludes other programs.
 

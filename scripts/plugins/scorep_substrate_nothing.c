@@ -22,7 +22,7 @@ static uint32_t functions(SCOREP_Substrates_Mode mode, SCOREP_Substrates_Callbac
 
 SCOREP_SUBSTRATE_PLUGIN_ENTRY(nothing) {
   SCOREP_SubstratePluginInfo info;
-  memset(&info, 0, sizeof info); /* the version, too: as plugins that never set it */
+  memset(&info, 0, sizeof info); /* zeros the version as well, like plugins that never set it */
   info.init = init;
   info.get_event_functions = functions;
   return info;

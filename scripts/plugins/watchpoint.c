@@ -5,8 +5,8 @@
  *   mem:SYMBOL:rw   how often each thread accessed a variable (rw, w) or called a function (x) since it joined
  *   SYMBOL          what each thread wrote to a variable; the type comes from the debug information
  *
- * SYMBOL is as pml_variable_find() takes it, of the program or of an object that it has loaded, the first that has it.
- * The CPU has four breakpoints. What a thread does is its own series, of which reads take in what there is; an access
+ * SYMBOL is in the form of pml_variable_find(); the first of the program and its loaded objects that defines it counts.
+ * The CPU has four breakpoints. Each thread has a separate series of its accesses, which reads collect; an access
  * costs an exception and a signal (program/pml_watchpoint.h). Errors in tokens are reported on standard error.
  */
 #include "program/pml_watchpoint_plan.h"
@@ -30,7 +30,7 @@
 #define WHY_BYTES 900
 #define PREFIX "mem:"
 
-/* What a token stands for; the count and the content of a variable share a point, since their signals would be one. */
+/* A token's metric; the count and the content of a variable share a point, since their signals would be one. */
 struct metric {
   char *token;
   unsigned point;
@@ -46,7 +46,7 @@ struct counter {
   uint64_t accesses;
   bool placed; /* @lane is its lane */
   unsigned lane;
-  uint64_t before; /* of the lane's accesses, those of before it joined */
+  uint64_t before; /* the lane's accesses before the thread joined */
   struct pml_watchpoint_cursor cursor;
 };
 
@@ -256,7 +256,7 @@ static uint64_t value_of(const struct pml_watchpoint *p, struct counter *c, uint
   return v;
 }
 
-/* New values; those of before the thread joined are not its. */
+/* Collect new values, except those from before the thread joined. */
 static size_t take_values(const struct pml_watchpoint_store *s, struct counter *c, SCOREP_MetricTimeValuePair *to,
                           size_t room) {
   struct pml_watchpoint_value v[256];
@@ -281,7 +281,7 @@ static uint64_t get_all_values(int32_t id, SCOREP_MetricTimeValuePair **list) {
   *list = malloc(room * sizeof **list);
   if (*list == NULL) return 0;
   size_t n = take_values(s, c, *list, room - 1);
-  /* What found no room has no time, but counts. */
+  /* Dropped accesses have no time, but count. */
   if (lane.dropped > 0 && !c->content && lane.accesses - c->before > c->accesses) {
     c->accesses = lane.accesses - c->before;
     (*list)[n++] = (SCOREP_MetricTimeValuePair){now(), c->accesses};

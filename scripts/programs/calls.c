@@ -2,8 +2,8 @@
 /*
  * scripts/programs/calls.c - call a function of a library many times, and print the time of a call.
  *
- * calls THREADS BATCHES CALLS [MODE]: each thread, on a cpu of its own if there are enough, makes BATCHES batches of
- * CALLS calls after a first one that is discarded, and prints a line per batch: nanoseconds per call. MODE clocks: two
+ * calls THREADS BATCHES CALLS [MODE]: each thread, on a separate cpu if there are enough, makes BATCHES batches of
+ * CALLS calls after a discarded first batch, and prints a line per batch: nanoseconds per call. MODE clocks: two
  * clock reads around each call; install: the preloaded libpmlua intercepts calls, without a consumer.
  */
 #include "calls.h"
@@ -55,7 +55,7 @@ static void call_between_clocks(struct worker *w) {
   w->spent += spent;
 }
 
-/* On the cpu of its number among those of the process, if there is one. */
+/* Pin the thread to the allowed cpu with its number, if there are enough. */
 static void pin(long number) {
   cpu_set_t all, one;
   if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < job.threads) return;
@@ -84,7 +84,7 @@ static void *work(void *arg) {
   return NULL;
 }
 
-/* In the order of struct pml_intercept_stats the third number is that of the slots that calls are seen through. */
+/* The third number, in the order of struct pml_intercept_stats, is the number of replaced slots. */
 static int install(void) {
   int (*take)(const void *options);
   void (*stats)(uint64_t * numbers);

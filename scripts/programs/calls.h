@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* scripts/programs/calls.h - a function of a library of its own that does next to nothing, and a clock to read around
- * it. */
+/* scripts/programs/calls.h - a function in a separate library that does almost nothing, and a clock for its time. */
 #ifndef CALLS_H
 #define CALLS_H
 
@@ -11,7 +10,7 @@
 
 CALLS_API uint64_t calls_work(uint64_t x); /* x + 1 */
 
-/* The counter of the cpu that pmlua reads, too; where there is none, what the kernel's page gives. */
+/* The cpu's counter, which pmlua also reads; without one, the clock of the kernel's vDSO page. */
 static inline uint64_t calls_clock(void) {
 #if defined __x86_64__
   return __builtin_ia32_rdtsc();

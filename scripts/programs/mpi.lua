@@ -30,7 +30,7 @@ local order = { "openmpi", "mpich" }
 local Job = {}
 Job.__index = Job
 
---- Remove what was built; idempotent.
+--- Remove the built files; idempotent.
 function Job:close()
   self.folder:close()
 end
@@ -100,7 +100,7 @@ end
 
 local COMPLAINT = 160 -- characters
 
--- The first paragraph of what was said: launchers frame theirs, and put it behind that of the program.
+-- The first paragraph on standard error: launchers frame their message and print it after the program's.
 local function complaint(folder, last)
   local said = {}
   for line in io.lines(folder.path .. "/stderr") do

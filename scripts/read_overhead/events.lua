@@ -3,7 +3,7 @@
 --
 -- Try:  print(table.concat(require("read_overhead.events").choose(require "pmlua").names, " "))
 --
--- With a PMU: instructions and cycles first, as in the papers, then whatever else it can count at the same time. Without:
+-- With a PMU: instructions and cycles first, as in the papers, then further events that it can count at the same time. Without:
 -- software events, which every Linux has; their page cannot be read in user space, so that path is not measured.
 
 local M = {}

@@ -26,7 +26,7 @@ local function in_ticks(run, v)
   return v and v / run.scale
 end
 
--- "page (needs a PMU)": the name of a path that cannot be measured says so.
+-- The display name of a path; "page (needs a PMU)" if it cannot be measured.
 local function path_name(o, path)
   return path == "page" and not o.lab.events.pmu and "page (needs a PMU)" or path
 end

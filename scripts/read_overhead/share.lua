@@ -5,7 +5,7 @@
 --
 -- Counts instructions and cycles, once with :u and once with :k, around two loops, one twice as long as the other: their
 -- difference does not contain the cost of opening and closing. The difference of the empty loop is subtracted. Two events
--- are counted at a time, so that the PMU has room for those of the set itself and nothing is scaled. Needs a PMU.
+-- are counted at a time, so that the PMU has room for the set's own events and nothing is scaled. Needs a PMU.
 
 local stats = require "pmlua.stats"
 

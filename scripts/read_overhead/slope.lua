@@ -7,8 +7,8 @@ local stats = require "pmlua.stats"
 
 local M = {}
 
---- For every operation and path of the bare loop: the cost of one event, what the second adds, and each further one.
--- A second event turns a plain read into that of a group, which costs more than the event; the line begins there.
+--- For every operation and path of the bare loop: the cost of one event, of the second, and of each further one.
+-- A second event turns a plain read into a group read, which costs more than the event; the line begins there.
 ---@return {operation: string, path: string, first: number?, second: number?, each: number, r2: number?, n: integer}[]
 function M.all(run, operations)
   local points, out = {}, {}

@@ -11,14 +11,14 @@
 local M = {}
 
 M.most_threads = 8
---- The shortest spike, whatever the median. Longer pushes of every round are kept.
+--- The shortest spike, independent of the median. Longer pushes of every round are kept.
 M.least_spike_ns = 1000
 
 local sites = { bytes = M.most_threads + 1, slow = M.most_threads + 2 }
 local most_watched = 1 << 16
-local most_pushes = 1 << 20 -- of a thread, as in the workload
-local slow_rows = 4096 -- of a thread, as in the workload
-local slow_numbers = 5 -- of a row
+local most_pushes = 1 << 20 -- per thread, as in the workload
+local slow_rows = 4096 -- per thread, as in the workload
+local slow_numbers = 5 -- per row
 
 ---@class recorder_overhead.Measure
 ---@field no_libsde string? why there is no libsde

@@ -10,7 +10,7 @@ local tabulate = require "pmlua.tabulate"
 
 local M = {}
 
-local most_in_series = 1 << 16 -- of a thread; what a figure can show
+local most_in_series = 1 << 16 -- per thread; the most that a figure can show
 
 local function measured(run)
   local out = {}

@@ -32,7 +32,7 @@ local function microseconds(text)
   return list
 end
 
--- Of each repetition the median of all pairs.
+-- The median over all pairs, for each repetition.
 local function median_of(list)
   local out = {}
   for i in ipairs(list[1].us) do

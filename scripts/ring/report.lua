@@ -8,7 +8,7 @@ local tabulate = require "pmlua.tabulate"
 
 local M = {}
 
---- Of each pair the median over all rounds, in the order of ranks.
+--- The median over all rounds for each pair, in the order of ranks.
 local function medians(cell)
   local list, by = {}, {}
   for _, r in ipairs(cell.rounds) do

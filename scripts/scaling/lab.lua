@@ -108,7 +108,7 @@ local function add_node(run, rank, node, section)
   add(part_of(run.functions, node.mpi, ranks).seconds, rank, seconds)
 end
 
--- Functions that MPI calls itself belong to the one that the program called.
+-- Functions that MPI calls itself belong to the MPI function that the program called.
 local function add_rank(run, rank, nodes, is_section)
   local above = { [-1] = {} }
   for _, node in ipairs(nodes) do

@@ -54,8 +54,8 @@ function M.figures(run, cell)
   return f
 end
 
--- The sections of all runs, those that compute before those that communicate, long before short: number and place among
--- those of its kind.
+-- The sections of all runs, computing before communicating ones, long before short: number and index among sections
+-- of the same kind.
 local function order_of(run)
   local list = {}
   for _, cell in ipairs(run.cells) do
@@ -131,7 +131,7 @@ local function function_table(run)
   }, rows = rows }
 end
 
--- What the figure says of the job.
+-- The description of the job in the figure.
 local function job_table(lab)
   return { columns = { { "program", "text", "" }, { "mpi", "text", "library and version" }, { "cpus", "", "of this host" } },
     rows = { { lab.title, lab.job.title, lab.job.cpus } } }

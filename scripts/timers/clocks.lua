@@ -11,9 +11,9 @@ M.names = {
   "lua:os.clock", "lua:os.time",
 }
 
-local batch = 100 -- readings of a sample
+local batch = 100 -- readings per sample
 local shown = 400 -- readings that the figure shows
-local lua_reads = 20000 -- a Lua loop is slow, and its steps are those of the interpreter
+local lua_reads = 20000 -- fewer, because a Lua loop is slow and its steps are the interpreter's
 
 local Lab = {}
 Lab.__index = Lab

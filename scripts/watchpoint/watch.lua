@@ -75,7 +75,7 @@ local function key(p)
   return p.loop .. p.watched
 end
 
--- One run in a folder of its own: its time, its processor time, and what it recorded.
+-- Run once in a separate folder: the time, the processor time, and the recorded data.
 local function in_folder(self, p)
   local dir = os.tmpname()
   os.remove(dir)

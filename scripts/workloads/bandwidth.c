@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/workloads/bandwidth.c - bytes that threads read and write in a second, each in memory of its own.
+ * scripts/workloads/bandwidth.c - bytes that threads read and write per second, each in separate memory.
  *
  * Each thread walks its memory in blocks; of `OF` blocks in a row, `writes` are written and the others read. The site
  * `pass` takes the ticks of a pass: from the moment that all threads are ready until the slowest is done.
@@ -55,7 +55,7 @@ static void write_block(uint64_t *w, uint64_t v) {
   __asm__ volatile("" : : "r"(w) : "memory"); /* the stores are wanted */
 }
 
-/* Block b of a thread holds its number b, and what is written there is b, too: each pass reads the same. */
+/* Block b of a thread contains its number b, and b is written there, so that each pass reads the same. */
 static void pass(struct member *m) {
   const struct team *t = m->team;
   uint64_t sum = 0, expected = 0;
@@ -183,7 +183,7 @@ static int run(struct pml_workload_run *r) {
   if (!err) err = workload_region(r, "passes", &region);
   if (!err) err = workload_stopped(r, 1);
   if (err || t.threads == 0) return err;
-  const size_t sets = bytes / (OF * BLOCK_BYTES); /* a block of each kind that `writes` asks for */
+  const size_t sets = bytes / (OF * BLOCK_BYTES); /* groups of OF consecutive blocks */
   t.blocks = sets * OF;
   struct member *m = calloc(t.threads, sizeof *m);
   if (!m) return workload_out_of_memory(r, (double)(t.threads * sizeof *m));

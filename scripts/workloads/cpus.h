@@ -15,7 +15,7 @@ struct cpus {
   unsigned long word[CPUS_MAX / (8 * sizeof(unsigned long))];
 };
 
-/* Those of the calling thread; 0 or -errno. */
+/* The allowed cpus of the calling thread; 0 or -errno. */
 static inline int cpus_get(struct cpus *c) {
   memset(c, 0, sizeof *c);
   return sched_getaffinity(0, sizeof *c, (cpu_set_t *)(void *)c) == 0 ? 0 : -errno;
@@ -31,7 +31,7 @@ static inline unsigned cpus_count(const struct cpus *c) {
   return n;
 }
 
-/* The first one from @cpu on; CPUS_MAX if there is none. */
+/* The first allowed cpu from @cpu on; CPUS_MAX if there are no more. */
 static inline size_t cpus_next(const struct cpus *c, size_t cpu) {
   const size_t bits = 8 * sizeof(unsigned long);
   while (cpu < CPUS_MAX && !(c->word[cpu / bits] >> cpu % bits & 1)) cpu++;

@@ -42,7 +42,7 @@ static bool is_over(struct shared *s) {
   return true;
 }
 
-/* Acquire: whoever sees the number sees all that the other thread did before. False: the exchange is over. */
+/* Acquire: a thread that sees the number sees all earlier stores of the other thread. False: the exchange is over. */
 static inline bool wait_for(struct shared *s, unsigned long long number) {
   for (unsigned i = 1; atomic_load_explicit(&s->line, memory_order_acquire) != number; i++)
     if (PML_UNLIKELY(i % LOOKS == 0) && is_over(s)) return false;

@@ -2,9 +2,9 @@
 /*
  * scripts/workloads/imbalance.c - threads with unequal work that wait for each other, over and over.
  *
- * The first thread makes all of the turns, the last one the share that `least` says, the others evenly spaced numbers
+ * The first thread makes all of the turns, the last one the share `least` of them, the others evenly spaced numbers
  * between them. The wait is the section "imbalance barrier", which a balancer, a profile or a trace sees. Each thread
- * is pinned to a cpu of its own, as long as there are enough.
+ * is pinned to a separate cpu, as long as there are enough.
  */
 #include "adapter/section/pml_section.h"
 #include "cpus.h"
@@ -35,7 +35,7 @@ struct member {
   double sum;
 };
 
-/* A chain of additions: as long as the processor's latency, whatever the compiler makes of it. */
+/* A chain of additions: its time is their latency, independent of the compiler. */
 static double compute(size_t turns, double x) {
   for (size_t i = 0; i < turns; i++) {
     x += 1e-9;

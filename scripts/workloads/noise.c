@@ -23,7 +23,7 @@ enum { SITE_QUANTUM, SITE_UNITS, SITE_AT, SITE_LENGTH, SITE_STATE, SITES };
 /* The bits of a state; the cpu is above them. */
 enum { PREEMPTED = 1, SLEPT = 2, MOVED = 4, FAULTED = 8, STATE_BITS = 4 };
 
-#define STEPS 32 /* of a unit: some 100 cycles, so that the clock is a small part of it */
+#define STEPS 32 /* per unit: some 100 cycles, so that the clock is a small part of it */
 
 struct plant {
   pthread_t thread;
@@ -43,7 +43,7 @@ struct noise {
 };
 
 static inline uint64_t work(uint64_t x) {
-  for (int i = 0; i < STEPS; i++) { /* xorshift, G. Marsaglia (2003): each step needs the one before it */
+  for (int i = 0; i < STEPS; i++) { /* xorshift, G. Marsaglia (2003): each step depends on the previous one */
     x ^= x << 13;
     x ^= x >> 7;
     x ^= x << 17;
@@ -62,8 +62,8 @@ static void timespec_add(struct timespec *t, size_t ns) {
 }
 
 /*
- * With a planted thread both are real-time threads where the user may: other programs would hide what was planted. The
- * planted one comes first.
+ * With a planted thread both are real-time threads if the user is permitted, because other programs would hide the
+ * planted detours. The planted thread has the higher priority.
  */
 static void real_time(int priority) {
   struct sched_param fifo = {.sched_priority = priority};
@@ -115,7 +115,7 @@ static void plant_stop(struct pml_workload_run *r, struct plant *p) {
   workload_result(r, "plant_length", "ns", p->total_ticks * ns / (double)p->times);
 }
 
-/* What the kernel has counted of this thread since the last time, and where it is now. */
+/* The events of this thread that the kernel has counted since the last call, and the current cpu. */
 static uint64_t state_of(struct noise *n) {
   struct rusage now;
   int cpu = sched_getcpu();

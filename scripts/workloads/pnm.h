@@ -67,7 +67,7 @@ static inline int pnm_number(struct pnm_reader *in, const char *what, unsigned m
   return 0;
 }
 
-/* ITU-R BT.601 luma, rounded: what ppmtopgm does, in integers. */
+/* ITU-R BT.601 luma, rounded: as in ppmtopgm, in integers. */
 static inline uint16_t pnm_luma(const unsigned rgb[3]) {
   return (uint16_t)((299ul * rgb[0] + 587ul * rgb[1] + 114ul * rgb[2] + 500ul) / 1000ul);
 }

@@ -125,8 +125,8 @@ struct across_thread {
 };
 
 /*
- * Whatever is read after another thread's reading was seen must not be earlier. The fence keeps the counter from being
- * read before the load; a system call or the vDSO's own fence does so for the others.
+ * A reading after another thread's reading was seen must not be earlier. The fence keeps the counter from being
+ * read before the load; for other clocks a system call or the vDSO's fence does so.
  */
 static inline __attribute__((always_inline)) void compare_of(struct across_thread *t, reader *read) {
   struct across *s = t->shared;
@@ -230,7 +230,7 @@ static int across(struct pml_workload_run *r, const struct timer *w, size_t read
     t[started] = (struct across_thread){.shared = &shared, .compare = w->compare, .cpu = cpu};
     err = -pthread_create(&t[started].thread, NULL, compare, &t[started]);
   }
-  if (err) atomic_fetch_add(&shared.ready, (unsigned)(threads - started)); /* those that wait go on */
+  if (err) atomic_fetch_add(&shared.ready, (unsigned)(threads - started)); /* releases the waiting threads */
   for (size_t i = 0; i < started; i++) {
     pthread_join(t[i].thread, NULL);
     if (!err) err = t[i].error;

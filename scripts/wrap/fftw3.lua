@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- FFTW 3 in double precision: sizes of plans, how many transforms one makes.
 --
--- fftw3.h declares four precisions; those of single, long double and quadruple are in libraries of their own. For them:
--- the name's letter in libs (-lfftw3f) and in the filter. Threads need -lfftw3_threads before -lfftw3.
+-- fftw3.h declares four precisions; the functions of single, long double and quadruple are in separate libraries. To wrap them,
+-- put the name's letter into libs (-lfftw3f) and into the filter. Threads need -lfftw3_threads before -lfftw3.
 --
 --     pmlua wrap init --recipe fftw3
 

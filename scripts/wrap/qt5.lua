@@ -32,7 +32,7 @@ SCOREP_REGION_NAMES_END
     ["QBoxLayout::addWidget(QWidget*, int, QFlags<Qt::AlignmentFlag>)"] = 2,
     ["QLabel::QLabel(QString const&, QWidget*, QFlags<Qt::WindowType>)"] = 1, ["QLabel::~QLabel()"] = 1,
     ["QListWidget::QListWidget(QWidget*)"] = 1, ["QListWidget::~QListWidget()"] = 1,
-    -- addItem() is inline: it asks for the count, and inserts
+    -- addItem() is inline: it calls count() and inserts
     ["QListWidget::count() const"] = 27, ["QListWidget::insertItem(int, QString const&)"] = 25,
     ["QImage::QImage(int, int, QImage::Format)"] = 5, ["QImage::fill(Qt::GlobalColor)"] = 5, ["QImage::~QImage()"] = 5,
     ["QImage::pixelColor(int, int) const"] = 5500, ["QColor::operator==(QColor const&) const"] = 5500,

@@ -47,7 +47,7 @@ static void system_open(struct system *s, int side, bool weak) {
   s->above = rank < ranks - 1 ? rank + 1 : MPI_PROC_NULL;
 }
 
-/* From -1 to 1, the same whatever the number of ranks (Steele, Lea and Flood's splitmix64). */
+/* A value from -1 to 1 that does not depend on the number of ranks (Steele, Lea and Flood's splitmix64). */
 static double planted(uint64_t point, uint64_t seed) {
   uint64_t z = (point + 1) * UINT64_C(0x9e3779b97f4a7c15) + seed;
   z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -124,7 +124,7 @@ static void solve(const struct system *s, const struct parts *p, double *x, doub
   part_end(p->solve, 0);
 }
 
-/* Solve for a known vector. @seconds: added to; @allowed: what the error may be. */
+/* Solve for a known vector. @seconds: added to; @allowed: the permitted error. */
 static double solve_planted(const struct system *s, const struct parts *p, uint64_t seed, double *seconds,
                             double *allowed) {
   double *x = vector(s), *b = vector(s), *direction = vector(s), *image = vector(s), error = 0;

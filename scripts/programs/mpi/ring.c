@@ -5,14 +5,14 @@
  *     mpirun -n RANKS ring pairs|around BYTES REPEATS MESSAGES
  *
  * "pairs": two ranks at a time send MESSAGES messages to and fro while the others sleep. "around": each rank sends to
- * the next and receives from the one before, MESSAGES times, all at once. Rank 0 prints a line for each pair, or one
- * line:
+ * the next rank and receives from the previous one, MESSAGES times, all at once. Rank 0 prints a line for each pair, or
+ * one line:
  *
  *     pair FROM TO NS ...     REPEATS numbers: mean time of a message, in nanoseconds
  *     around NS ...           of a step, on the slowest rank
  *     rank RANK HOST CPU      where each rank ran in the end
  *
- * Each byte that arrives is compared with what was sent.
+ * Each received byte is compared with the sent one.
  */
 #include "program.h"
 
@@ -25,14 +25,14 @@
 
 struct ring {
   int rank, ranks, bytes, repeats;
-  int most, messages; /* of a repetition: given, chosen */
+  int most, messages; /* messages of a repetition: given, chosen */
   unsigned char *out, *in;
   double *ns; /* [repeats] */
   double wrong;
   part part;
 };
 
-/* What rank @from sends in this repetition; no two that follow each other are equal in any byte. */
+/* The data that rank @from sends in this repetition; consecutive repetitions differ in every byte. */
 static void fill(unsigned char *buffer, int bytes, int from, int repeat) {
   for (int i = 0; i < bytes; i++) buffer[i] = (unsigned char)(i * 7 + from * 31 + repeat);
 }
@@ -54,7 +54,7 @@ static void to_and_fro(struct ring *g, int other, bool first, int repeat) {
   int sender = first ? g->rank : other, at = repeat > 0 ? repeat : 0, told;
   g->messages = messages_of(g, repeat);
   if (first) fill(g->out, g->bytes, sender, repeat);
-  fill(g->in, g->bytes, sender, repeat + 1); /* not what is to arrive */
+  fill(g->in, g->bytes, sender, repeat + 1); /* differs from the expected data */
   MPI_Sendrecv(&g->messages, 1, MPI_INT, other, 1, &told, 1, MPI_INT, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (!first) g->messages = told;
   part_begin(g->part);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/programs/mpi/sort.c - sample sort: samples of all ranks decide which keys each rank gets, all exchange with
- * all.
+ * scripts/programs/mpi/sort.c - sample sort: samples of all ranks determine the keys of each rank, then all exchange
+ * with all.
  *
  *     mpirun -n RANKS sort KEYS SORTS [weak]          KEYS numbers in all, or with "weak" for each rank
  *
- * The keys are 0 to KEYS - 1 in pseudo-random order, so that after sorting each must be equal to its place. What a rank
- * gets depends on the samples: the more samples, the more even.
+ * The keys are 0 to KEYS - 1 in pseudo-random order, so after sorting each must equal its index. The samples determine
+ * the number of keys of each rank: the more samples, the more even.
  */
 #include "program.h"
 
 #include <stdint.h>
 
-#define SAMPLES 64 /* of each rank */
+#define SAMPLES 64 /* per rank */
 
 struct keys {
   uint64_t *key;
@@ -102,7 +102,7 @@ static int offsets(int ranks, const int *count, int *offset) {
   return sum;
 }
 
-/* Each rank gets the keys between its splitters: sorted runs, @run[r] where that of rank r begins. */
+/* Give each rank the keys between its splitters: sorted runs; @run[r] is the start of rank r's run. */
 static struct keys exchange(const struct job *j, const struct parts *p, const struct keys *k, const uint64_t *splitter,
                             int *run) {
   int *number = program_memory(3 * (size_t)j->ranks, sizeof *number);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/workloads/kernels/element.h - one element at a time, for both types: what every build does with a remainder.
+ * scripts/workloads/kernels/element.h - operations on one element, for both types, for the remainders of every build.
  *
  * The square root is the instruction itself: sqrt() would test for errno in every turn. Where the compiler counts
  * operations (KERNELS_COUNTED), which it cannot in assembly, it is compiled for code that ignores errno.

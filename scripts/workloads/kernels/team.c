@@ -32,10 +32,10 @@ struct team {
   unsigned members;
   enum kernels_precision precision;
   size_t n;
-  struct cpus before; /* of the leader */
+  struct cpus before; /* the leader's cpus */
   atomic_int start;
   atomic_uint arrived, turn;
-  kernels_function *function; /* what the next turn calls; NULL: go home */
+  kernels_function *function; /* for the next turn; NULL: end */
   size_t turns;
   uint64_t calls;
   struct member member[];
@@ -75,9 +75,9 @@ static void fill(void *x, enum kernels_precision precision, size_t n, size_t per
 }
 
 /*
- * The vectors begin at lines of their own and some lines apart beyond what they hold: at equal places of a page, every
- * load would seem to follow the store of its neighbour. Huge pages, where the kernel has them: a sweep over memory is
- * not to measure the TLB.
+ * The vectors begin at different cache lines, with some lines of space between them: at equal offsets in a page, every
+ * load would seem to depend on the store of its neighbour. Huge pages, if the kernel has them, because a sweep over
+ * memory must not measure the TLB.
  */
 static int take_vectors(struct member *m) {
   const struct team *t = m->team;

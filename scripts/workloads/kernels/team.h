@@ -2,8 +2,8 @@
 /*
  * scripts/workloads/kernels/team.h - a copy of a kernel on each of several cores, started together.
  *
- * The calling thread is the first member and leads; the others are threads of their own. Each is pinned to a cpu of its
- * own and has vectors of its own, which it touches first, so that they lie in its memory.
+ * The calling thread is the first member and leads; the others are separate threads. Each is pinned to a separate cpu
+ * and has separate vectors, which it touches first, so that they lie in its local memory.
  */
 #ifndef PMLUA_KERNELS_TEAM_H
 #define PMLUA_KERNELS_TEAM_H
@@ -14,7 +14,7 @@
 
 struct team;
 
-/* What each member works on: values from 1 to 2 in a and b, zeros in c, *d = 0.5. */
+/* The data of each member: values from 1 to 2 in a and b, zeros in c, *d = 0.5. */
 struct team_vectors {
   const void *a, *b, *d;
   void *c;
@@ -38,8 +38,8 @@ unsigned team_members(const struct team *t);
 struct team_vectors team_vectors(const struct team *t);
 
 /*
- * team_call - all call @f @calls times on the first @n elements, each timed by itself. Returns the ticks of the
- * slowest; *@fastest (may be NULL) those of the fastest.
+ * team_call - all call @f @calls times on the first @n elements, each timed separately. Returns the ticks of the
+ * slowest member; *@fastest (may be NULL): the ticks of the fastest.
  */
 uint64_t team_call(struct team *t, kernels_function *f, size_t n, uint64_t calls, uint64_t *fastest);
 

@@ -26,7 +26,7 @@
 #define PASTE(x, y) PASTE_(x, y)
 #define NAME(x) PASTE(PASTE(PASTE(x##_, ELEMENT), _), WIDTH)
 
-/* One element, as its vector: what a remainder is made of. */
+/* One element in place of a vector, for remainders. */
 #define ONE_TYPE ELEMENT
 #define ONE_LOAD(p) (*(p))
 #define ONE_STORE(p, v) (*(p) = (v))
@@ -43,7 +43,7 @@
 #define EXPRESSION_mix(K, x, y, d) (K##_SPLAT(1) / K##_SQRT((x) * (x) + (y) * (y)))
 #define EXPRESSION_copy(K, x, y, d) (x)
 
-/* What an expression does not use is not asked for, either. */
+/* Operands that an expression does not use are not loaded. */
 #define BOTH(K, p) K##_LOAD(p)
 #define FIRST(K, p) K##_SPLAT(0)
 

@@ -124,7 +124,7 @@ static int validate(struct pml_workload_run *r, const struct plan *p, const stru
                        kernel[p->kernel].name, precision_name[p->precision], p->build->name, worst);
 }
 
-/* How many calls a batch needs; what warms up caches and clock on the way. */
+/* Find the number of calls in a batch, which also warms up caches and clock. */
 static uint64_t calibrate(struct team *t, kernels_function *f, const struct plan *p, uint64_t *made) {
   uint64_t calls = 1;
   for (;;) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/workloads/krylov/krylov.h - a small library of Krylov solvers that tells what happens inside it.
+ * scripts/workloads/krylov/krylov.h - a small library of Krylov solvers that publishes events about its progress.
  *
  *     struct krylov_matrix a;
  *     struct krylov_error e;
  *     if (krylov_matrix_open(&a, "poisson2d:64", &e) < 0) puts(e.text);
  *     krylov_solve(&a, b, x, &options, &report, &e);
  *
- * Functions return 0 or a negative code (-EINVAL, -ENOMEM, -EDOM for a matrix that cannot be worked with, -errno) with
- * a sentence in the error. A solver that does not get there is no error: the report says how it ended and why. What is
- * in b, x and the report is always finite. Events are under sde:::KRYLOV::, see telemetry.c. Reentrant, but the events
- * are those of the process: with two solves at once they tell of both.
+ * Functions return 0 or a negative code (-EINVAL, -ENOMEM, -EDOM for an unusable matrix, -errno) with
+ * a sentence in the error. A solver that does not converge is not an error: the report contains its outcome and the
+ * reason. The values in b, x and the report are always finite. Events are under sde:::KRYLOV::, see telemetry.c.
+ * Reentrant, but the events belong to the process: two solves at once share them.
  */
 #ifndef KRYLOV_H
 #define KRYLOV_H
@@ -67,10 +67,10 @@ double krylov_matrix_norm(const struct krylov_matrix *a); /* the largest sum of 
 
 #define KRYLOV_OUTCOME_LIST(X)                                                                                         \
   X(CONVERGED, "converged")                                                                                            \
-  X(ITERATIONS, "iterations") /* as many as were allowed, and not there */                                             \
-  X(DRIFTED, "drifted")       /* there by its own account, but the true residual is more than 10 times that */         \
+  X(ITERATIONS, "iterations") /* the maximum was reached without convergence */                                        \
+  X(DRIFTED, "drifted")       /* its own residual converged, but the true one is more than 10 times larger */          \
   X(DIVERGED, "diverged")     /* the residual grew past options.stop times the initial one */                          \
-  X(BREAKDOWN, "breakdown")   /* the recurrence cannot go on */                                                        \
+  X(BREAKDOWN, "breakdown")   /* the recurrence cannot continue */                                                     \
   X(STOPPED, "stopped")       /* sde:::KRYLOV::Stop_I was set */                                                       \
   X(INTERRUPTED, "interrupted")
 
@@ -87,12 +87,12 @@ int krylov_solver_by_name(const char *name); /* -ENOENT */
 
 struct krylov_options {
   enum krylov_solver solver;
-  bool ilu;                      /* ILU(0): of the matrix's own pattern */
+  bool ilu;                      /* ILU(0): with the pattern of the matrix */
   double tolerance;              /* relative to |b|; LOBPCG: to the norm of A */
   size_t iterations;             /* at most */
   size_t restart;                /* GMRES: steps of a cycle; refine: most steps of a correction */
   size_t s;                      /* IDR: shadow vectors; LOBPCG: eigenpairs wanted; at most KRYLOV_BLOCK_MAX */
-  double stop;                   /* give up when the residual is this many times the initial one; 0: never */
+  double stop;                   /* diverged when the residual is this many times the initial one; 0: never */
   const volatile int *interrupt; /* may be NULL; non-zero ends the solve */
 };
 

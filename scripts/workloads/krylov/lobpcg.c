@@ -8,7 +8,7 @@
 #include "solver.h"
 
 #define BASIS_MAX (3 * KRYLOV_BLOCK_MAX)
-#define DEPENDENT 1e-10 /* of its length, what is left of a vector that lies in the space already */
+#define DEPENDENT 1e-10 /* relative length that remains of a vector in the space */
 #define SWEEPS 60
 
 struct block {

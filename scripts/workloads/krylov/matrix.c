@@ -43,7 +43,7 @@ int krylov_matrix_transpose(const struct krylov_matrix *a, struct krylov_matrix 
       t->column[to] = (uint32_t)i;
       t->value[to] = a->value[k];
     }
-  /* Each start has moved to that of the next row. */
+  /* Each start has moved to the start of the next row. */
   memmove(t->start + 1, t->start, t->rows * sizeof *t->start);
   t->start[0] = 0;
   return 0;

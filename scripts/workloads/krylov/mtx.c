@@ -18,7 +18,7 @@
 enum symmetry { GENERAL, SYMMETRIC, SKEW };
 
 struct reader {
-  const char *p, *end; /* what is left */
+  const char *p, *end; /* the unread text */
   const char *line_end;
   size_t line;
   bool pattern;
@@ -75,7 +75,7 @@ static int read_index(struct reader *in, const char *what, size_t min, size_t ma
   return 0;
 }
 
-/* Fortran writes 1.5D+03; C reads hexadecimals and infinities, which are none here. */
+/* Fortran writes 1.5D+03; strtod() also accepts hexadecimals and infinities, which are invalid here. */
 static int read_value(struct reader *in, double *out) {
   char word[WORD_MAX], *end = NULL;
   if (!next_word(in, word)) return krylov__fail(in->e, -EINVAL, "line %zu: the value is missing", in->line);
@@ -193,7 +193,7 @@ int krylov_matrix_parse(struct krylov_matrix *a, const char *text, size_t size, 
   return err;
 }
 
-/* zlib hands plain files through as they are. */
+/* zlib also reads uncompressed files. */
 static int slurp(gzFile f, char **out, size_t *size, struct krylov_error *e) {
   size_t n = 0, capacity = 1 << 20;
   char *data = NULL;

@@ -86,7 +86,7 @@ int krylov__qmr(struct krylov_solve *s) {
 
 struct tfqmr {
   size_t n;
-  double *r, *shadow, *w, *v, *d, *ad; /* ad = A d: what a step takes off the residual */
+  double *r, *shadow, *w, *v, *d, *ad; /* ad = A d: a step subtracts a multiple of it from the residual */
   double *y[2], *hat[2], *u[2];        /* the two directions of an iteration, M^-1 y, A M^-1 y */
   double rho, alpha, tau, theta, eta;
 };

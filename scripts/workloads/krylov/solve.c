@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* scripts/workloads/krylov/solve.c - a solve from its checks to its report; what all solvers share. */
+/* scripts/workloads/krylov/solve.c - the common frame of all solvers: checks, preparation, confirmation and report. */
 #include "solver.h"
 #include "telemetry.h"
 
@@ -192,7 +192,7 @@ static double now_s(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What the solver believes against what is: LOBPCG leaves its own true residual. */
+/* Compare the solver's residual with the true one, which LOBPCG computes itself. */
 static int confirm(struct krylov_solve *s, struct krylov_error *e) {
   struct krylov_report *report = s->report;
   size_t n = s->a->rows;

@@ -2,10 +2,10 @@
 /*
  * scripts/workloads/krylov/telemetry.c - the library's software-defined events, under sde:::KRYLOV::.
  *
- * The names and their endings (I integer, D double, RCRD series) are those of H. Jagode, A. Danalis, H. Anzt,
- * J. Dongarra, PAPI software-defined events for in-depth performance analysis, table 2. All but the series are plain
- * variables: telling costs a store. They are stored whole (relaxed atomics), because a reader may be another thread;
- * values of one moment need not be of one iteration.
+ * The names and their suffixes (I integer, D double, RCRD series) are from H. Jagode, A. Danalis, H. Anzt,
+ * J. Dongarra, PAPI software-defined events for in-depth performance analysis, table 2. All except the series are plain
+ * variables: an update costs a store. They are stored whole (relaxed atomics), because a reader may be another thread;
+ * values read at one moment need not belong to one iteration.
  */
 #include "telemetry.h"
 

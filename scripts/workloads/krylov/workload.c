@@ -81,7 +81,7 @@ static void tell(struct pml_workload_run *r, const struct system *y, const struc
   if (p->neigenvalues > 0) workload_result(r, "eigenvalue", "", p->eigenvalue[0]);
 }
 
-/* What ends a phase: the trace's entry, the probe, whether to go on. */
+/* End a phase: add the trace's entry and the probe, and return whether to continue. */
 static int phase_done(struct pml_workload_run *r, unsigned which, uint64_t enter) {
   pml_region_t region = 0;
   int err = workload_region(r, phase_name[which], &region);

@@ -5,7 +5,7 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
-/* What the kernel counted of this thread since the last look. */
+/* The kernel's counts of this thread since the last call. */
 static struct slow look(struct worker *w) {
   struct rusage u;
   struct slow now = w->seen;
@@ -28,8 +28,8 @@ static __attribute__((noinline)) void note_slow(struct worker *w, size_t i) {
 }
 
 /*
- * With a constant @one the push is inline where it can be. Only after a slow push is the kernel asked what happened in
- * it; what happened between two pushes must not be put down to a later one, so a long pause is looked at, too.
+ * With a constant @one the push is inlined where possible. The kernel's counts are read only after a slow push; an
+ * event between two pushes must not be attributed to a later one, so they are also read after a long pause.
  */
 static inline __attribute__((always_inline)) void time_all(struct worker *w, int (*one)(void *, double)) {
   uint64_t *duration = w->samples->value, slow = w->slow_ticks, last;
@@ -94,7 +94,7 @@ const struct element *recorder_element(const char *name) {
   return NULL;
 }
 
-/* What the allocator has given out over all arenas; 0 where it does not tell. */
+/* The bytes allocated in all arenas; 0 if the allocator does not report them. */
 static uint64_t heap_bytes(void) {
 #ifdef __GLIBC__
 #if __GLIBC_PREREQ(2, 33)

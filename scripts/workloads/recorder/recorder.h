@@ -47,7 +47,7 @@ struct gate {
 /* A push that took long, and what the kernel counted of the thread meanwhile. */
 struct slow {
   uint32_t index;
-  uint32_t faults, waits, preemptions; /* pages first touched; times off the cpu of its own will, and not */
+  uint32_t faults, waits, preemptions; /* first touches of pages; voluntary and involuntary switches */
 };
 
 #define RECORDER_SLOW_NS 500

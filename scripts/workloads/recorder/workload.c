@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts/workloads/recorder/workload.c - what one push to a recorder costs, every push timed by itself.
+ * scripts/workloads/recorder/workload.c - the cost of a push to a recorder, each push timed separately.
  *
- * Threads start together, each on a cpu of its own where there are enough, and push whole numbers: thread t (from 0)
+ * Threads start together, each on a separate cpu if there are enough, and push whole numbers: thread t (from 0)
  * pushes t * pushes, t * pushes + 1 ... The durations of thread t are in site t + 1. PAPI's libsde does the same, if it
  * is installed. Each run has new recorders and, as in a process that begins, new memory.
  */
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #define THREADS 8
-#define PUSHES (1 << 20) /* of a thread: all numbers are exact in a float */
+#define PUSHES (1 << 20) /* per thread: all numbers are exact in a float */
 
 enum { O_THREADS, O_PUSHES, O_RECORDER, O_LIBRARY, O_KEEP, O_TYPE, O_MEASURE, O_LIBSDE };
 enum { BYTES = THREADS, SLOW, KEPT, SITES };
@@ -59,7 +59,7 @@ static void close_recorders(struct job *j) {
   for (size_t k = 0; k < j->nrecorders && j->library == PMLUA; k++) pml_recorder_close(j->recorder[k]);
 }
 
-/* The numbers that are in a recorder, for as many as there is room for; of a sketch none. */
+/* Copy the numbers in a recorder, as many as fit. A sketch has none. */
 static void keep_elements(const struct job *j, struct pml_samples *kept, const void *from, size_t n) {
   for (size_t i = 0; i < n && kept->n < kept->capacity; i++) kept->value[kept->n++] = j->element->whole(from, i);
 }
@@ -113,8 +113,8 @@ static bool pass(struct gate *g) {
 }
 
 /*
- * What earlier runs freed goes back to the kernel, so that this one is the first to touch its pages: glibc keeps 128
- * KiB of it at the end of each arena, unless mallopt says not to. The default comes back after the run.
+ * Memory that earlier runs freed returns to the kernel, so that this run touches its pages first: glibc retains 128
+ * KiB of it at the end of each arena, unless mallopt changes this. The default is restored after the run.
  */
 static void give_memory_back(bool begins) {
 #ifdef __GLIBC__
@@ -154,7 +154,7 @@ static void choose_cpu(const cpu_set_t *allowed, size_t k, cpu_set_t *one) {
     }
 }
 
-/* Returns whether each thread has a cpu of its own. */
+/* Returns whether each thread has a separate cpu. */
 static bool start(struct worker *w, size_t n, size_t *started) {
   cpu_set_t allowed, one;
   bool pinned = sched_getaffinity(0, sizeof allowed, &allowed) == 0 && (size_t)CPU_COUNT(&allowed) >= n;

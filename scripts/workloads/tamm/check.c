@@ -62,7 +62,7 @@ static void randomise(struct pair *x) {
   }
 }
 
-/* 2-norm of x - factor y, over that of factor y. */
+/* 2-norm of x - factor y, relative to the 2-norm of factor y. */
 static double difference(const struct pair *x, const struct pair *y, double factor) {
   double off = 0, all = 0;
   for (size_t i = 0; i < x->n[0] * x->n[1]; i++) {

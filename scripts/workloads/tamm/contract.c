@@ -26,7 +26,7 @@ struct job {
   struct tamm_tensor *c;
   const struct tamm_options *options;
   struct order of_a, of_b, of_c;
-  size_t tasks, *block; /* of C */
+  size_t tasks, *block; /* blocks of C */
   struct tamm__task *done;
   size_t next;       /* atomic */
   int out_of_memory; /* atomic */
@@ -45,7 +45,7 @@ static double now_s(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The places in @t of those of @wanted that are in @with, or, if not @common, of those that are not. */
+/* The positions in @t of the letters of @wanted that are in @with, or, if not @common, that are not. */
 static unsigned places(const char *t, const char *wanted, const char *with, bool common, int *at) {
   unsigned n = 0;
   for (const char *l = wanted; *l; l++) {

@@ -47,7 +47,7 @@ typedef void fortran_dgemm(const char *transa, const char *transb, const int *m,
                            const double *beta, double *c, const int *ldc);
 static fortran_dgemm *blas;
 
-/* Fortran's matrices are columns first: what it takes for B' A' = C' are our rows. */
+/* Fortran's matrices are column-major: its B' A' = C' is our row-major C = A B. */
 static void dgemm_blas(size_t m, size_t n, size_t k, const double *a, const double *b, double *c) {
   const int rows = (int)m, columns = (int)n, depth = (int)k;
   const double one = 1;

@@ -14,7 +14,7 @@
  * antisymmetry of the real tensors is not made use of, and the terms' permutations are left out.
  *
  * Functions return 0 or a negative code (-EINVAL, -ENOMEM, -EAGAIN no thread, -EINTR) with a sentence in the error.
- * Events are under sde:::TAMM::, see telemetry.c; they are those of the process, so one contraction at a time.
+ * Events are under sde:::TAMM::, see telemetry.c; they belong to the process, so only one contraction at a time.
  */
 #ifndef TAMM_H
 #define TAMM_H
@@ -36,7 +36,7 @@ struct tamm_error {
 /* Closed shell if none is unpaired; else alpha has @unpaired more occupied orbitals, and fewer virtual ones, than beta.
  */
 struct tamm_shape {
-  size_t occupied, virtuals; /* of alpha spin */
+  size_t occupied, virtuals; /* orbitals of alpha spin */
   size_t unpaired;
   size_t tile; /* at most this many orbitals in a tile; tiles of one spin differ by one at most */
 };
@@ -116,8 +116,8 @@ int tamm_contract(const struct tamm_term *term, const struct tamm_tensor *a, con
 
 /*
  * tamm_check - is C = factor A B? Both sides, untiled, times the same vector of random numbers (R. Freivalds, 1977): a
- * wrong element of C shows, and it costs a product of a matrix and a vector each. @error: 2-norm of the difference over
- * that of factor A B times the vector. Also told as CheckError_D.
+ * wrong element of C shows, at the cost of one matrix-vector product per matrix. @error: 2-norm of the difference
+ * relative to factor A B times the vector. Also published as CheckError_D.
  */
 int tamm_check(const struct tamm_term *term, const struct tamm_tensor *a, const struct tamm_tensor *b,
                const struct tamm_tensor *c, double *error, struct tamm_error *e);

@@ -2,10 +2,10 @@
 /*
  * scripts/workloads/tamm/telemetry.c - the library's software-defined events, under sde:::TAMM::.
  *
- * The names and kinds of those that end in _I are those of H. Jagode, A. Danalis, H. Anzt, J. Dongarra, PAPI
+ * The names and kinds of the events that end in _I are from H. Jagode, A. Danalis, H. Anzt, J. Dongarra, PAPI
  * software-defined events for in-depth performance analysis, table 4; the others are ours. Counts are deltas, created
- * counters to which each thread adds on its own. The series are of the last contraction under their number; they are
- * filled at its end, in the order of the tasks, so that element i of each is the same task whatever thread did it.
+ * counters to which each thread adds separately. The series with a number describe the last contraction of this number;
+ * they are filled at its end, in the order of the tasks, so that element i of each is the same task for all threads.
  */
 #include "telemetry.h"
 

@@ -5,7 +5,7 @@
 
 #include "tamm.h"
 
-/* What the thread that did a task knows of it. */
+/* The counts of a task, from the thread that executed it. */
 struct tamm__task {
   int64_t dgemms, flops;
   double seconds;

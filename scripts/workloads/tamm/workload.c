@@ -10,7 +10,7 @@ enum { FILL, CONTRACT, CHECK, SITES };
 
 static const char *const phase_name[SITES] = {"fill", "contract", "check"};
 
-/* Of sums of millions of products of numbers below 1, rounding leaves some 1e-15. */
+/* Rounding of sums of millions of products of numbers below 1 leaves some 1e-15. */
 static const double error_max = 1e-11;
 
 struct problem {
@@ -49,7 +49,7 @@ static int read_options(struct pml_workload_run *r, struct problem *p) {
   return err;
 }
 
-/* What ends a phase: the trace's entry, the probe, whether to go on. */
+/* End a phase: add the trace's entry and the probe, and return whether to continue. */
 static int phase_done(struct pml_workload_run *r, unsigned which, uint64_t enter) {
   pml_region_t region = 0;
   int err = workload_region(r, phase_name[which], &region);
