@@ -26,7 +26,7 @@ struct lutil_class {
 struct lutil_handle {
   const struct lutil_class *class;
   int open;
-  struct limit *account; /* of whose memory @charged bytes are counted until it is closed; NULL: not counted */
+  struct limit *account; /* counts @charged bytes until the handle is closed; NULL: not counted */
   size_t charged;
   struct lutil_handle *before, *after; /* list of open handles of a state that may be abandoned */
 };

@@ -84,11 +84,10 @@ struct pmlua_live_options {
 };
 
 /*
- * pmlua_live_start - start a service that answers questions on a socket PID.NAME, mode 0600, in the user's runtime
- * folder, to this user and root only. @options are not kept; NULL: name and rules come from the environment's
- * PMLUA_LIVE_NAME and PMLUA_LIVE_RULES, if set. If the service is already running: 0, and nothing changes, except that
- * a forked child may take another name. A file of rules that cannot be compiled is PML_ESCRIPT; an edited file is
- * loaded again.
+ * pmlua_live_start - start a live service on a socket PID.NAME, mode 0600, in the user's runtime folder, for this user
+ * and root only. @options are not kept; NULL: name and rules come from the environment's PMLUA_LIVE_NAME and
+ * PMLUA_LIVE_RULES, if set. If the service is already running: 0, and nothing changes, except that a forked child may
+ * take another name. A file of rules that cannot be compiled is PML_ESCRIPT; an edited file is loaded again.
  *
  * It starts one thread (pmlua-live, 1 MB of stack, all signals blocked), for rules and sockets, and one for each
  * connection that asks questions (pmlua-ask); each has separate Lua states, with limits. They run on the cpus that the

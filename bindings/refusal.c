@@ -10,7 +10,7 @@
 
 /* Their addresses are keys of the registry: the last failure's sentence, and the line of the script that got it. */
 static const char refusal = 0, refused_at = 0;
-/* That of the name of the script's chunk, as lua_Debug has it. */
+/* Its address is the registry's key of the name of the script's chunk, as in lua_Debug. */
 static const char script = 0;
 
 void lutil_script(lua_State *L, const char *source) {

@@ -25,7 +25,7 @@ struct header {
 };
 
 struct entry {
-  uint64_t hash; /* of the source */
+  uint64_t hash; /* the source's */
   uint32_t source_bytes;
   uint32_t name, chunk; /* places */
   uint32_t bytes;

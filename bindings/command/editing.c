@@ -145,7 +145,7 @@ static int l_edit_line(lua_State *L) {
   return 1;
 }
 
-/* edit_history(path, keep) - read the lines of earlier sessions; edit_save(path, keep) - append those of this one. */
+/* edit_history(path, keep) - read earlier sessions' lines; edit_save(path, keep) - append this session's lines. */
 static int l_edit_history(lua_State *L) {
   check_there(L);
   const char *path = lutil_string(L, 1);

@@ -34,8 +34,8 @@ static bool near(char out[LOCATE_MAX], char path[PATH_MAX]) {
 }
 
 /*
- * The loader knows the program by the name it was called with, which may be a bare name that also matches another file
- * in the current folder, so the kernel provides the path. A library is known by its path.
+ * The loader's name for the program is the one in the call, which may be a bare name that also matches another file
+ * in the current folder, so the kernel provides the path. For a library the loader has the path.
  */
 void locate_code(char path[PATH_MAX]) {
   Dl_info info;

@@ -28,7 +28,7 @@ static void take_uncounted(void *user, const char *where, const char *function, 
 
 /*
  * file(bitcode, output, name, final, lines, optimised) - a list of uncounted code: { where, fn, places, what };
- * nil and why. final: the code is counted as the optimiser left it; lines: accessed cache lines are also counted.
+ * nil and the reason. final: the code is counted as the optimiser left it; lines: also count accessed cache lines.
  * optimised: the compiler will optimise the module afterwards, so inlining is done here.
  */
 static int l_file(lua_State *L) {

@@ -89,7 +89,7 @@ void limit_guard(lua_State *L);
 
 /*
  * limit_call - call the function below @nargs arguments, as lua_pcall, with at most @instructions (0: any number; an
- * opened coroutine counts as 256, a call as one more). Inside another limit_call() what is left of that bounds it.
+ * opened coroutine counts as 256, a call as one more). Inside another limit_call() its remaining instructions apply.
  *
  * Returns 0, PML_ELIMIT, PML_ESCRIPT or -ENOMEM; pml_error_detail() has the message, one line. The stack is then as
  * before, without the function and its arguments; if a C++ exception left it (@thrown), @L must not be used again.

@@ -5,8 +5,8 @@
  *     live.c            start, stop, fork, exit
  *     live_functions.c  functions that the application provides, and the action that stops its run
  *     live_loop.c       the service's thread: its events and timers
- *     live_talk.c       one connection: questions in, answers out, never blocking
- *     live_worker.c     the thread of a connection with questions: a question cannot delay anything else
+ *     live_talk.c       one connection: receives questions and sends replies, never blocks
+ *     live_worker.c     the thread that executes one connection's questions, so that they delay nothing else
  *     live_hold.c       the code in which such a thread may be cancelled
  *
  * One thread owns a struct live and the data that it points to, except for the workers, whose headers say so. Data
@@ -63,7 +63,7 @@ struct live_rules {
   struct state state;
   double due, told;
   double look;              /* next check of the file: seconds of CLOCK_MONOTONIC; HUGE_VAL: no file */
-  struct timespec modified; /* the file that was loaded, as it was then */
+  struct timespec modified; /* modification time of the file when it was loaded */
   ino_t inode;
 };
 
@@ -91,7 +91,7 @@ struct live {
   void (*stop_run)(const char *reason, void *arg);
   void *stop_arg;
   char path[LIVE_PATH_MAX]; /* "": no socket (any more) */
-  atomic_bool stopping;     /* set under the lock; what Lua runs looks at it without */
+  atomic_bool stopping;     /* set under the lock; code that Lua runs reads it without the lock */
   bool detached;            /* not joined: the thread frees it */
   bool finished;            /* the thread will not look at it any more */
   atomic_bool run_stopped;

@@ -6,7 +6,7 @@
  *     answer     ok LENGTH\n           and LENGTH bytes
  *                error LENGTH\n        and LENGTH bytes: one line
  *
- * Whatever comes in is fed to a frame piece by piece, as it arrives. Nothing here reads or writes a socket.
+ * Received bytes are fed to a frame piece by piece, as they arrive. Nothing here reads or writes a socket.
  */
 #ifndef LIVE_FRAME_H
 #define LIVE_FRAME_H
@@ -20,8 +20,8 @@
 enum live_kind { LIVE_INFO, LIVE_READ, LIVE_COMPLETE, LIVE_SECTIONS, LIVE_EVAL, LIVE_OK, LIVE_ERROR };
 
 struct live_frame {
-  size_t max; /* bytes of payload: LIVE_QUESTION_MAX or LIVE_ANSWER_MAX, which also says what is expected */
-  char header[LIVE_HEADER_MAX]; /* as far as it came */
+  size_t max; /* bytes of payload: LIVE_QUESTION_MAX or LIVE_ANSWER_MAX, which also selects the expected header */
+  char header[LIVE_HEADER_MAX]; /* the received part */
   size_t header_length;
   enum live_kind kind; /* once the header is complete */
   char *payload;       /* owned, zero-terminated; NULL before the header is complete */

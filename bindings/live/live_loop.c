@@ -22,13 +22,13 @@
 #define LOOK_S 10.0 /* how often the thread checks whether the program has closed its sockets */
 #define CHILD_DELAY_S 0.05
 #define BREATHER_S 0.1  /* after the kernel ran out of descriptors for a connection */
-#define SAMPLE_S 0.05   /* how old values of events may be in the log of a program that is killed, and a little more */
-#define CALLBACK_S 1.0  /* the same of those that run the program's code */
-#define ACCEPTED_MAX 16 /* at a time: those that are served have their turn */
+#define SAMPLE_S 0.05   /* about the greatest age of event values in the log of a program that is killed */
+#define CALLBACK_S 1.0  /* the same for events that run the program's code */
+#define ACCEPTED_MAX 16 /* connections accepted at a time, so that existing ones are served between them */
 
-#define GONE_S 1.0  /* that a question may go on after its client has left */
-#define RULES_S 1.0 /* how often sessions with rules are looked at */
-#define REAP_S 0.05 /* the same of threads that end */
+#define GONE_S 1.0  /* how long a question may continue after its client has left */
+#define RULES_S 1.0 /* how often sessions with rules are checked */
+#define REAP_S 0.05 /* how often ending threads are checked */
 
 static _Thread_local bool on_thread;
 
@@ -42,7 +42,7 @@ void live__thread_forked(void) {
 
 /* --- the cpus --- */
 
-static cpu_set_t cpus; /* of the process when this was loaded: its threads may bind themselves later */
+static cpu_set_t cpus; /* the process's cpus when this was loaded: its threads may bind themselves later */
 static bool cpus_known;
 
 __attribute__((constructor)) static void look_at_cpus(void) {

@@ -25,13 +25,13 @@
 #define ENDING_MAX 32 /* as many may be busy in functions of the application, after their connections have gone */
 
 struct live_worker {
-  struct live_worker *next; /* of l->ending */
+  struct live_worker *next; /* in l->ending */
   struct live *l;
   pthread_t thread;
-  struct live_session session; /* the thread's */
-  bool idle;                   /* the thread's: it runs when no other thread would */
-  atomic_bool quit;            /* set under @mutex; what Lua runs looks at it without */
-  double cancel_at;            /* the service's thread's; HUGE_VAL: it was cancelled */
+  struct live_session session; /* used by the thread only */
+  bool idle;                   /* used by the thread only: it runs at idle priority */
+  atomic_bool quit;            /* set under @mutex; code that Lua runs reads it without the lock */
+  double cancel_at;            /* used by the service's thread only; HUGE_VAL: it was cancelled */
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   /* Under @mutex. */
@@ -39,8 +39,8 @@ struct live_worker {
   bool asked, answered, ok, ended;
   char *text;
   size_t n;
-  double since; /* when the question or tick began; HUGE_VAL: there is none */
-  double due;   /* of the session's rules */
+  double since; /* when the question or tick began; HUGE_VAL: the thread is idle */
+  double due;   /* next call of the session's rules */
 };
 
 /* --- the thread --- */

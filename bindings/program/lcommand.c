@@ -42,7 +42,7 @@ static int is_set(const char *variable, const char *const *set, size_t n) {
   return 0;
 }
 
-/* The caller's environment with the "NAME=value" of option environment; pushed. NULL: as it is. */
+/* The caller's environment with the "NAME=value" of option environment; pushed. NULL: unchanged. */
 static char **environment(lua_State *L, int arg) {
   const char *set[VARIABLES_MAX];
   if (lutil_field(L, arg, "environment") == LUA_TNIL) return NULL;
@@ -99,9 +99,9 @@ static void pushend(lua_State *L, const struct pml_command_end *end) {
 }
 
 /*
- * An interrupt from the terminal has reached the child too; one that was sent to us alone is passed on by the handler,
- * or here, once, where the handler cannot. A handler may run right before the wait begins, which it then does not end:
- * so no wait is longer than a slice.
+ * An interrupt from the terminal reaches the child directly; an interrupt to pmlua alone is forwarded by the handler,
+ * or once here if the handler cannot. A handler may run right before the wait begins, which it then does not end, so no
+ * wait is longer than a slice.
  */
 static int wait_in_slices(struct pml_command *c, int64_t left_ms) {
   int err, passed = 0;

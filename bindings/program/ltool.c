@@ -17,7 +17,7 @@ static int l_free(lua_State *L) {
   return 0;
 }
 
-/* Owns what the tool printed, whatever raises. */
+/* Owns the tool's output, so that an error frees it. */
 static char **new_text(lua_State *L) {
   char **text = lua_newuserdatauv(L, sizeof *text, 0);
   *text = NULL;

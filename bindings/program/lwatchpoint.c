@@ -77,7 +77,7 @@ static int l_plan(lua_State *L) {
   return pml_pushdone(L, pml_watchpoint_plan_write(&p, path), "watchpoint.plan");
 }
 
-/* --- what was left --- */
+/* --- stored accesses --- */
 
 struct handle {
   struct lutil_handle h;

@@ -18,7 +18,7 @@ struct values {
   uint64_t value[PML_STREAM_METRICS_MAX];
 };
 
-#define VALUES_MAX 256 /* of a batch: one more ends it */
+#define VALUES_MAX 256 /* events with values per batch: a further one ends it */
 
 struct batch {
   struct pml_buffer_event event[BATCH];
@@ -46,7 +46,7 @@ static struct handle *check(lua_State *L) {
   return lutil_check(L, 1, &buffer_class);
 }
 
-/* Of the ring of one thread: those of others are made while these raise events. */
+/* The size of one thread's ring; other threads' rings are made when they raise events. */
 static size_t ring_bytes(const struct pml_buffer_options *o) {
   return 2 * sizeof(uint64_t) * (o->records != 0 ? o->records : PML_BUFFER_RECORDS);
 }
@@ -122,7 +122,7 @@ static void push_event(lua_State *L, const struct pml_buffer_event *e, lua_Integ
 
 /*
  * take(time, region, kind, thread, values) -> n: up to 4096 events into the arrays given, [1] to [n]; the entries of
- * values are those events that have some. What was in them before is overwritten, in values taken out.
+ * values belong to events that have some. Earlier entries are overwritten, in values removed.
  */
 static int l_take(lua_State *L) {
   struct handle *h = check(L);

@@ -22,7 +22,7 @@ static void push_head(lua_State *L, const struct pml__log_head *head) {
   lutil_setbool(L, "ended", head->ended == PML__LOG_ENDED_EXIT);
 }
 
-/* Below the table on top is that of the notes. */
+/* The table of notes is below the table on top. */
 static void add_note(lua_State *L, const char *at, size_t bytes) {
   const char *key = pml__log_text(&at, &bytes), *text = key != NULL ? pml__log_text(&at, &bytes) : NULL;
   if (text != NULL) lutil_setstr(L, key, text);

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#define SKETCH_BYTES 51200 /* of one thread */
-#define EVENTS 7           /* with those of its quantiles */
+#define SKETCH_BYTES 51200 /* per thread */
+#define EVENTS 7           /* the recorder's event and its quantiles */
 
 const struct lutil_class lsde_recorder_class = {"recorder", sizeof(struct lsde_handle), lsde_handle_close};
 
@@ -90,7 +90,7 @@ static int l_recorder_push(lua_State *L) {
   union element e;
   const void *element = check_element(L, 2, &o, &e);
   struct limit *account;
-  /* What is pushed outlives the handle: it counts as long as the state. A sketch keeps no values. */
+  /* Pushed values outlive the handle: they are charged for the lifetime of the state. A sketch stores no values. */
   int err = limit_charge(L, o.keep == PML_KEEP_SKETCH ? 0 : o.bytes, &account);
   if (err == 0) err = pml_recorder_push(check_recorder(L), element);
   if (err == PML_EFULL)
@@ -112,7 +112,7 @@ static void push_element(lua_State *L, const struct pml_recorder_options *o, con
   if (o->type == PML_TYPE_FLOAT) lua_pushnumber(L, (lua_Number)e.f);
 }
 
-/* values([first [, n]]): the recorder may be closed by a finalizer, so what is needed of it is taken at once. */
+/* values([first [, n]]): a finalizer may close the recorder, so its properties are read first. */
 static int l_recorder_values(lua_State *L) {
   struct pml_recorder *r = check_recorder(L);
   const struct pml_recorder_options o = pml_recorder_options(r);

@@ -75,7 +75,7 @@ static int l_story(lua_State *L) {
   return 1;
 }
 
-/* note(key): what the process said of itself under that key; nil: nothing. */
+/* note(key): the process's note under this key; nil: none. */
 static int l_note(lua_State *L) {
   return lutil_pushstr(L, pml_recording_read_note(check(L)->reader, lutil_string(L, 2)));
 }
@@ -197,7 +197,7 @@ static int read_children(struct pml_recording_reader *r, lua_State *L) {
   return pml_recording_read_children(r, add_child, L);
 }
 
-/* children(): a list of those that were forked and noted, as they are now. */
+/* children(): the noted forked children, in their present state. */
 static int l_children(lua_State *L) {
   return closed_meanwhile(L, read_children, "recording.children");
 }
@@ -297,7 +297,7 @@ static const char *kept_string(lua_State *L, int idx, int kept) {
   return lutil_string(L, idx);
 }
 
-/* What the function at @namer gives for a region. */
+/* The names that the function at @namer returns for a region. */
 static struct pml__recording_names names_of(lua_State *L, pml_region_t region, int namer, int kept) {
   struct pml_region_info info = {.name = "?"};
   struct pml__recording_names names;
@@ -312,7 +312,7 @@ static struct pml__recording_names names_of(lua_State *L, pml_region_t region, i
   return names;
 }
 
-/* Of each region that was called, once, by region, in memory on top. */
+/* Name each called region once; the array, by region, is in memory on top. */
 static const struct pml__recording_names *name_all(lua_State *L, const struct pml__recording_rows *rows, int namer) {
   pml_region_t most = 0;
   for (size_t i = 0; i < rows->n; i++)
@@ -364,7 +364,7 @@ static int l_calls(lua_State *L) {
 
 /* ---- the archive of several ---- */
 
-/* series(folder, name): those of all plugins of this process, in a log for an archive; how many. */
+/* series(folder, name): write the series of all plugins of this process to a log for an archive; their number. */
 static int l_series(lua_State *L) {
   size_t n;
   int err = pml_plugin_save(lutil_string(L, 1), lutil_string(L, 2), &n);
@@ -398,7 +398,7 @@ static struct pml_archive_log *check_logs(lua_State *L, int arg, size_t *n) {
   luaL_checktype(L, arg, LUA_TTABLE);
   *n = lua_rawlen(L, arg);
   struct pml_archive_log *log = lua_newuserdatauv(L, (*n + 1) * sizeof *log, 0);
-  lua_newtable(L); /* of memory */
+  lua_newtable(L); /* keeps the memory of the lists */
   for (size_t i = 0; i < *n; i++) {
     lua_rawgeti(L, arg, (lua_Integer)i + 1);
     luaL_checktype(L, -1, LUA_TTABLE);
@@ -414,7 +414,7 @@ static struct pml_archive_log *check_logs(lua_State *L, int arg, size_t *n) {
   return log;
 }
 
-/* clock(): what PMLUA_CLOCK_RATE is for processes that this one starts. */
+/* clock(): the value of PMLUA_CLOCK_RATE for processes that this one starts. */
 static int l_clock(lua_State *L) {
   char text[100];
   (void)pml_clock_init();
@@ -431,7 +431,7 @@ static void push_archive_story(lua_State *L, const struct pml_archive_story *s) 
   lua_setfield(L, -2, "waits");
 }
 
-/* archive(dir, logs [, progress]): what is in it. Each of logs is a table with a path and a list of files of series. */
+/* archive(dir, logs [, progress]): its summary. Each of logs is a table with a path and a list of files of series. */
 static int l_archive(lua_State *L) {
   const char *dir = lutil_string(L, 1);
   struct progress p = progress_at(L, 3);

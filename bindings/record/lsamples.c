@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHUNK_BYTES (1u << 20) /* of one format() */
+#define CHUNK_BYTES (1u << 20) /* largest result of one format() */
 #define PREFIX_MAX 255u
 
 /* No value pointer is kept across an allocation in Lua: a closed series has n == 0, so loops that look at n just end.

@@ -2,10 +2,10 @@
 /*
  * bindings/record/lsamples_log.c - pmlua.core.samples_log: the log for the samples of a running experiment.
  *
- * open(folder); visit(cell, round, planned): samples are of these from now on; took(value): one of a visit that gives
- * them one by one; tell(cell, round, n, name, text): what is known beside them; kept(): those of the visit are
- * elsewhere; close(): the file goes; left(path): what a log has of the visit in which its run was killed, { cell,
- * round, planned, values }.
+ * open(folder); visit(cell, round, planned): further samples belong to this visit; took(value): add one sample of a
+ * visit that produces them one by one; tell(cell, round, n, name, text): add a value beside them; kept(): the visit's
+ * samples are stored elsewhere; close(): remove the file; left(path): the samples of the visit in which the run was
+ * killed, { cell, round, planned, values }.
  */
 #include "module.h"
 

@@ -68,8 +68,8 @@ static int l_median_interval(lua_State *L) {
   return 2;
 }
 
-/* bucket(v) - the bucket of a value, 0 of what is not above 0; least(i) - the least value of bucket i; a number, as the
- * last is 2^64. */
+/* bucket(v) - the bucket of a value, 0 unless it is above 0; least(i) - the least value of bucket i; a float, because
+ * the last is 2^64. */
 static int l_bucket(lua_State *L) {
   lua_Number v = luaL_checknumber(L, 1);
   uint64_t whole = !(v > 0)              ? 0
@@ -145,7 +145,7 @@ static int l_plus(lua_State *L) {
   return 1;
 }
 
-/* add(into, more) - each number of more to that of the same key in into, which is returned. */
+/* add(into, more) - add each number of more to the number with the same key in into, and return into. */
 static int l_add(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   luaL_checktype(L, 2, LUA_TTABLE);

@@ -91,7 +91,7 @@ static void push_value(lua_State *L, const struct pml_summary_value *v) {
   set_spread(L, "spread", &v->of);
 }
 
-/* Of calls, or of elements: 0, 25, 50, 75, 95, 99 and 100 %. */
+/* Quantiles of calls, or of elements: 0, 25, 50, 75, 95, 99 and 100 %. */
 static void set_sketch(lua_State *L, const struct pml_sketch *sketch) {
   if (sketch == NULL || pml_sketch_count(sketch) == 0) return;
   lua_createtable(L, PML__QUANTILES, 0);
@@ -159,7 +159,7 @@ static int l_rows(lua_State *L) {
   return push_rows(L, (enum pml_summary_kind)luaL_checkoption(L, 2, NULL, kinds));
 }
 
-/* s:numbers() - those of its processes, as pairs of the first and the last without a gap. */
+/* s:numbers() - the numbers of its processes, as pairs of first and last of each gapless range. */
 static int l_numbers(lua_State *L) {
   int64_t first, last;
   (void)check(L, 1);
@@ -183,7 +183,7 @@ struct reading {
   struct pml__section_reader reader;
   struct pml__section_items rows;
   struct pml__sde_log left;
-  struct pml__log_timeline *timeline; /* of a thread */
+  struct pml__log_timeline *timeline; /* one thread's */
   struct pml_summary *sum;
 };
 
@@ -280,8 +280,8 @@ static void set_threads(lua_State *L, const struct reading *r, size_t *at, const
 }
 
 /*
- * one(path or cache, label, threads) - of one section of a log: all, as sections() gives it; threads, if they are asked
- * for; the quantiles of its calls. Nothing if the process was not in it.
+ * one(path or cache, label, threads) - the rows of one section of a log: all, as for sections(); its threads, on
+ * request; the quantiles of its calls. Nothing if the process was not in it.
  */
 static int l_one(lua_State *L) {
   const struct pml__section_cache *cache = lsection_cache_at(L, 1);
@@ -325,8 +325,8 @@ static int l_all(lua_State *L) {
   return 1;
 }
 
-/* s:log(path, number) - add a log's sections; its process without sections and timeline, and "totals": what the
- * sections are to a report. */
+/* s:log(path, number) - add a log's sections; return its process without sections and timeline, and "totals" of the
+ * sections for a report. */
 static int l_log(lua_State *L) {
   struct pml_summary *s = check(L, 1);
   const char *path = lutil_string(L, 2);

@@ -13,7 +13,7 @@
 #define PACKED "packed values" /* a list, no handle: nothing is open */
 #define SIGN (UINT64_C(1) << 63)
 
-/* In Lua's memory, so that its collector knows how much there is. Never changed once a script has it. */
+/* In Lua's memory, so that its collector accounts for the size. Immutable once a script has it. */
 struct packed {
   size_t n;
   bool real;
@@ -80,7 +80,7 @@ void ltally_get(lua_State *L, int idx, lua_Integer i) {
 
 /* --- sorting --- */
 
-/* What is sorted: keys whose order as unsigned integers is that of the numbers. Freed as soon as it is done with. */
+/* Sort keys: as unsigned integers they have the same order as the numbers. Freed after use. */
 struct keys {
   struct lutil_handle h;
   uint64_t *key; /* [2 * n]: the second half is scratch */
@@ -118,7 +118,7 @@ static int allocate(lua_State *L, struct keys *k, size_t n) {
   return k->key != NULL ? 0 : luaL_error(L, "not enough memory for a tally of %d numbers", (int)(n & 0x7fffffff));
 }
 
-/* Of samples, which are unsigned: such as Lua's integers do not have make all of them doubles. */
+/* Take samples, which are unsigned: if one exceeds Lua's integers, all become doubles. */
 static void take_samples(lua_State *L, struct keys *k) {
   const struct pml_samples *s = lutil_samples(L, 1);
   (void)allocate(L, k, s->n);
@@ -128,7 +128,7 @@ static void take_samples(lua_State *L, struct keys *k) {
   for (size_t i = 0; i < s->n; i++) k->real |= (k->key[i] & SIGN) != 0;
 }
 
-/* Of a table: the place of the first that is no finite number, or 0. One float makes all of them floats. */
+/* Take a table; return the index of the first element that is not a finite number, or 0. One float makes all floats. */
 static lua_Integer take_table(lua_State *L, struct keys *k) {
   const lua_Integer n = luaL_len(L, 1);
   (void)allocate(L, k, n > 0 ? (size_t)n : 0);
@@ -159,8 +159,8 @@ static void count(lua_State *L, const struct keys *k) {
 }
 
 /*
- * tally(series) - samples, or a table of numbers: the distinct values in order, and how many numbers are at most each.
- * false and a place: what is there is no finite number.
+ * tally(series) - the frequency table of samples, or of a table of numbers: the distinct values in order, and the
+ * number of values up to each. false and an index: the element there is not a finite number.
  */
 static int l_tally(lua_State *L) {
   if (lua_type(L, 1) != LUA_TUSERDATA) luaL_checktype(L, 1, LUA_TTABLE);

@@ -9,7 +9,7 @@
 /* ltally_open - the metatable of packed lists, and tally() and merge_tallies() as fields of the table on top. */
 void ltally_open(lua_State *L);
 
-/* Of a list at @idx, a table or packed: is it one, how long is it, and its number @i, pushed. */
+/* For the value at @idx: whether it is a list (a table or packed), its length, and its number @i, pushed. */
 int ltally_is_list(lua_State *L, int idx);
 lua_Integer ltally_length(lua_State *L, int idx);
 void ltally_get(lua_State *L, int idx, lua_Integer i);

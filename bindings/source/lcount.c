@@ -42,7 +42,7 @@ static int push_all(lua_State *L) {
   return 1;
 }
 
-/* Protected, so that what was read is freed when Lua runs out of memory. */
+/* Protected, so that the counts are freed when Lua runs out of memory. */
 static int l_read(lua_State *L) {
   const char *path = lutil_string(L, 1);
   struct pml_counts *c;

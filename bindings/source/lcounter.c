@@ -63,7 +63,7 @@ static int l_path(lua_State *L) {
   return 2;
 }
 
-/* What it counts: the name that was asked for, or NAME:u where the kernel refuses to count itself. */
+/* The name of the counted event: the requested name, or NAME:u if the kernel refuses to count kernel mode. */
 static int l_name(lua_State *L) {
   const struct handle *c = lutil_check(L, 1, &counter_class);
   return lutil_pushstr(L, c->name);

@@ -12,7 +12,7 @@ struct handle {
   struct lutil_handle h;
   struct pml_eventset *set;
   int n;
-  int typed; /* some events may be doubles or absent: the set is asked which */
+  int typed; /* some events may be doubles or absent, so types must be queried */
   uint64_t value[];
 };
 
@@ -181,7 +181,7 @@ static int l_reader(lua_State *L) {
   return 1;
 }
 
-/* What event @i is, copied: the set may be closed by a finalizer while tables are built from it. */
+/* The description of an event, copied: a finalizer may close the set while tables are built from it. */
 struct copy {
   struct pml_eventset_event info;
   char name[PML_EVENT_NAME_MAX], unit[64], why[256];

@@ -9,7 +9,7 @@
 struct handle {
   struct lutil_handle h;
   struct pml_group group;
-  char (*name)[PML_EVENT_NAME_MAX]; /* of each member: its user value */
+  char (*name)[PML_EVENT_NAME_MAX]; /* names of members: the user value */
 };
 
 static void group_close(void *handle) {

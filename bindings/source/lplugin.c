@@ -17,7 +17,7 @@
 
 #define METRICS_MAX 1024
 
-/* A plugin outlives its handles: closing one leaves it as it is. */
+/* A plugin outlives its handles: closing one does not affect it. */
 struct handle {
   struct lutil_handle h;
   struct pml_plugin *plugin;
@@ -37,7 +37,7 @@ static int opened(struct handle *h, struct pml_plugin *p) {
 
 /* --- loading --- */
 
-/* The strings of the field, kept on the stack; a list of none is one, too. */
+/* The strings of the field, kept on the stack; an empty list is also valid. */
 static const char *const *gettokens(lua_State *L, const char **token, size_t *n) {
   int type = lutil_field(L, 1, "metrics"), list = lua_gettop(L);
   *n = 0;
@@ -237,7 +237,7 @@ static int l_list(lua_State *L) {
 
 struct copy {
   struct pml_plugin_series of;
-  struct pml_plugin_metric metric; /* of a series from a log, with the plugin's name */
+  struct pml_plugin_metric metric; /* for a series from a log, with the plugin's name */
   char *plugin;
   struct pml_plugin_pair *pair;
   struct copy *next;
@@ -245,7 +245,7 @@ struct copy {
 
 struct copies {
   struct lutil_handle h;
-  struct pml_plugin_log_clock clock; /* of a log's series; tick_ns 0: this process's */
+  struct pml_plugin_log_clock clock; /* for series from a log; tick_ns 0: this process's clock */
   struct copy *first, **end;
 };
 
@@ -303,7 +303,7 @@ static int keep_loaded(const char *plugin, const struct pml_plugin_series *s, co
   return 0;
 }
 
-/* An unsigned one that no integer of Lua is becomes a float. */
+/* An unsigned value above Lua's largest integer becomes a float. */
 static void pushvalue(lua_State *L, enum pml_plugin_value type, uint64_t value) {
   double d;
   memcpy(&d, &value, sizeof d);
@@ -315,7 +315,7 @@ static void pushvalue(lua_State *L, enum pml_plugin_value type, uint64_t value) 
     lua_pushinteger(L, (lua_Integer)value);
 }
 
-/* On this process's clock; of a log, the wall clock's, as that of its process is not known here. */
+/* Time on this process's clock; for a log the wall clock's, because the clock of its process is unknown here. */
 static lua_Integer moment(const struct pml_plugin_log_clock *clock, uint64_t ticks) {
   if (clock->tick_ns == 0) return (lua_Integer)pml_clock_at_ns(ticks);
   return (lua_Integer)clock->realtime_ns + llround((double)(int64_t)(ticks - clock->ticks) * clock->tick_ns);
@@ -347,7 +347,7 @@ static struct copies *new_copies(lua_State *L) {
   return all;
 }
 
-/* An array of them all; @plugin: whose they are, NULL: each says so. */
+/* An array of all copies; @plugin: their plugin's name, NULL: each copy has it. */
 static int pushcopies(lua_State *L, struct copies *all, const char *plugin) {
   lua_newtable(L);
   lua_Integer n = 0;
@@ -385,7 +385,7 @@ static void say(const char *line) {
   if (n > 0 && write(STDERR_FILENO, text, (size_t)n) < 0) return; /* nowhere else to report */
 }
 
-/* Plugins end when the process does, when the one that loaded this may be gone: its code must stay. */
+/* Plugins end with the process. The module that loaded this code may be gone by then, so the code must stay loaded. */
 static void stay_loaded(void) {
   char path[PATH_MAX];
   locate_code(path);

@@ -33,7 +33,7 @@ static struct handle *check(lua_State *L) {
   return lutil_check(L, 1, &sampler_class);
 }
 
-/* The option pid: a thread or a list of them. What it points to is on the stack. */
+/* The option pid: a thread or a list of them. Its memory is on the stack. */
 static void read_threads(lua_State *L, struct pml_sampler_options *o) {
   int type = lutil_field(L, 2, "pid");
   if (type == LUA_TNIL) return;
@@ -141,7 +141,7 @@ static void check_open(lua_State *L, const struct handle *s) {
   if (!s->h.open) luaL_error(L, "the sampler was closed meanwhile");
 }
 
-/* The frames of a row, on the stack. What allocates may run a finalizer that closes the sampler. */
+/* The frames of a row, on the stack. Allocations may run a finalizer that closes the sampler. */
 static void push_frames(lua_State *L, const struct handle *s, const struct pml_sampler_row *row) {
   lua_createtable(L, (int)row->frames, 0);
   for (uint32_t i = 0; i < row->frames; i++) {

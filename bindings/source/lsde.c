@@ -212,7 +212,7 @@ int lsde_info(lua_State *L) {
   return push_info(L, ((struct lsde_handle *)lutil_check(L, 1, with_event[i]))->event);
 }
 
-/* The recorder or counting set behind an event, with a reference of its own, or nil. */
+/* The recorder or counting set behind an event, with a separate reference, or nil. */
 static int l_event_open(lua_State *L) {
   char name[320];
   struct pml_sde_info info;
@@ -271,7 +271,7 @@ static int l_list(lua_State *L) {
 #define PATTERNS_MAX 1000
 #define SELECTED_MAX 10000
 
-/* select(patterns, most, from) - the events, as list() has them, and where the next question goes on; nil: nowhere. */
+/* select(patterns, most, from) - the events, as for list(), and the `from` of the next call; nil: no more. */
 static int l_select(lua_State *L) {
   const char *pattern[PATTERNS_MAX];
   struct pml_sde_selection s = {.pattern = pattern};

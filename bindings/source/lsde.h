@@ -5,7 +5,7 @@
 
 #include "module.h"
 
-/* Whatever a handle points to lives as long as its event is referred to, also when the library takes it back. */
+/* The target of a handle lives as long as its event is referenced, even after the library unregisters it. */
 struct lsde_handle {
   struct lutil_handle h;
   struct pml_sde_event *event;
@@ -19,15 +19,15 @@ struct lsde_handle {
 };
 
 /*
- * What a script brings to the registry stays, and so does what is charged for it, where it is new. lsde_charge - before
- * it is made; 0, or -ENOMEM and nothing is to be made. lsde_settle - after that, whatever came of it.
+ * Objects that a script adds to the registry stay, and so do their charges, if they are new. lsde_charge - before
+ * creating one; 0, or -ENOMEM and it must not be created. lsde_settle - afterwards, also on failure.
  */
 struct lsde_charge {
   struct limit *account;
   size_t bytes;
   uint64_t grown;
 };
-#define LSDE_EVENT_BYTES 768 /* of a library or an event beside its names */
+#define LSDE_EVENT_BYTES 768 /* size of a library or an event without its names */
 int lsde_charge(lua_State *L, size_t bytes, struct lsde_charge *c);
 void lsde_settle(const struct lsde_charge *c);
 

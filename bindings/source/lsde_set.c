@@ -37,7 +37,7 @@ static int64_t size_of(const struct lsde_handle *h) {
   return pml_sde_read(h->event, &v) == 0 ? v.i : 0;
 }
 
-/* Elements stay when the handle is closed, and so does what is charged for them, each once. */
+/* Elements stay when the handle is closed, and so does the memory charged for them, each once. */
 static int l_set_insert(lua_State *L) {
   size_t len;
   check_handle(L);

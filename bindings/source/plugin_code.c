@@ -16,18 +16,18 @@
 #define MODULE "pmlua.plugin"
 #define CALL_SECONDS 5.0
 
-/* What was measured and not collected yet. */
+/* Measured values that are not collected yet. */
 struct series {
   struct pml_plugin_pair *pair;
   size_t n, room;
 };
 
 struct code {
-  struct state state; /* of the caller: the plugin's lock, or its thread while that runs */
+  struct state state; /* protected by the plugin's lock, or owned by its thread while it runs */
   double every_s;
   size_t nmetrics;
   bool *real;
-  uint64_t *value; /* of one call */
+  uint64_t *value; /* results of one call */
   bool *has;
   /* Asynchronous. */
   pthread_t thread;
@@ -151,7 +151,7 @@ static void add_seconds(struct timespec *t, double s) {
   t->tv_sec++;
 }
 
-/* The next time is counted from the last one, so that the work of a call does not add up; what was missed is left out.
+/* The next time is relative to the last one, so that the duration of calls does not add up; missed times are skipped.
  */
 static void *measure(void *arg) {
   struct code *c = arg;
@@ -181,7 +181,7 @@ static int code_start(void *arg) {
   return err == 0 ? 0 : pml_fail(-err, "a thread cannot be started: %s", strerror(err));
 }
 
-/* What was measured before a failure is still given; the failure comes at the next question. */
+/* Values measured before a failure are still returned; the failure is reported at the next call. */
 static int code_collect(void *arg, size_t metric, struct pml_plugin_pair **list, size_t *n) {
   struct code *c = arg;
   int err = 0;

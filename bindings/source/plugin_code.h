@@ -5,7 +5,7 @@
 
 #include "pml.h"
 
-/* What pmlua.plugin.serve() in the other state makes of @text, by @kind, is called for the values. Copied. */
+/* pmlua.plugin.serve() makes a function of @text, by @kind, in the other state, which is called for values. Copied. */
 struct plugin_code_options {
   const char *name, *kind, *text;
   size_t length;
@@ -16,8 +16,8 @@ struct plugin_code_options {
 };
 
 /*
- * plugin_code_provide - the plugin is loaded from now on. Returns 0, or what opening a state, its code and
- * pml_plugin_provide() say. A call of its code may take five seconds; what goes beyond, or raises, drops the plugin.
+ * plugin_code_provide - load the plugin. Returns 0, or the failure of opening a state, of its code or of
+ * pml_plugin_provide(). A call of its code may take five seconds; a longer call, or an error, removes the plugin.
  */
 int plugin_code_provide(const struct plugin_code_options *o, struct pml_plugin **p);
 

@@ -68,7 +68,7 @@ static void push_node(lua_State *L, const struct pml_flow_graph *g, const struct
   lua_setfield(L, -2, "metrics");
 }
 
-/* As it is written: {n}, {i, j, k} or {i, j, k, l, m}. */
+/* Push a label in its written form: {n}, {i, j, k} or {i, j, k, l, m}. */
 static void push_label(lua_State *L, const struct pml_flow_label *a) {
   const uint64_t part[] = {a->i, a->j, a->k, a->l, a->m};
   int n = a->m > 1 ? 5 : a->k > 0 ? 3 : 1;

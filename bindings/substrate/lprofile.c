@@ -29,7 +29,7 @@ static struct pml_profile *check(lua_State *L) {
   return ((struct handle *)lutil_check(L, 1, &profile_class))->profile;
 }
 
-/* It grows on the threads that raise events: what does not fit the limit is dropped, and counted. */
+/* It grows on the threads that raise events: events beyond the limit are dropped, and counted. */
 static int l_open(lua_State *L) {
   struct handle *h = lutil_new(L, &profile_class, 0, 0);
   int err = pml_profile_open_in(&h->profile, lutil_memory(L, &h->memory));

@@ -47,7 +47,7 @@ static int l_plugin_stats(lua_State *L) {
   return field_push(L, fields, &s);
 }
 
-/* lines() -> what was worth saying about plugins, so far. */
+/* lines() -> the messages about plugins, so far. */
 static int l_lines(lua_State *L) {
   const char *line;
   lua_newtable(L);

@@ -166,7 +166,7 @@ static int l_stats(lua_State *L) {
   return field_push(L, fields, &s);
 }
 
-/* From now on the trace records sections, and whatever else the stream brings, on every thread. */
+/* From now on the trace records sections and all other events of the stream, on every thread. */
 static int l_attach(lua_State *L) {
   struct trace *t = checktrace(L);
   int err = t->stream != NULL ? 0 : pml_otf2_stream_open(&t->stream, t->archive);
@@ -182,7 +182,7 @@ static int l_detach(lua_State *L) {
   return lutil_pushint(L, unrecorded);
 }
 
-/* The series of a plugin, each on a location of its own, from some ticks on; how many values there were. */
+/* Write the series of a plugin, each on a separate location, from some ticks on; return the number of values. */
 static int l_plugin(lua_State *L) {
   struct pml_plugin *p = lutil_plugin(L, 2);
   uint64_t since = (uint64_t)lutil_optint(L, 3, 0, 0, LUA_MAXINTEGER);
@@ -192,7 +192,7 @@ static int l_plugin(lua_State *L) {
   return lutil_pushint(L, written);
 }
 
-/* Unlike other handles' close it can fail, and says so. */
+/* Unlike other handles' close this can fail, and then returns the failure. */
 static int l_close(lua_State *L) {
   struct trace *t = lutil_self(L, 1, &trace_class);
   int err = 0;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Ends the reading, whatever ends the function. */
+/* Ends the reading, even after an error in the function. */
 struct each {
   struct lutil_handle h;
   struct ltrace_reader *reader;
@@ -23,8 +23,8 @@ static const struct lutil_class each_class = {"traceeach", sizeof(struct each), 
 /* Where things are on the stack: kind K has its table at TABLES + K, filled again for each event. */
 enum { READER = 1, FUNCTION = 2, QUESTION = 3 };
 struct stack {
-  int regions, metrics, tables;     /* regions, metrics: names by number, as they are met */
-  size_t location[PML_OTF2_NKINDS]; /* of the table's last event */
+  int regions, metrics, tables;     /* regions, metrics: names by number, added at their first event */
+  size_t location[PML_OTF2_NKINDS]; /* location of the last event in each table */
 };
 
 static void set_number(lua_State *L, int table, const char *key, size_t place) {
@@ -62,7 +62,7 @@ static void set_region(lua_State *L, const struct stack *s, int table, const str
   set_number(L, table, "number", region);
 }
 
-/* Of what has none, nil. */
+/* Set a number, or nil for 0. */
 static void set_positive(lua_State *L, int table, const char *key, uint64_t number, uint64_t less) {
   if (number != 0)
     lua_pushinteger(L, (lua_Integer)(number - less));

@@ -31,7 +31,7 @@ static const char *check_form(lua_State *L, int arg) {
   return NULL;
 }
 
-/* t:export(form, file, question) - what was written. */
+/* t:export(form, file, question) - counts of the written records. */
 int ltrace_export(lua_State *L) {
   static const struct field fields[] = FIELDS(struct pml_export_counts, calls, messages, metrics, unmatched, unlinked);
   struct pml_export_counts n;

@@ -4,7 +4,7 @@
 
 #include "substrate/trace/read/pml_otf2_over_time.h"
 
-/* What is on its way into tables, so that an error of Lua frees it. */
+/* Results that are being converted to tables, so that a Lua error frees them. */
 struct over_time {
   struct lutil_handle h;
   struct pml_otf2_all_series series;

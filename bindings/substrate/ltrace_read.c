@@ -15,7 +15,7 @@ struct ltrace_reader *ltrace_reader(lua_State *L, int arg) {
   return lutil_check(L, arg, &reader_class);
 }
 
-/* Also the end of its scope. What trace.open() got behind the path is called once, after the files were closed. */
+/* Also runs at the end of the scope. The function given to trace.open() is called once, after the files are closed. */
 static int l_close(lua_State *L) {
   struct ltrace_reader *r = lutil_self(L, 1, &reader_class);
   if (!r->h.open) return 0;

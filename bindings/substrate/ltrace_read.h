@@ -10,7 +10,7 @@
 struct ltrace_reader {
   struct lutil_handle h;
   struct pml_otf2_read *trace;
-  struct pml_otf2_events *events; /* of the t:each that runs, or NULL */
+  struct pml_otf2_events *events; /* the running t:each's, or NULL */
 };
 
 /* ltrace_reader - the open reader at argument @arg; raises otherwise. */
@@ -29,9 +29,9 @@ enum { LTRACE_FIELDS(LTRACE_FIELD) LTRACE_NFIELDS };
 #define LTRACE_COLUMNS 100 /* where a question does not say */
 
 /*
- * ltrace_question - the question in the table at @arg, or the default one. What it points to stays on the stack, whose
- * top becomes @arg before. @more: which fields it has beside where.
- * ltrace_fields - bits 1 << LTRACE_COUNT and so on, of its sum. ltrace_quantiles - how many it asks for, in @q.
+ * ltrace_question - the question in the table at @arg, or the default one. Its memory stays on the stack, whose
+ * top becomes @arg before. @more: the fields that it may have beside where.
+ * ltrace_fields - bits 1 << LTRACE_COUNT and so on, for its field sum. ltrace_quantiles - their number, stored in @q.
  */
 enum { LTRACE_BY = 1, LTRACE_ORDER = 2, LTRACE_PATHS = 4, LTRACE_SERIES = 8, LTRACE_LEVELS = 16 };
 struct pml_otf2_question ltrace_question(lua_State *L, const struct pml_otf2_read *t, int arg, unsigned more);

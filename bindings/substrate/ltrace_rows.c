@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* What is on its way into tables, so that an error of Lua frees it. */
+/* Results that are being converted to tables, so that a Lua error frees them. */
 struct rows {
   struct lutil_handle h;
   struct pml_otf2_answer answer;
@@ -92,7 +92,7 @@ static void push_odd(lua_State *L, const struct pml_otf2_answer *a) {
   lua_setfield(L, -2, "kinds");
 }
 
-/* Rows of a place follow each other, a path behind the one that it is in: its row is remembered in @row_of. */
+/* Rows of a place are consecutive, and a path comes after its parent, whose row is stored in @row_of. */
 static void push_rows(lua_State *L, const struct pml_otf2_read *t, const struct pml_otf2_answer *a,
                       const struct shape *s) {
   size_t *row_of = a->npaths > 0 ? lua_newuserdatauv(L, a->npaths * sizeof *row_of, 0) : NULL;
@@ -124,12 +124,12 @@ static int ask(lua_State *L, unsigned more, const char *where) {
   return 2;
 }
 
-/* t:group(question) - rows, and what was odd. */
+/* t:group(question) - rows, and the anomalies. */
 int ltrace_group(lua_State *L) {
   return ask(L, LTRACE_BY, "trace.group");
 }
 
-/* t:paths(question) - rows of call paths, parents first, and what was odd. */
+/* t:paths(question) - rows of call paths, parents first, and the anomalies. */
 int ltrace_paths(lua_State *L) {
   return ask(L, LTRACE_PATHS, "trace.paths");
 }

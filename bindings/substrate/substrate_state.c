@@ -172,7 +172,7 @@ void substrate_state_stats(struct substrate_state *s, struct substrate_stats *st
 
 /* ---- flush ---- */
 
-/* The value at @at of @from, pushed to @to; what has no copy is nil. */
+/* Copy the value at @at of @from and push it to @to; values that cannot be copied become nil. */
 static void copy_value(lua_State *to, lua_State *from, int at, int depth) {
   size_t n;
   luaL_checkstack(to, 4, NULL);
@@ -219,7 +219,7 @@ static int copy_results(lua_State *l) {
   return n;
 }
 
-/* Under the lock, which nothing may jump out of: what @l raises comes back, too. */
+/* Called with the lock held, so no error may leave it: an error of @l is also returned. */
 static int flush_locked(struct substrate_state *s, lua_State *l, bool *raised) {
   int before = lua_gettop(l);
   lua_pushcfunction(s->L, failure_message);

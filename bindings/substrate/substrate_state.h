@@ -2,9 +2,9 @@
 /*
  * bindings/substrate/substrate_state.h - Lua functions called for each event, on the thread that produces it.
  *
- * They run in a Lua state of their own, one call at a time: events come at any moment, also in the midst of what the
- * script's state does, and from any thread. So they share nothing with the script: they are copied, have no upvalues,
- * and what flush returns is copied back.
+ * They run in a separate Lua state, one call at a time, because events occur at any time, even while the script's state
+ * is executing, and on any thread. So they share nothing with the script: they are copied, have no upvalues, and the
+ * results of flush are copied back.
  */
 #ifndef SUBSTRATE_STATE_H
 #define SUBSTRATE_STATE_H
@@ -25,9 +25,9 @@ struct substrate_stats {
 };
 
 /*
- * substrate_state_new - copy the functions at stack index @at[i], 0 for none; a sentence to raise in *@misuse where one
- * cannot be. @l's stack is left as it was.
- * substrate_state_start - events from now on; substrate_state_free - no more, and all is freed.
+ * substrate_state_new - copy the functions at stack index @at[i], 0 for none; if one cannot be copied, *@misuse is a
+ * sentence to raise. @l's stack is unchanged.
+ * substrate_state_start - deliver events from now on; substrate_state_free - stop, and free everything.
  * Return 0 or a negative code. Not from a consumer of the stream.
  *
  * Cost of an event: some 200 ns, a hundred times a C substrate's, and threads wait for each other.
