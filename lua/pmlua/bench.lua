@@ -34,8 +34,8 @@ local MOST = 1 << 40    -- most iterations
 ---@field samples integer
 ---@field empty number ns that an empty function and the loop take a call; subtracted
 ---@field values number[] ns a call of each sample, in their order
----@field counts table<string, number>? per call, of each event, without what the empty loop counts
----@field result any what the last call returned
+---@field counts table<string, number>? per call, for each event, without the counts of the empty loop
+---@field result any the result of the last call
 local Benched = {}
 Benched.__index = Benched
 

@@ -24,7 +24,7 @@ local M = {}
 ---@field here boolean it is this machine's
 ---@field smt boolean? nil: nothing has depended on it so far
 ---@field watchdog boolean
----@field notes string[] what was assumed
+---@field notes string[] assumptions
 ---@field refused { group: string, metric: string, why: string }[] metrics of another tool that cannot be taken
 ---@field counters { general: integer, fixed: integer, mask: integer }
 local Chooser = {}
@@ -316,7 +316,7 @@ local function locate(plan, wanted)
 end
 
 ---@class pmlua.Choice
----@field items table[] what was asked for: { name, group?, metric?, events, run?, runs, split?, dead? }
+---@field items table[] the requested items: { name, group?, metric?, events, run?, runs, split?, dead? }
 ---@field events pmlua.Event[] all different
 ---@field together boolean they fit at once
 ---@field why? string why not

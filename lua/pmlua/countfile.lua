@@ -18,9 +18,9 @@ local M = {}
 ---@field processes table[] as core.count.read() gives them, without those in which nothing counted
 ---@field at string source, final, mixed, or none
 ---@field events table<string, integer> Byfl's nine sums, over all processes
----@field operations table<string, integer> by kind: those that there were
+---@field operations table<string, integer> by kind, without kinds that did not occur
 ---@field at_least boolean a thread was in a loop when its process ended, or runs: the newest turns are missing
----@field notes string[] what the counts leave out, each a sentence of its own
+---@field notes string[] omissions of the counts, one sentence each
 
 local function escaped(text) return (text:gsub("[%^%$%(%)%%%.%[%]%*%+%-%?]", "%%%0")) end
 

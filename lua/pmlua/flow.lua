@@ -18,7 +18,7 @@ local running
 
 ---@class pmlua.flow.options
 ---@field metrics? string[] names of values that events carry: the events of sections and interceptions
----@field labels? integer that a thread may have; a flow that needs more ends early, and says so
+---@field labels? integer most labels per thread; a flow that needs more ends early and is marked
 
 local METRICS, LABELS = 16, 1 << 24 -- pml_flow.h
 

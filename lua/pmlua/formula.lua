@@ -282,7 +282,7 @@ end
 
 --- Does it come out in @unit?
 ---@param unit string "byte/s", "s", "flop", ...
----@param dimensions table<string, table> of its names; what is missing is counted
+---@param dimensions table<string, table> of its names; a missing name has no dimension
 ---@return boolean? ok
 ---@return pmlua.Failure? failure "column N: what"
 function Formula:check_unit(unit, dimensions)

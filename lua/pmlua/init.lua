@@ -19,7 +19,7 @@ local core = require "pmlua.core"
 
 local _, file = ...
 
----@class pmlua.Failure: string its string is "place: code: text; remedy", and stands for it where a string is taken
+---@class pmlua.Failure: string its string is "place: code: text; remedy", which string operations use
 ---@field code string "EACCES"; failure:is "EACCES" compares it
 ---@field place? string "eventset.open"; nil: the text names the place
 ---@field text string what happened

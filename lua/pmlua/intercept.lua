@@ -126,7 +126,7 @@ end
 
 --- The function that a batch calls by a number.
 ---@param region integer
----@return string? name nil: not kept
+---@return string? name nil: it was never stored
 ---@return string? library
 function Interception:name(region)
   decide(self)

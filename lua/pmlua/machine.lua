@@ -25,8 +25,8 @@ local M = {}
 
 ---@class pmlua.MachineOptions
 ---@field quick? boolean true; false: the whole experiment, which takes up to minutes
----@field again? boolean measure, whatever is kept
----@field kept? boolean only what is kept: never measure
+---@field again? boolean measure even if a result is stored
+---@field kept? boolean return stored results only, never measure
 
 ---@class pmlua.MachineResult
 ---@field measured string when, in UTC
@@ -246,7 +246,7 @@ end
 ---@param code string statements separated by `;`
 ---@param options? pmlua.InstructionOptions
 ---@return pmlua.MachineInstruction? instruction
----@return pmlua.Failure? failure what the assembler says, or how the sequence ended
+---@return pmlua.Failure? failure the assembler's message, or how the sequence ended
 function M.instruction(code, options)
   if type(code) ~= "string" then error("machine.instruction: the code must be a string", 2) end
   if code:find("||", 1, true) then error("machine.instruction: ask for one sequence at a time", 2) end

@@ -32,7 +32,7 @@ local CLEARLY <const> = 0.9 -- largest error relative to a simpler term's
 ---@field terms pmlua.ModelTerm[] none: constant
 ---@field n integer points
 ---@field left_out number root mean square error of points that were left out of the fit
----@field predicts number 1 - squared error of left-out points over that of a constant; 0: no better, 1: exact
+---@field predicts number 1 - squared error at held-out points over a constant's; 0: no better, 1: exact
 ---@field low number[] range of the points, by factor
 ---@field high number[]
 local Model = {}

@@ -184,7 +184,7 @@ end
 
 --- plot.gp and theme.gp that pmlua or the experiment's script has for this run, and run.gp.
 ---@return table<string, string>? texts by the names of their files
----@return string? note or what is missing
+---@return string? note or the failure
 ---@return boolean? own the script's, which came with the experiment that was run
 local function scripts_for(run, tables, options)
   local note
@@ -338,14 +338,14 @@ end
 ---@field stem? string name of the plot; otherwise what meta.json says, or generic
 ---@field script? string the experiment's script that was run, to look beside it
 ---@field refresh? boolean replace the folder's own plot.gp and theme.gp
----@field trust? boolean run the folder's own plot.gp, which can do whatever the user can
+---@field trust? boolean run the folder's own plot.gp, which has all of the user's permissions
 ---@field gnuplot? string the program
 ---@field out? string a file instead of plot.svg and plot.png in the folder: .svg, .png, .pdf or .eps
 ---@field width? integer pixels of 1/96 inch, with out
 ---@field height? integer
 ---@field title? string
 ---@field where? { name: string, value: string }[] only cells with these levels of factors
----@field x? string the factor along the x axis; this and the following: instead of what the experiment says
+---@field x? string the factor along the x axis; this and the following override the experiment's
 ---@field y? string a column of data.dat
 ---@field lines? string
 ---@field facet? string

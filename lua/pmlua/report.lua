@@ -22,7 +22,7 @@ local M = {}
 ---@field total_of string "exclusive", or "self" where no section is exclusive
 ---@field counters table[] software-defined events of all processes, each with the index of its process
 ---@field recorders table[]
----@field notes string[] what is missing
+---@field notes string[] missing data
 ---@field openmp pmlua.openmp.construct[] empty after build(); the caller adds them
 ---@field caches? table<integer, userdata|false> of the logs of processes, where they have many sections and room
 ---@field counted? string where the compiler counted: source, final, mixed or none
@@ -138,7 +138,7 @@ end
 ---@param r pmlua.Report
 ---@param s table one of its sections
 ---@param i integer the process
----@param threads? boolean each thread, too
+---@param threads? boolean also the rows of each thread
 ---@return table? of { process, all, threads, quantiles }
 function M.of(r, s, i, threads)
   local process = r.processes[i]

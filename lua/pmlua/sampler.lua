@@ -23,7 +23,7 @@ local Z95 <const> = 1.959963984540054 -- normal distribution, two-sided 95 %
 ---@field file? string by line: the source, nil: the file has no debug information
 ---@field line? integer
 ---@field page? integer address of the page
----@field value? integer by value: of a probe's argument
+---@field value? integer by value: the value of a probe's argument
 ---@field variable? string by data: nil where no variable is known, as on a heap or a stack
 ---@field path? string[] by path: names from the outermost caller to where the event happened
 ---@field pid? integer

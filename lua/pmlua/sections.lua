@@ -11,7 +11,7 @@ local refuse = require "pmlua.core".failure.refuse
 local M = {}
 
 ---@class pmlua.SectionProcess
----@field name string the log, or the application that was asked
+---@field name string the log, or the queried application
 ---@field pid integer
 ---@field rank? integer
 ---@field size? integer

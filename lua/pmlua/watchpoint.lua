@@ -84,10 +84,10 @@ end
 
 --- Run a program with watchpoints.
 ---@param words string[] the command
----@param points {name: string, access: string?, content: boolean?}[] content: keep what is written, too
+---@param points {name: string, access: string?, content: boolean?}[] content: also store the written values
 ---@param options {dir: string, values: integer, object: string?, set: string[]?} the folder, by its full path, must exist and
 ---have no plan; how many accesses to keep; the file that has the symbols, if not the command's; more of the environment
----@return table? ended as command:wait() says it
+---@return table? ended the result of command:wait()
 ---@return pmlua.Failure? failure
 ---@return integer? status for the caller's own end
 function M.run(words, points, options)
@@ -126,9 +126,9 @@ end
 ---@field dropped integer
 ---@field first_ns number? since the start of the watch
 ---@field last_ns number?
----@field ns number[] times of the accesses that were kept
+---@field ns number[] times of the stored accesses
 ---@field ticks integer[] the same, by the clock
----@field value number[] what was in the variable; 0 without content
+---@field value number[] the variable's values; 0 without content
 
 ---@class pmlua.watchpoint.Process
 ---@field pid integer
@@ -136,7 +136,7 @@ end
 ---@field points table[] name, type, access, content, hits
 ---@field lanes pmlua.watchpoint.Lane[] by point, then thread
 ---@field closed boolean it closed the watchpoints' descriptors: accesses from then on are missing
----@field lost integer accesses of threads beyond those that there is room for
+---@field lost integer accesses of threads that could not be stored
 ---@field unexplained integer debug exceptions that came without their breakpoint, as a hypervisor that loses debug registers
 ---causes them: accesses are missing, those or more
 ---@field missed integer? accesses that the kernel counted but no handler saw; nil: the process did not come to its end

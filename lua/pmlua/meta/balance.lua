@@ -43,7 +43,7 @@ local BalanceController = {}
 --- A repetition has ended: the frequency of the next.
 ---@param compute number time that it computed, in any unit
 ---@param total number time that it took, in the same
----@param used? number Hz that it ran at; nil: what was decided
+---@param used? number Hz at which it ran; nil: the decided frequency
 ---@return number hz
 function BalanceController:step(compute, total, used) end
 

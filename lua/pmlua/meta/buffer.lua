@@ -16,8 +16,8 @@ local buffer = {}
 function buffer.open(options) end
 
 ---@class pmlua.BufferOptions
----@field records? integer of each ring, 16 bytes each; made a power of two; 65536
----@field threads? integer that may have a ring; 64. Events of more threads are refused and counted
+---@field records? integer records per ring, 16 bytes each; rounded up to a power of two; 65536
+---@field threads? integer most threads with a ring; 64. Events of further threads are refused and counted
 
 ---@class pmlua.Buffer: pmlua.Handle
 local Buffer = {}
@@ -42,7 +42,7 @@ function Buffer:stats() end
 
 ---@class pmlua.BufferStats
 ---@field threads integer that have a ring
----@field events integer that were kept
----@field dropped integer that found no room, in whole calls
----@field unmatched integer leaves of what was not entered since the buffer was opened
+---@field events integer stored
+---@field dropped integer lost because a ring was full, in whole calls
+---@field unmatched integer leaves of regions that were not entered since the buffer was opened
 ---@field refused integer threads without a ring

@@ -38,5 +38,5 @@ function count.here() end
 ---@field command string
 ---@field others string what counts nothing, separated by commas: libraries, the program
 ---@field events table<string, integer> Byfl's sums, by name
----@field operations table<string, integer> by kind: those that there were
+---@field operations table<string, integer> by kind, without kinds that did not occur
 ---@field parts { name: string, at: string, uncounted: integer }[] each module

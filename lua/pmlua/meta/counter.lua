@@ -25,7 +25,7 @@ function counter.exercise(loop, rounds) end
 ---@class pmlua.CounterOptions
 ---@field pid? integer 0 (the default): the calling thread; a thread's id (a process's: its first); -1: all on `cpu`
 ---@field cpu? integer count on that cpu alone
----@field inherit? boolean count threads and processes that are made from now on, too
+---@field inherit? boolean also count threads and processes created from now on
 ---@field no_page? boolean read by read(2), although user space could
 ---@field disabled? boolean do not count yet
 ---@field part? integer which part of an event that has several, from 1

@@ -60,10 +60,10 @@ function event.usdt(path, provider, name) end
 ---@field arguments string as the note has them, such as "4@%eax -4@-20(%rbp)"
 
 ---@class pmlua.ParsedEvent
----@field name string as it was asked for
+---@field name string the requested name
 ---@field kind string the source: "perf" (the kernel), "clock", "sde", "plugin" or "sim"
 ---@field unit string of a value, after scaling, or ""
----@field scale number what a count is multiplied with to be in `unit`
+---@field scale number factor that converts a count to `unit`
 ---@field parts pmlua.EventPart[] none, if the kernel does not count it; several of a hybrid cpu or of packages
 
 --- One event of perf_event_open(2).
@@ -79,7 +79,7 @@ function event.usdt(path, provider, name) end
 ---@field exclude_hv boolean
 ---@field precise? integer how precise its place is to be: 1 (:p) to 3 (:ppp)
 ---@field cpu? integer the cpu that counts for a package
----@field place? string what that cpu stands for, such as "package0"
+---@field place? string the unit that this cpu represents, such as "package0"
 
 ---@class pmlua.ListedEvent
 ---@field name string

@@ -25,8 +25,8 @@ function eventset.open(names, options) end
 ---@class pmlua.EventsetOptions
 ---@field pid? integer 0 (the default): the calling thread; a thread's id (a process's: its first); -1: all on `cpu`
 ---@field cpu? integer count on that cpu alone
----@field cgroup? string count what the processes of this cgroup, a folder below /sys/fs/cgroup, do on `cpu`
----@field inherit? boolean count threads and processes that are made from now on, too
+---@field cgroup? string count the processes of this cgroup, a folder below /sys/fs/cgroup, while they run on `cpu`
+---@field inherit? boolean also count threads and processes created from now on
 ---@field no_page? boolean read by read(2), although user space could
 ---@field ungrouped? boolean each event by itself: the kernel may schedule them at different times
 ---@field multiplex? boolean allow more hardware events than there are counters; `readings()` has the times for scaling
@@ -87,9 +87,9 @@ function Eventset:event(i) end
 function Eventset:parts(i) end
 
 ---@class pmlua.EventOfSet
----@field name string as it was asked for; NAME:u where the kernel refuses to count itself
+---@field name string the requested name; NAME:u if the kernel refuses to count kernel mode
 ---@field unit string
----@field scale number what a value is multiplied with to be in `unit`
+---@field scale number factor that converts a value to `unit`
 ---@field path "page"|"read" in user space, or by read(2)
 ---@field why? string why it is not read through the page; for software-defined events and metrics, why there is no value
 ---@field nparts integer 0: no event of the kernel; more than 1: the value is the sum of its parts

@@ -35,7 +35,7 @@ function CounterGroup:read() end
 --- A count with the times that scaling needs.
 ---@class pmlua.Reading
 ---@field name string NAME:u where the kernel refuses to count itself
----@field raw integer|number what was counted
+---@field raw integer|number the unscaled count
 ---@field enabled_ns integer how long it was to count
 ---@field running_ns integer how long it did; less, where counters were multiplexed
 ---@field scaled number raw * enabled / running: an estimate, unless the times are equal; NaN if it never ran

@@ -72,5 +72,5 @@ function live.say(line) end
 --- Call a function of Lua's own, such as xpcall, where the thread of a question may be cancelled; not for scripts.
 ---@param f function
 ---@param ... any
----@return any ... what it returns
+---@return any ... its results
 function live.interruptible(f, ...) end

@@ -64,7 +64,7 @@ function Plugin:close() end
 ---@field type "integer"|"unsigned"|"float"
 ---@field base integer 2 or 10
 ---@field exponent integer
----@field scale number base to the power of exponent: what a value is multiplied with to be in `unit`
+---@field scale number base to the power of exponent: factor that converts a value to `unit`
 
 ---@class pmlua.PluginSeries
 ---@field event string
@@ -86,8 +86,8 @@ function Plugin:close() end
 ---@class pmlua.PluginDefinition
 ---@field name string
 ---@field events (string|pmlua.PluginMetricDefinition)[] a name alone is a number without a unit
----@field read? fun(name: string): number? is called when an event set is read; nil: nothing new
----@field collect? fun(): table<string, number> is called every so often by a thread of its own
+---@field read? fun(name: string): number? is called when an event set is read; nil: no new value
+---@field collect? fun(): table<string, number> is called periodically by a separate thread
 ---@field every? number|string how often, with collect: seconds, or "100ms"
 ---@field scope? "process"|"host"|"once" process
 ---@field file? string instead of events and functions: a Lua file that returns the rest

@@ -56,11 +56,11 @@ function Profile:stats() end
 ---@field min_ns number
 ---@field median_ns number to half a bucket, some 6 %
 ---@field max_ns number
----@field bucket table<integer, integer> by bucket, from 0, those that have calls: each no shorter than bucket_ns(i)
+---@field bucket table<integer, integer> calls by bucket, from 0, without empty buckets: each call took at least bucket_ns(i)
 
 ---@class pmlua.ProfileStats
 ---@field threads integer that raised events
 ---@field events integer enters
----@field unmatched integer leaves of what was not entered, or is not innermost
----@field dropped integer enters without room for their path: their time is their parent's
----@field abandoned integer calls that their thread's end cut short
+---@field unmatched integer leaves of regions that were not entered, or are not innermost
+---@field dropped integer enters whose path did not fit in memory: their time counts for the parent
+---@field abandoned integer calls that were open when their thread ended

@@ -18,7 +18,7 @@ function sampler.open(name, options) end
 ---@field pid? integer|integer[] a thread, or several; nil: the calling thread
 ---@field all? boolean all processes on all cpus
 ---@field cgroup? string the folder of a cgroup: its processes on all cpus
----@field inherit? boolean threads and processes that are made from now on, too
+---@field inherit? boolean also sample threads and processes created from now on
 ---@field on_exec? boolean begin when the thread executes a program
 ---@field address? boolean note the address of the data that was accessed, for page faults and precise memory events
 ---@field calls? boolean note the stack of user space, as far as programs have frame pointers
@@ -31,7 +31,7 @@ function sampler.open(name, options) end
 ---@field time_ns integer CLOCK_MONOTONIC
 ---@field ip integer where the processor was
 ---@field address integer of the data, with the option `address`; else 0
----@field period integer how many events it stands for
+---@field period integer number of events that it represents
 ---@field pid integer
 ---@field tid integer
 ---@field cpu integer

@@ -52,7 +52,7 @@ local SdeLibrary = {}
 
 --- Create a counter. The same name again gives the same counter.
 ---@param event string
----@param options? { readonly: boolean?, instant: boolean? } instant: event sets read it as it is, not since their start
+---@param options? { readonly: boolean?, instant: boolean? } instant: event sets read its value, not its change since start()
 ---@return pmlua.SdeCounter? counter, pmlua.Failure? failure, string? code
 function SdeLibrary:counter(event, options) end
 
@@ -66,7 +66,7 @@ function SdeLibrary:recorder(event, options) end
 ---@field type? "int64"|"int32"|"double"|"float" of a value; double
 ---@field keep? "all"|"sketch" every value, 8 bytes a double; or a sketch of 50 KB a thread; all
 ---@field alpha? number of a sketch: the relative error of its quantiles, between 0 and 1; 0.01
----@field cap? integer of values that are kept, over all threads; further ones are dropped and counted; 0: no limit
+---@field cap? integer most stored values, over all threads; further ones are dropped and counted; 0: no limit
 
 --- Create a counting set: how often each element was inserted.
 ---@param event string
@@ -234,4 +234,4 @@ function SdeEvent:close() end
 ---@field kind string placeholder, registered, callback, created, recorder, quantile, count, group, set, or per thread
 ---@field type string int64, int32, double, float, or other
 ---@field writable boolean
----@field instant boolean event sets read it as it is, not since their start
+---@field instant boolean event sets read its current value, not its change since their start

@@ -64,7 +64,7 @@ function section.enable(on) end
 function section.snapshot(options) end
 
 ---@class pmlua.SectionSnapshotOptions
----@field timeline? boolean with the starts and stops that were kept
+---@field timeline? boolean include the stored starts and stops
 
 --- Write the same, with the timeline, to a file, which is replaced as a whole or not at all; `pml.sections.read` reads it.
 ---@param path string

@@ -12,14 +12,14 @@ function substrate.load(name, options) end
 
 ---@class pmlua.SubstratePluginOptions
 ---@field path? string the folder that has the library; nil: where the loader looks
----@field directory? string for what it writes; nil: $SCOREP_EXPERIMENT_DIRECTORY, or substrates-TIME-PID
+---@field directory? string folder for its output; nil: $SCOREP_EXPERIMENT_DIRECTORY, or substrates-TIME-PID
 
 --- Messages about substrate plugins so far, without duplicates.
 ---@return string[] lines
 function substrate.lines() end
 
 --- Call functions at each event, on the thread that raises it; `pml.substrate { synchronous = true }` is built on it.
----@param functions pmlua.SubstrateFunctionsOptions copied into a Lua state of their own
+---@param functions pmlua.SubstrateFunctionsOptions copied into a separate Lua state
 ---@return pmlua.SubstrateFunctions? functions, pmlua.Failure? failure, string? code
 function substrate.each(functions) end
 
@@ -66,7 +66,7 @@ function SubstratePlugin:close() end
 local SubstrateFunctions = {}
 
 --- Call the function `flush`.
----@return any ... what it returns
+---@return any ... its results
 function SubstrateFunctions:flush() end
 
 --- Counts of handled and missed events.
@@ -75,8 +75,8 @@ function SubstrateFunctions:stats() end
 
 ---@class pmlua.SubstrateFunctionsStats
 ---@field events integer
----@field late integer events that came up in a call of `flush`, on its thread: no function got them
----@field error? string what a function raised first
+---@field late integer events raised inside a call of `flush`, on its thread, which no function received
+---@field error? string the first error of a function
 
 --- Call them no more.
 function SubstrateFunctions:close() end

@@ -130,7 +130,7 @@ function sys.edit_completer(f) end
 
 --- Read the lines of former sessions.
 ---@param path string
----@param keep integer lines that are kept in memory
+---@param keep integer most lines in memory
 function sys.edit_history(path, keep) end
 
 --- Add this session's lines to the file.

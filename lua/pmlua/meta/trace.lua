@@ -187,7 +187,7 @@ function TraceReader:metrics() end
 ---
 ---     local t <close> = assert(pml.trace.open "trace-folder/traces.otf2")
 ---     assert(t:each(function(e) print(e.time_s, e.kind, e.region) end, { order = "time", where = { kinds = { "enter" } } }))
----@param f fun(event: pmlua.TraceEvent): boolean? false: read no more
+---@param f fun(event: pmlua.TraceEvent): boolean? false: stop reading
 ---@param question? { order: ("location"|"time")?, where: pmlua.TraceEventWhere? } order: "location"
 ---@return integer? events how many the function got
 ---@return integer|pmlua.Failure? damaged locations whose events are missing from a damage or a cut on, or all
@@ -209,13 +209,13 @@ function TraceReader:each(f, question) end
 ---@field rank? integer
 ---@field region? string enter, leave
 ---@field number? integer of regions(); of metrics()
----@field to? integer send: of processes(); nil: the definitions do not say
----@field from? integer receive: of processes(); nil: the definitions do not say
+---@field to? integer send: of processes(); nil: not defined
+---@field from? integer receive: of processes(); nil: not defined
 ---@field bytes? integer send, receive
 ---@field tag? integer send, receive
 ---@field communicator? integer send, receive, collective, team_begin, team_end: its number in the archive
 ---@field operation? string collective, such as "bcast"
----@field root? integer collective: of processes(); nil: it has none
+---@field root? integer collective: of processes(); nil: it has no root
 ---@field members? integer collective: ranks of its communicator; of a team: its threads; 0: not known
 ---@field sent_bytes? integer collective
 ---@field received_bytes? integer collective
@@ -244,11 +244,11 @@ function TraceReader:group(question) end
 ---@class pmlua.TraceGroupQuestion
 ---@field by? ("region"|"process"|"rank"|"location"|"column")[] { "region" }; process and rank are the same
 ---@field where? pmlua.TraceWhere
----@field columns? integer cut the window into so many equal parts; each is a window of its own
+---@field columns? integer divide the window into this many equal parts, each evaluated as a separate window
 ---@field sum? ("count"|"inclusive"|"exclusive"|"bytes"|"shortest"|"longest"|"first"|"last")[] which fields rows have;
 --- all but bytes, first and last
 ---@field quantiles? number[] of the durations of calls, from 0 to 1; a sketch of 24 KB for each row
----@field threads? integer that read; as many as cpus, few events: one
+---@field threads? integer reading threads; default: the number of cpus, for few events one
 
 ---@class pmlua.TraceWhere
 ---@field window? number[] { FROM, TO } in seconds since the beginning
@@ -273,9 +273,9 @@ function TraceReader:group(question) end
 ---@field most_began_s? number when that began, since the beginning of the trace
 ---@field most_location? integer where
 ---@field first_s? number when the first call began
----@field last_s? number when the last call ended, of those that lie in the window
----@field sent? integer messages that calls sent: those of the innermost call asked for
----@field sent_bytes? integer with those of collective operations
+---@field last_s? number when the last call that lies in the window ended
+---@field sent? integer messages sent by calls, each counted for the innermost selected call
+---@field sent_bytes? integer including collective operations
 ---@field received? integer
 ---@field received_bytes? integer
 ---@field quantiles? number[] durations in seconds, in the order of the question; nil: no call lies in the window
@@ -284,19 +284,19 @@ function TraceReader:group(question) end
 ---@class pmlua.TraceOddities
 ---@field events integer enters and leaves that were read
 ---@field unmatched integer leaves without an enter, and enters that an outer leave ended
----@field backward integer events before the one before, whose time they are given
+---@field backward integer events earlier than their predecessor, which get its time
 ---@field unknown integer events of undefined regions, which are left out
----@field outside integer messages outside of all calls asked for, which are in no row by region or path
+---@field outside integer messages outside all selected calls, which are in no row by region or path
 ---@field damaged integer locations that are damaged or cut, whose events are missing from there on, or all
----@field lost integer events that the definitions count and that were not read
----@field uncounted integer events that were read beyond what the definitions count
+---@field lost integer events that the definitions count but that were not read
+---@field uncounted integer events that were read in excess of the definitions' counts
 ---@field kinds table<string, integer> events that were read, by OTF2's name of their kind
 
 --- Messages of MPI, by sender and receiver.
----@param question? { where: pmlua.TraceWhere?, top: integer? } of a pattern of regions nothing is taken; top: only so many pairs,
----  those with most bytes first
+---@param question? { where: pmlua.TraceWhere?, top: integer? } a pattern of regions is ignored; top: at most this many pairs,
+---  by bytes, most first
 ---@return { from: integer, to: integer, messages: integer, bytes: integer }[]? pairs of processes()
----@return integer|pmlua.Failure? unknown messages whose receiver the definitions do not tell
+---@return integer|pmlua.Failure? unknown messages whose receiver is not defined
 ---@return integer|string? pairs that there are, or the code of a failure
 function TraceReader:messages(question) end
 

@@ -21,7 +21,7 @@ function watchpoint.find(path, name, typed) end
 ---@field bytes integer 0: unknown
 ---@field func boolean it is a function
 ---@field content "none"|"signed"|"unsigned"|"float"
----@field type string as the source says it; "" unknown
+---@field type string the type in the source; "": unknown
 
 --- Write the plan of a program that is to be run with watchpoints; `run` does it.
 ---@param path string a file that is not there yet
@@ -34,7 +34,7 @@ function watchpoint.plan(path, points, values) end
 ---@field path string of the ELF file
 ---@field name string
 ---@field access? string of r, w and x; rw of a variable, x of a function
----@field content? boolean keep what is written
+---@field content? boolean store the written values
 
 --- Read the file that a process left, or is still writing.
 ---@param path string
@@ -63,7 +63,7 @@ function Store:values(i) end
 ---@field pid integer
 ---@field program string
 ---@field lanes integer
----@field lost integer accesses of threads that found no room
+---@field lost integer accesses of threads that could not be stored
 ---@field unexplained integer debug exceptions that came without their breakpoint: accesses are missing, as many or more
 ---@field start_ticks integer
 ---@field stop_ticks? integer nil: it did not end, or has not yet
@@ -78,11 +78,11 @@ function Store:values(i) end
 ---@field content "none"|"signed"|"unsigned"|"float"
 ---@field address integer in the process
 ---@field length integer bytes
----@field hits? integer what the kernel counted; nil: the process did not end
+---@field hits? integer the kernel's count; nil: the process did not end
 
 ---@class pmlua.watchpoint.StoredLane
 ---@field tid integer
 ---@field point integer from 1
 ---@field accesses integer
----@field late integer of them: signalled after the thread had gone on
----@field dropped integer of them: neither time nor content was kept
+---@field late integer of them: signalled after the thread had continued
+---@field dropped integer of them: neither time nor content was stored

@@ -7,7 +7,7 @@
 ---     local w = assert(pml.workload.load(pml.paths.workloads .. "/loop.so"))
 ---     for _, o in ipairs(w.options) do print(o.name, o.default, o.help) end
 ---@class pml.workload
----@field operations string[] what a probe can do at each hit: empty, start_stop, read, read_ts, accum, reset
+---@field operations string[] operations that a probe can do at each hit: empty, start_stop, read, read_ts, accum, reset
 local workload = {}
 
 --- Load a workload. Its code stays in the process.
@@ -30,13 +30,13 @@ function Workload:run(how) end
 --- How a workload is run.
 ---@class pmlua.WorkloadRun
 ---@field operation? string of `pml.workload.operations`; "read"
----@field set? pmlua.Eventset what the probes read; every operation but "empty" needs it
+---@field set? pmlua.Eventset the set that the probes read; every operation but "empty" needs it
 ---@field samples pmlua.Samples[] one for each site: ticks that each hit took, until they are full
----@field options? table<string, number|string> of the workload; what is not given has its default
+---@field options? table<string, number|string> of the workload; missing ones have their defaults
 ---@field phases? integer how many phases to keep, for traces; 0
 
 ---@class pmlua.WorkloadOutcome
----@field results { name: string, unit: string, value: number }[] what the workload says
+---@field results { name: string, unit: string, value: number }[] the workload's results
 ---@field retries integer[] of each site: pages that were read again
 ---@field skipped integer[] of each site: hits after its samples were full, at which nothing was done
 ---@field values integer[] of the first site: the last values of the set
