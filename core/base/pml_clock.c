@@ -284,10 +284,8 @@ static uint64_t kernel_mult(void) {
   return mult;
 }
 
-/*
- * Data from a parent process: the rate, or 0 if it is missing or unusable; and a moment, whose ticks are 0 if it is
- * missing.
- */
+/* Data from a parent process: the rate, or 0 if it is missing or unusable; and a moment, whose ticks are 0 if it is
+ * missing. */
 struct told {
   uint64_t mult;
   struct moment at;

@@ -109,10 +109,8 @@ PML_API uint64_t pml__clock_monotonic(void);
 /* The ticks where the counter is not read. Async-signal-safe. */
 PML_API uint64_t pml__clock_slowly(void);
 
-/*
- * pml__clock_forbid - stop using the counter, and the vDSO, which reads it, because a thread is about to drop the right
- * to read it (PR_SET_TSC), which the threads and children that it creates inherit. Ticks continue without a jump.
- */
+/* pml__clock_forbid - stop using the counter, and the vDSO, which reads it, because a thread is about to drop the right
+ * to read it (PR_SET_TSC), which the threads and children that it creates inherit. Ticks continue without a jump. */
 PML__SHARED void pml__clock_forbid(void);
 
 /*

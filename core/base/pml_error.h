@@ -7,10 +7,8 @@
 
 PML_BEGIN_DECLS
 
-/*
- * Functions return 0 or a negative code: -errno, or one of these, all below -4095, the kernel's last errno. Each row:
- * name (Lua sees it as "ENAME"), text, remedy (NULL: the text of the failure has it).
- */
+/* Functions return 0 or a negative code: -errno, or one of these, all below -4095, the kernel's last errno. Each row:
+ * name (Lua sees it as "ENAME"), text, remedy (NULL: the text of the failure has it). */
 #define PML_ERROR_LIST(X)                                                                                              \
   X(PML_ENOPMU, -4096, "this machine has no hardware PMU",                                                             \
     "use software events or clocks (pmlua events), pmlua cc --count, pmlua stat --sim, or a host that exposes its "    \

@@ -239,10 +239,8 @@ PML__IN_CHILD int32_t *pml__process_birth(void) {
   return self->told == WAITS ? self->birth : NULL;
 }
 
-/*
- * The watchers, and functions that they call, may call this again. A child that waited stored its number at its birth,
- * because here the caller may be a child of vfork() that runs in its parent's memory.
- */
+/* The watchers, and functions that they call, may call this again. A child that waited stored its number at its birth,
+ * because here the caller may be a child of vfork() that runs in its parent's memory. */
 __attribute__((cold)) void pml__process_begins(void) {
   if (looking) return;
   int saved = errno, cancel = pml__cancel_hold();

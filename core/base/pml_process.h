@@ -30,10 +30,8 @@
 #include <sys/types.h>
 #include <time.h>
 
-/*
- * Marks the functions that a child of fork() runs before it calls exec or _exit. They lie together (.text.hot), so that
- * the child takes one page fault for them.
- */
+/* Marks the functions that a child of fork() runs before it calls exec or _exit. They lie together (.text.hot), so that
+ * the child takes one page fault for them. */
 #define PML__IN_CHILD __attribute__((hot))
 
 /*
@@ -81,9 +79,7 @@ pid_t pml__process_parent(void);
  */
 int pml__process_watch_before(void (*watch)(void));
 
-/*
- * pml__process_was_told - for watchers: fork() made this child and ran the fork handlers; no other call runs them.
- */
+/* pml__process_was_told - for watchers: fork() made this child and ran the fork handlers; no other call runs them. */
 PML__SHARED bool pml__process_was_told(void);
 
 /*
@@ -108,9 +104,7 @@ static inline bool pml__process_is(uint64_t number) {
   return __atomic_load_n(pml__process_number, __ATOMIC_RELAXED) == number;
 }
 
-/*
- * pml__process_command - the process's arguments, separated by blanks, truncated to @size; "" if unknown.
- */
+/* pml__process_command - the process's arguments, separated by blanks, truncated to @size; "" if unknown. */
 void pml__process_command(char *command, size_t size);
 
 /*

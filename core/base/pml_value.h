@@ -37,10 +37,8 @@ static inline bool pml_value_is_int64(double d) {
   return d >= -9223372036854775808.0 && d < 9223372036854775808.0;
 }
 
-/*
- * The kind of a metric's values, and the time that each value covers: since the beginning (START), one moment (POINT),
- * since the previous value (LAST), or until the next one (NEXT). The order is Score-P's and OTF2's.
- */
+/* The kind of a metric's values, and the time that each value covers: since the beginning (START), one moment (POINT),
+ * since the previous value (LAST), or until the next one (NEXT). The order is Score-P's and OTF2's. */
 #define PML_MODE_LIST(X)                                                                                               \
   X(ACCUMULATED_START, "accumulated_start")                                                                            \
   X(ACCUMULATED_POINT, "accumulated_point")                                                                            \
@@ -67,10 +65,8 @@ static inline bool pml_mode_is_relative(enum pml_mode m) {
   return m >= PML_MODE_RELATIVE_POINT && m <= PML_MODE_RELATIVE_NEXT;
 }
 
-/*
- * The value of an absolute metric that has no value yet: all bits set, which is a NaN as a double, or the least integer
- * of a signed metric. Traces omit it, and Lua gets nil.
- */
+/* The value of an absolute metric that has no value yet: all bits set, which is a NaN as a double, or the least integer
+ * of a signed metric. Traces omit it, and Lua gets nil. */
 #define PML_VALUE_ABSENT UINT64_MAX
 #define PML_VALUE_ABSENT_SIGNED (UINT64_C(1) << 63)
 

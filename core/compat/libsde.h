@@ -29,10 +29,8 @@ struct sde_member {
   struct sde_member *next;
 };
 
-/*
- * The program's handle of a counter, recorder or set, which its calls access. If PMLUA_REPORT is set, it is in memory
- * that is cleared in a child, so that no call of the child writes to its parent's log.
- */
+/* The program's handle of a counter, recorder or set, which its calls access. If PMLUA_REPORT is set, it is in memory
+ * that is cleared in a child, so that no call of the child writes to its parent's log. */
 struct sde_handle {
   struct pml__recorder_cache series; /* for a recorder; else closed */
   struct pml__sde_fast count;        /* atomic: for a created counter; else all 0 */

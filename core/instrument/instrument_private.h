@@ -147,10 +147,8 @@ void *pml_one_more(void **list, uint32_t *used, uint32_t *room, size_t size);
 /* pml_give - the attribute that is called @name, without a value, to @function. */
 void pml_give(const struct pml_module *m, LLVMValueRef function, const char *name);
 
-/*
- * pml_promise - declare that every call of @called returns, and accesses no memory, or no memory that the program
- * accesses.
- */
+/* pml_promise - declare that every call of @called returns, and accesses no memory, or no memory that the program
+ * accesses. */
 enum pml_promise { PML_TOUCHES_NOTHING, PML_TOUCHES_CELLS };
 void pml_promise(const struct pml_module *m, LLVMValueRef called, enum pml_promise what);
 
@@ -168,10 +166,8 @@ bool pml_is_short(LLVMValueRef n); /* a constant that an instruction has room fo
 
 int pml_offset_of(unsigned cell); /* from where pml_count_self points, in bytes */
 
-/*
- * pml_adders_settle - give each adder a body, or inline it where it is called. Returns 0 or -ENOMEM. Close also after a
- * failure.
- */
+/* pml_adders_settle - give each adder a body, or inline it where it is called. Returns 0 or -ENOMEM. Close also after a
+ * failure. */
 int pml_adders_settle(struct pml_module *m);
 void pml_adders_close(struct pml_module *m);
 

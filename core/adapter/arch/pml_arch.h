@@ -63,10 +63,8 @@ uintptr_t pml__call_leave(uintptr_t code, uintptr_t sp);
 uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t back, uintptr_t sp, uint32_t begun);
 uintptr_t pml__call_leave_full(uintptr_t code, uintptr_t sp, uint32_t begun);
 
-/*
- * Find out which registers of this CPU must be saved. Returns 0, or PML_EMODE if a shadow stack is on
- * (pml_intercept.h).
- */
+/* Find out which registers of this CPU must be saved. Returns 0, or PML_EMODE if a shadow stack is on
+ * (pml_intercept.h). */
 int pml_arch_prepare(void);
 
 /*

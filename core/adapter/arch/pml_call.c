@@ -350,10 +350,8 @@ static struct pml__call_frame *find_from(struct pml__call_frame *p, uintptr_t co
   return p != NONE ? p : NULL;
 }
 
-/*
- * Find the open call of the slot at @code and at @sp, and make its stack the one in use. NULL: none, as for a frame
- * that returns once more, or that began on another thread.
- */
+/* Find the open call of the slot at @code and at @sp, and make its stack the one in use. NULL: none, as for a frame
+ * that returns once more, or that began on another thread. */
 static struct pml__call_frame *find_call(struct pml__call_thread *t, uintptr_t code, uintptr_t sp) {
   struct pml__call_frame *p = find_from(t->open, code, sp);
   if (PML_LIKELY(p != NULL) || t->others == NULL) return p;

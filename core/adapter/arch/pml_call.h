@@ -163,10 +163,8 @@ static inline uint32_t pml__call_hash(uintptr_t back) {
   return (uint32_t)back * PML__CALL_HASH >> 15;
 }
 
-/*
- * The slot of @back; NULL: it may have none yet. The return address is stored last, with release: a thread that sees it
- * also sees the other fields.
- */
+/* The slot of @back; NULL: it may have none yet. The return address is stored last, with release: a thread that sees it
+ * also sees the other fields. */
 static inline const struct pml__call_known *pml__call_find_slot(uintptr_t back) {
   uint32_t i = pml__call_hash(back);
   for (uint32_t n = 0; n < PML__CALL_PROBES; n++, i = (i + 1) % PML__CALL_KNOWN) {

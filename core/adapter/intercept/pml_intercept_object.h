@@ -78,10 +78,8 @@ const char *pml__object_file(struct pml__object *o);
 /* The one object at @address alone. False: no object there, or no memory; else the caller frees its path. */
 bool pml__object_at(struct pml__object *o, uintptr_t address);
 
-/*
- * The first object in the loader's order for which @is returns true. False: none, or no memory; else the caller frees
- * its path.
- */
+/* The first object in the loader's order for which @is returns true. False: none, or no memory; else the caller frees
+ * its path. */
 bool pml__object_first(struct pml__object *o, bool (*is)(const struct pml__object *o, void *arg), void *arg);
 
 /* It stays loaded until it is unpinned. False: it is not there any more. */

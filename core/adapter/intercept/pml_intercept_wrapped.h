@@ -41,10 +41,8 @@ enum {
 };
 #define PML__WRAP_NEGATIVE 0x80000000u
 
-/*
- * pml__wrap_choose - leave out functions of @list, wrapped by @o, that @c does not select, and count calls of selected
- * ones if calls are counted; NULL: neither.
- */
+/* pml__wrap_choose - leave out functions of @list, wrapped by @o, that @c does not select, and count calls of selected
+ * ones if calls are counted; NULL: neither. */
 struct pml__choice;
 void pml__wrap_choose(const struct pml__object *o, const struct pml__wrap_list *list, const struct pml__choice *c);
 

@@ -118,10 +118,8 @@ static inline void pml__mpi_store(struct pml__log_event *e, uint32_t what, uint6
 
 /* ---- handles ---- */
 
-/*
- * A table of handles. No lock: an exchange of its key takes a slot. A handle may briefly have two entries, if a thread
- * completed a request and another thread already got the same handle again; the older entry is then claimed.
- */
+/* A table of handles. No lock: an exchange of its key takes a slot. A handle may briefly have two entries, if a thread
+ * completed a request and another thread already got the same handle again; the older entry is then claimed. */
 #define PML__MPI_LEFT 1u
 enum pml__mpi_state { PML__MPI_FREE, PML__MPI_KNOWN, PML__MPI_CLAIMED };
 

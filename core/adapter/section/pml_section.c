@@ -213,10 +213,8 @@ static void take_out(struct pml__section_thread *t, struct pml__section_frame *f
   }
 }
 
-/*
- * A section that was started inside *@f and is still running owns the time from its start: it is not self time of this
- * section, and is not added to the section around now, because its stop adds it.
- */
+/* A section that was started inside *@f and is still running owns the time from its start: it is not self time of this
+ * section, and is not added to the section around now, because its stop adds it. */
 static void charge(struct pml__section_frame *f, uint64_t ticks) {
   uint64_t d = since(f->ticks, ticks), inner = f < pml__section_mine.top ? since(f[1].ticks, ticks) : 0;
   f->child += inner;

@@ -70,10 +70,8 @@ struct pml_section_options {
  */
 PML_API int pml_section_define(const char *label, const struct pml_section_options *options, struct pml_section **s);
 
-/*
- * pml_section_on_first - call @notify once, from the next pml_section_define() on any thread that defines a section;
- * NULL: none. It is called with no lock held and may itself define sections. Async-signal-safe.
- */
+/* pml_section_on_first - call @notify once, from the next pml_section_define() on any thread that defines a section;
+ * NULL: none. It is called with no lock held and may itself define sections. Async-signal-safe. */
 PML__SHARED void pml_section_on_first(void (*notify)(void));
 
 /* pml_section_find - the section @label, NULL if it is not defined. Lock-free. */
@@ -239,10 +237,8 @@ PML_API void pml_section_report_free(struct pml_section_report *r);
 PML_API int pml_section_read(const struct pml_section *s, struct pml_section_row *row,
                              struct pml_section_value *values);
 
-/*
- * pml_section_quantile - a quantile of the durations in ns, by the rule of pml_quantile.h; -ENOENT without durations,
- * PML_EMODE if the section records none.
- */
+/* pml_section_quantile - a quantile of the durations in ns, by the rule of pml_quantile.h; -ENOENT without durations,
+ * PML_EMODE if the section records none. */
 PML_API int pml_section_quantile(const struct pml_section *s, unsigned percent, double *ns);
 
 /* pml_section_durations - the recorder: its doubles are ticks; NULL if the section keeps no durations. Owned by the

@@ -125,10 +125,8 @@ struct pml__section_labels {
 };
 extern struct pml__section_labels pml__section_no_labels; /* never written */
 
-/*
- * The data that each start and stop reads first, in thread-local memory and not behind a pointer, because Intel's clock
- * instruction waits for earlier loads, so that every load of a pointer chain adds its latency.
- */
+/* The data that each start and stop reads first, in thread-local memory and not behind a pointer, because Intel's clock
+ * instruction waits for earlier loads, so that every load of a pointer chain adds its latency. */
 struct pml__section_mine {
   struct pml__section_frame *top, *last; /* *top is the innermost; *frame of the thread is unused */
   struct pml__section_stat **known;      /* [nknown] by plain_index; of no mark where none is known */
@@ -204,10 +202,8 @@ _Static_assert(PML__SECTION_VALUES_BYTES <= PML__SECTION_PIECE_BYTES &&
 
 /* ---- pml_section_events.c ---- */
 
-/*
- * Store the names of the events of @s with options @o in @names[PML_SECTION_EVENTS_MAX]; returns their number. The
- * compiler's counts follow the named events, if there is room; the simulation's events are used if none was named.
- */
+/* Store the names of the events of @s with options @o in @names[PML_SECTION_EVENTS_MAX]; returns their number. The
+ * compiler's counts follow the named events, if there is room; the simulation's events are used if none was named. */
 size_t pml__section_names(const struct pml_section *s, const struct pml_section_options *o, const char **names);
 /* pml__section_metrics - the interned list of @names, as this process may count them (pml_event_permitted()). */
 int pml__section_metrics(const char *const *names, size_t n, struct pml_stream_metrics **metrics);
@@ -262,10 +258,8 @@ enum pml__section_note { PML__SECTION_COUNTED, PML__SECTION_UNCOUNTED, PML__SECT
 /* Its line's first field, its others in @text, with tabs between them; NULL: there is nothing to say. */
 const char *pml__section_note(enum pml__section_note which, char text[PML__SECTION_NOTE_BYTES]);
 
-/*
- * A zeroed block of statistics of @thread (0: of several that ended) for the sections from @first on; in the log, if
- * PMLUA_REPORT is set. NULL: no memory. Under the lock.
- */
+/* A zeroed block of statistics of @thread (0: of several that ended) for the sections from @first on; in the log, if
+ * PMLUA_REPORT is set. NULL: no memory. Under the lock. */
 struct pml__section_stat *pml__section_block(uint64_t thread, uint32_t first);
 void pml__section_free_block(struct pml__section_stat *block);
 /* Room for the sums of what the events of @s count in @stat, its statistics; NULL: no memory. Called by its writer. */
@@ -278,9 +272,7 @@ void pml__section_log_define(const struct pml_section *s);
 void pml__section_log_reset(uint32_t epoch);
 /* Write the notes about the process that have changed. With no lock held. */
 void pml__section_log_notes(void);
-/*
- * pml__section_log_sketches - write the current sketches of durations: at exit, and before the log is read.
- */
+/* pml__section_log_sketches - write the current sketches of durations: at exit, and before the log is read. */
 PML__SHARED void pml__section_log_sketches(void);
 /* The process is another one's child: its parent's log is not its. */
 void pml__section_log_forget(void);

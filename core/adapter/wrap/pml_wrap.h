@@ -65,10 +65,8 @@ struct pml_wrap_value {
   struct pml_recorder *recorder; /* pmlua's */
 };
 
-/*
- * Static, one per function; the strings live as long as it does. Fields that the wrapper does not set are zero at
- * first.
- */
+/* Static, one per function; the strings live as long as it does. Fields that the wrapper does not set are zero at
+ * first. */
 struct pml_wrap_function {
   const char *name;    /* in the symbol table */
   const char *library; /* its file name, as in the program's dynamic section: "libz.so.1" */

@@ -124,10 +124,8 @@ void pml__stream_extra_end(struct pml__stream_thread *t) {
   if (t->here) give_block(t);
 }
 
-/*
- * Called by the thread that changes the lists and by the thread that changes stubs_allowed. Each loads both again after
- * its store, so the last one to store has seen the other's store.
- */
+/* Called by the thread that changes the lists and by the thread that changes stubs_allowed. Each loads both again after
+ * its store, so the last one to store has seen the other's store. */
 static void choose_sparing(void) {
   uint64_t fast;
   bool may;

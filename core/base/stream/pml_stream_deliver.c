@@ -79,10 +79,8 @@ static bool learn_kind(struct pml__stream_thread *t, enum pml_stream_kind kind, 
   return true;
 }
 
-/*
- * Learn the fast functions for enters and leaves. While the thread changes its calls it is suspended, and @free does
- * not change.
- */
+/* Learn the fast functions for enters and leaves. While the thread changes its calls it is suspended, and @free does
+ * not change. */
 static void learn_fast(struct pml__stream_thread *t, uint64_t latest) {
   const struct pml__stream_list *list[2];
   for (unsigned k = 0; k <= PML_STREAM_LEAVE; k++) {

@@ -117,24 +117,18 @@ extern _Atomic uint64_t pml__stream_lost_threads; /* events of threads that ther
 extern struct pml__stream_thread pml__stream_nobody;
 extern atomic_bool pml__stream_expedited;
 
-/*
- * Each list's generation, or PML__STREAM_NO_CONSUMER. Published with the list: a delivery may use either.
- */
+/* Each list's generation, or PML__STREAM_NO_CONSUMER. Published with the list: a delivery may use either. */
 extern _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS];
 #define PML__STREAM_NO_CONSUMER UINT64_MAX /* also defined in stubs.S */
 
-/*
- * The generation of all kinds' lists, published after them; and the same generation while stubs.S may deliver
- * intercepted calls, else an unused generation.
- */
+/* The generation of all kinds' lists, published after them; and the same generation while stubs.S may deliver
+ * intercepted calls, else an unused generation. */
 extern _Atomic uint64_t pml__stream_latest, pml__stream_sparing;
 
 #pragma GCC visibility pop
 
-/*
- * The state of a thread, found by one load: its block, and its open calls (adapter/arch/pml_call.h), which a forked
- * child inherits.
- */
+/* The state of a thread, found by one load: its block, and its open calls (adapter/arch/pml_call.h), which a forked
+ * child inherits. */
 struct pml__call_frame;
 struct pml__call_stack;
 struct pml__call_thread {

@@ -154,10 +154,8 @@ void pmlib_free_process(struct pmlib_process *p);
 
 /* pmlib_mpi - whether MPI is initialised; sets rank and size. Checked at every call. */
 bool pmlib_mpi(int *rank, int *size);
-/*
- * pmlib_mpi_gather - on rank 0 *all gets the bytes of all ranks, @size[nprocs] their sizes, both malloc'd. Returns 0,
- * -ENOMEM or -EIO.
- */
+/* pmlib_mpi_gather - on rank 0 *all gets the bytes of all ranks, @size[nprocs] their sizes, both malloc'd. Returns 0,
+ * -ENOMEM or -EIO. */
 int pmlib_mpi_gather(const char *mine, size_t n, char **all, uint64_t **size);
 /* pmlib_mpi_group_size - -1 if there is no MPI. _of_fortran: the C handle of Fortran's. */
 int pmlib_mpi_group_size(uintptr_t group);

@@ -92,10 +92,8 @@ PML__SHARED void pml_tune_close(struct pml_tune *t);
 /* pml_tune_line - the messages so far; NULL after the last. Valid until close. Thread-safe. */
 PML__SHARED const char *pml_tune_line(struct pml_tune *t, size_t i);
 
-/*
- * pml_tune_entry - an action that a dry run would have made; false after the last. Only the first ones are recorded.
- * Thread-safe.
- */
+/* pml_tune_entry - an action that a dry run would have made; false after the last. Only the first ones are recorded.
+ * Thread-safe. */
 struct pml_tune_entry {
   uint64_t ns, thread;
   pml_region_t region;

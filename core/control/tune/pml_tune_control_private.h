@@ -14,10 +14,8 @@
 
 #define PML__GUARD_TEXT 64
 
-/*
- * A guarded file, in memory that both processes share. The process that changes the file fills @text, then sets
- * @changed, then writes; once it has restored the file it clears @changed.
- */
+/* A guarded file, in memory that both processes share. The process that changes the file fills @text, then sets
+ * @changed, then writes; once it has restored the file it clears @changed. */
 struct pml__guard_slot {
   int fd;
   bool truncate; /* a regular file, which must be truncated to the new text */
@@ -90,10 +88,8 @@ struct pml__controls {
 /* pml__control_read - the first line of the file; -errno. */
 int pml__control_read(int fd, char text[PML__CONTROL_TEXT]);
 
-/*
- * With the control file's lock. pml__control_put_back - restore the original bytes; an invalid original value cannot be
- * restored, and need not be. pml__control_tell - report once that the last write was refused.
- */
+/* With the control file's lock. pml__control_put_back - restore the original bytes; an invalid original value cannot be
+ * restored, and need not be. pml__control_tell - report once that the last write was refused. */
 int pml__control_put_back(struct pml__control *x);
 void pml__control_tell(struct pml__control *x, int err);
 

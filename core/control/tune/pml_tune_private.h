@@ -81,10 +81,8 @@ static inline bool pml__tune_has_none(const struct pml__tune_thread *th, pml_reg
 struct pml_stream_event;
 pml_stream_fast pml__tune_fast;
 
-/*
- * pml__openmp_threads - set the number of threads of the calling thread's parallel regions to @n. Returns the previous
- * number, or 0: the process has no OpenMP runtime.
- */
+/* pml__openmp_threads - set the number of threads of the calling thread's parallel regions to @n. Returns the previous
+ * number, or 0: the process has no OpenMP runtime. */
 int pml__openmp_threads(int n);
 
 #endif

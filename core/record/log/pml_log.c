@@ -190,10 +190,8 @@ int pml__log_keep_last(struct pml__log *log, uint64_t bytes, uint64_t each) {
   return 0;
 }
 
-/*
- * An extent that is still being written stays, and is replaced next: its thread has no younger extent, so each thread's
- * oldest is replaced first. NULL: all are being written.
- */
+/* An extent that is still being written stays, and is replaced next: its thread has no younger extent, so each thread's
+ * oldest is replaced first. NULL: all are being written. */
 static struct pml__log_moved *take_oldest(struct pml__log_last *last) {
   struct pml__log_moved **at = &last->first;
   while (*at != NULL && __atomic_load_n(&(*at)->entry->kind, __ATOMIC_ACQUIRE) == PML__LOG_FREE) at = &(*at)->next;

@@ -221,10 +221,8 @@ void pml__log_read_close(struct pml__log_reader *r) {
 
 /* ---- extents ---- */
 
-/*
- * Whether the entry is unchanged, except @committed, which grows. Its turn must match its last moved-out extent; else
- * the process ended while it moved events out, or the events are newer than the directory that was read.
- */
+/* Whether the entry is unchanged, except @committed, which grows. Its turn must match its last moved-out extent; else
+ * the process ended while it moved events out, or the events are newer than the directory that was read. */
 static bool is_still(const struct pml__log_reader *r, size_t i, int *err) {
   struct pml__log_entry now;
   *err = pml__log_read_at(r, r->place[i], &now, sizeof now);
@@ -252,10 +250,8 @@ void *pml__log_read_extent(const struct pml__log_reader *r, size_t i, uint64_t *
   return pml__log_read_part(r, i, 0, *bytes, err);
 }
 
-/*
- * Definitions are read in pieces: an extent may claim more bytes than there is memory. pmlua writes no longer
- * definition.
- */
+/* Definitions are read in pieces: an extent may claim more bytes than there is memory. pmlua writes no longer
+ * definition. */
 #define PIECE_BYTES ((uint64_t)1 << 20)
 #define LONGEST_BYTES ((uint64_t)1 << 26)
 

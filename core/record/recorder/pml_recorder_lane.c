@@ -99,10 +99,8 @@ static struct pml__recorder_lane *lane_of(const struct pml__recorder_cell *cell)
   return ((struct pml__recorder_mark *)cell->tail)->lane; /* the tail is its first member */
 }
 
-/*
- * If streams are in a log, cells lie in memory that the kernel clears in every child, so its pushes find no cell, and
- * hence no stream of its parent.
- */
+/* If streams are in a log, cells lie in memory that the kernel clears in every child, so its pushes find no cell, and
+ * hence no stream of its parent. */
 static void spare_cells(struct pml__recorder_cells cells) {
   size_t n = count_of(&cells);
   if (n == 0) return;

@@ -144,10 +144,8 @@ void pml__recorder_free_lanes(struct pml_recorder *r);
 struct pml__pack;
 int pml__recorder_pack(struct pml_recorder *r, struct pml__pack *p);
 
-/*
- * Under pml__recorder_read_begin(). False if the stream has no elements of @epoch; else the stream does not change
- * until unpinned.
- */
+/* Under pml__recorder_read_begin(). False if the stream has no elements of @epoch; else the stream does not change
+ * until unpinned. */
 bool pml__recorder_pin(struct pml__recorder_lane *lane, uint64_t epoch);
 void pml__recorder_unpin(struct pml__recorder_lane *lane);
 

@@ -74,10 +74,8 @@ struct pml_summary_row {
 struct pml_summary_spread pml_summary_one(double value, int64_t process);
 void pml_summary_join(struct pml_summary_spread *to, const struct pml_summary_spread *from);
 
-/*
- * pml_summary_open - make an empty summary: 0 or -ENOMEM; *@s is NULL on failure. pml_summary_close - free it; NULL is
- * fine.
- */
+/* pml_summary_open - make an empty summary: 0 or -ENOMEM; *@s is NULL on failure. pml_summary_close - free it; NULL is
+ * fine. */
 PML__SHARED int pml_summary_open(struct pml_summary **s);
 PML__SHARED void pml_summary_close(struct pml_summary *s);
 

@@ -9,10 +9,8 @@
 
 #include <sys/types.h>
 
-/*
- * pml__event_begin - clear @ev and name it @name. Returns 0, PML_ESYNTAX or -ENAMETOOLONG (too long for any source's
- * event).
- */
+/* pml__event_begin - clear @ev and name it @name. Returns 0, PML_ESYNTAX or -ENAMETOOLONG (too long for any source's
+ * event). */
 int pml__event_begin(struct pml_event *ev, const char *name);
 
 /* Returned by a parser that leaves the name to the next parser. */
@@ -24,10 +22,8 @@ struct pml__mods {
   unsigned precise;
 };
 
-/*
- * pml__mods_parse - whether @s consists of letters of "ukh", each at most once, and at most three "p", at least one in
- * all.
- */
+/* pml__mods_parse - whether @s consists of letters of "ukh", each at most once, and at most three "p", at least one in
+ * all. */
 bool pml__mods_parse(struct pml__mods *m, const char *s);
 
 /*
@@ -60,10 +56,8 @@ void pml__copy(char *to, size_t size, const char *from);
 /* pml__parse_u64 - all @n bytes of @s are one number, decimal or 0x hexadecimal, that fits 64 bits. */
 bool pml__parse_u64(const char *s, size_t n, uint64_t *value);
 
-/*
- * A lack of memory or descriptors does not mean that an event is invalid: the function that fails notes the error, and
- * the parse, list or cache under way is abandoned. Per thread.
- */
+/* A lack of memory or descriptors does not mean that an event is invalid: the function that fails notes the error, and
+ * the parse, list or cache under way is abandoned. Per thread. */
 void pml__event_note_shortage(int err); /* @err: any -errno; only ENOMEM, EMFILE and ENFILE are kept */
 int pml__event_shortage(void);          /* the first since the last reset, or 0 */
 int pml__event_shortage_reset(int err); /* set it to @err (0: none yet); returns what it was */

@@ -33,10 +33,8 @@ static int snapshot_first(struct pml_eventset *s, uint64_t *snapshot) {
   return s->read_share->snapshot(s->read_share, snapshot, true);
 }
 
-/*
- * Most sets are simple, and their read costs no more than read(2), because no other field is tested. The block of a
- * single group begins at 0.
- */
+/* Most sets are simple, and their read costs no more than read(2), because no other field is tested. The block of a
+ * single group begins at 0. */
 static inline int snapshot(struct pml_eventset *s, uint64_t *into) {
   if (PML_LIKELY(s->simple)) return pml__kernel_read_block(s->group, into);
   return s->snapshot(s, into);

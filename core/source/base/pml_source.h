@@ -12,10 +12,8 @@
 struct pml__share;
 typedef int pml__source_plain_read(void *set, uint64_t *values);
 
-/*
- * One walk over the list of events; made by pml_event_list() and, without querying the kernel, by the search for near
- * names.
- */
+/* One walk over the list of events; made by pml_event_list() and, without querying the kernel, by the search for near
+ * names. */
 struct pml__walk {
   const char *pattern; /* NULL: all */
   bool all;            /* also PMUs that are not here */
@@ -99,10 +97,8 @@ struct pml__share {
   pml__source_plain_read *plain_read;
 };
 
-/*
- * pml__eventset_plain_read - the fast read of @set, a struct pml_eventset, which must run as long as this is used;
- * NULL: it has none.
- */
+/* pml__eventset_plain_read - the fast read of @set, a struct pml_eventset, which must run as long as this is used;
+ * NULL: it has none. */
 pml__source_plain_read *pml__eventset_plain_read(const struct pml_eventset *set);
 
 /* Those that come with pmlua. */

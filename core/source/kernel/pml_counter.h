@@ -11,10 +11,8 @@
 
 PML_BEGIN_DECLS
 
-/*
- * The target of counting. {0} is the calling thread only: pid 0, any cpu. Events of packages (part.cpu_any >= 0) ignore
- * the target and count on their PMU's cpus.
- */
+/* The target of counting. {0} is the calling thread only: pid 0, any cpu. Events of packages (part.cpu_any >= 0) ignore
+ * the target and count on their PMU's cpus. */
 struct pml_target {
   pid_t pid;    /* 0 the calling thread, > 0 that thread (a process's id: its first), -1 all on the cpu, or a cgroup */
   int cpu_plus; /* 0 any cpu, else cpu number + 1 */

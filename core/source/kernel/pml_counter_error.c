@@ -109,10 +109,8 @@ static int kernel_forbidden(const struct pml__counter_request *q, int level) {
                   q->ev->name, level, offer ? "count user space only (:u), " : "");
 }
 
-/*
- * The kernel checks the owner of the thread last, so an event that it refuses for the thread, but not for this one, is
- * refused because of the owner.
- */
+/* The kernel checks the owner of the thread last, so an event that it refuses for the thread, but not for this one, is
+ * refused because of the owner. */
 static bool is_foreign(const struct pml__counter_request *q) {
   return q->pid > 0 && !opens(user_only(q), q->pid, q->cpu) && opens(user_only(q), 0, q->cpu);
 }

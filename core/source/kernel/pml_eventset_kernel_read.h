@@ -10,10 +10,8 @@
 #include "source/kernel/pml_eventset_kernel.h"
 #include "source/kernel/pml_rdpmc.h"
 
-/*
- * Read a set whose events are the group's members in their order, with one try for each page. Returns 0; if a try
- * fails, calls @otherwise with the number of failed tries, and returns its result.
- */
+/* Read a set whose events are the group's members in their order, with one try for each page. Returns 0; if a try
+ * fails, calls @otherwise with the number of failed tries, and returns its result. */
 static inline __attribute__((always_inline)) int
 pml__kernel_read_pages(struct pml_eventset *s, uint64_t *values, bool restarts,
                        int (*otherwise)(struct pml_eventset *s, uint64_t *values, int tried)) {

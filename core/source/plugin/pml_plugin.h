@@ -111,10 +111,8 @@ PML_API int pml_plugin_load(const struct pml_plugin_options *o, struct pml_plugi
  */
 PML__SHARED void pml_plugin_load_environment(void);
 
-/*
- * A program's functions for a plugin without a library. All calls are made with the plugin's lock held, one at a time;
- * they must not call pml_plugin functions for the same plugin. NULL: no action.
- */
+/* A program's functions for a plugin without a library. All calls are made with the plugin's lock held, one at a time;
+ * they must not call pml_plugin functions for the same plugin. NULL: no action. */
 struct pml_plugin_provider {
   enum pml_plugin_sync sync; /* not strictly synchronous */
   enum pml_plugin_scope scope;

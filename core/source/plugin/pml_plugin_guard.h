@@ -34,10 +34,8 @@ struct _Unwind_Exception *pml__guard_call(void (*f)(void *arg), void *arg);
 /* pml__guard_flatten - turn a plugin's text into one line. */
 void pml__guard_flatten(char *text);
 
-/*
- * pml__guard_end - end the exception; @text gets its description, in one line. @object: a handle of the code that
- * threw, or NULL.
- */
+/* pml__guard_end - end the exception; @text gets its description, in one line. @object: a handle of the code that
+ * threw, or NULL. */
 void pml__guard_end(struct _Unwind_Exception *e, void *object, char *text, size_t size);
 
 #endif

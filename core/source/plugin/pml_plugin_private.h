@@ -146,10 +146,8 @@ void pml__plugin_note_value(struct pml__plugin_counter *c, uint64_t value);
 /* Sort @pair by time; fast if it is mostly sorted. */
 void pml__plugin_sort(struct pml_plugin_pair *pair, size_t n);
 
-/*
- * Append new values to the process's log, if calls of the process are recorded. With the lock. Cost: a copy of 16 bytes
- * a value; now and then a call of pml__log_extent().
- */
+/* Append new values to the process's log, if calls of the process are recorded. With the lock. Cost: a copy of 16 bytes
+ * a value; now and then a call of pml__log_extent(). */
 void pml__plugin_keep(struct pml__plugin_counter *c);
 
 /* pml__plugin_define - metric @number of a log: 0 or -errno. pml__plugin_log_bytes - bytes of an extent of @n pairs. */

@@ -30,10 +30,8 @@ int pml__sde_share_snapshot(struct pml__share *share, uint64_t *words, bool time
 int pml__sde_share_read(struct pml_eventset *s, uint64_t *values); /* all events of the set are software-defined */
 pml__source_plain_read pml__sde_plain_read;                        /* and all are pml__sde_usual() */
 
-/*
- * Per-thread events: pml_eventset_compiler.c. Changes the read function of @h, which is open, if all its events are
- * per-thread. Returns 0 or -ENOMEM.
- */
+/* Per-thread events: pml_eventset_compiler.c. Changes the read function of @h, which is open, if all its events are
+ * per-thread. Returns 0 or -ENOMEM. */
 int pml__compiler_open(struct pml__sde_share *h);
 void pml__compiler_close(struct pml__sde_share *h);
 

@@ -143,10 +143,8 @@ struct pml_sde_info {
 };
 PML_API int pml_sde_info(struct pml_sde_event *ev, struct pml_sde_info *info); /* strings live as long as @ev */
 
-/*
- * pml_sde_list - visit every event, including placeholders; the visitor must not register. A non-zero result stops the
- * walk.
- */
+/* pml_sde_list - visit every event, including placeholders; the visitor must not register. A non-zero result stops the
+ * walk. */
 PML_API int pml_sde_list(int (*visit)(const struct pml_sde_info *, void *), void *arg);
 
 /* pml_sde_count - the number of events, including placeholders. Thread-safe; takes the registry's lock. */

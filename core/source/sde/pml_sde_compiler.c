@@ -112,10 +112,8 @@ static int register_sums(struct pml_sde_library *lib) {
   return rc;
 }
 
-/*
- * Add a cell that came into use to the sums in which it has a weight, and as a separate event. It is noted last, so
- * that a child of a fork in between adds it again.
- */
+/* Add a cell that came into use to the sums in which it has a weight, and as a separate event. It is noted last, so
+ * that a child of a fork in between adds it again. */
 static int add_cell(struct pml_sde_library *lib, unsigned c) {
   const struct pml_count_cell *cell = &pml_count_cells[c];
   if (single[c] != NULL) return 0;

@@ -314,10 +314,8 @@ int64_t pml_sde_counter_read(const struct pml_sde_counter *c) {
   return c != NULL ? (int64_t)pml__sde_counter_value(c) : 0;
 }
 
-/*
- * Only their threads change shards, so a new value is set by a new rest. Concurrent changes of the rest count as
- * earlier. A threshold's total changes by the same amount; increments in between are in both.
- */
+/* Only their threads change shards, so a new value is set by a new rest. Concurrent changes of the rest count as
+ * earlier. A threshold's total changes by the same amount; increments in between are in both. */
 void pml__sde_counter_write(struct pml_sde_counter *c, int64_t value) {
   struct shards *s = shards_of(c);
   int64_t rest = atomic_load_explicit(&c->head.rest, memory_order_relaxed), fresh;

@@ -17,10 +17,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/*
- * A value, and its part that is relative to a start: all of a counter, nothing of an instant event, the counters of a
- * sum.
- */
+/* A value, and its part that is relative to a start: all of a counter, nothing of an instant event, the counters of a
+ * sum. */
 struct pml__sde_sample {
   struct pml_value value, base; /* both have the same type */
   bool has;

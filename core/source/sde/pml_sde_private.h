@@ -72,10 +72,8 @@ struct pml__sde_members {
 
 enum pml__sde_plain { PML__SDE_NOT_PLAIN, PML__SDE_PLAIN_VARIABLE, PML__SDE_PLAIN_CREATED, PML__SDE_PLAIN_PER_THREAD };
 
-/*
- * A per-thread event: a weighted sum over cells, which each thread has. Terms are appended when a cell comes into use,
- * which was 0 until then. Never freed.
- */
+/* A per-thread event: a weighted sum over cells, which each thread has. Terms are appended when a cell comes into use,
+ * which was 0 until then. Never freed. */
 struct pml__sde_term {
   uint16_t cell, place; /* number of the cell, and its index in a thread's cells */
   uint32_t weight;
@@ -216,10 +214,8 @@ static inline uint64_t pml__sde_counter_value(const struct pml_sde_counter *c) {
   return PML_LIKELY(pml__sde_counter_single(c, &v)) ? v : pml__sde_counter_sum(c);
 }
 
-/*
- * If PMLUA_REPORT is set, the shards of @name lie in the log. The count stays there when the counter is freed, until
- * there is a counter of that name again.
- */
+/* If PMLUA_REPORT is set, the shards of @name lie in the log. The count stays there when the counter is freed, until
+ * there is a counter of that name again. */
 struct pml_sde_counter *pml__sde_counter_new(const char *name, unsigned mode);
 /* Define the counter in the log, as the current one of its name. */
 void pml__sde_counter_log(struct pml_sde_counter *c);
@@ -324,10 +320,8 @@ void pml__sde_check_overflow(struct pml__sde_overflow *o, const struct pml_value
 
 /* --- reading: pml_sde_read.c --- */
 
-/*
- * The words of an event in a set's snapshot: the bits of its value; the base of later values if counting starts here, 0
- * for instant events; and flags for both.
- */
+/* The words of an event in a set's snapshot: the bits of its value; the base of later values if counting starts here, 0
+ * for instant events; and flags for both. */
 enum { PML__SDE_VALUE, PML__SDE_BASE, PML__SDE_WHAT, PML__SDE_WORDS };
 #define PML__SDE_HAS 1u    /* it has a value: not a placeholder, not an empty recorder */
 #define PML__SDE_DOUBLE 2u /* the bits are a double's */

@@ -150,10 +150,8 @@ static void sample_counter(const struct pml__sde_body *b, struct pml__sde_sample
   if (PML_UNLIKELY(o != NULL)) pml__sde_check_overflow(o, &s->value);
 }
 
-/*
- * A set's thread is the first thread that reads such an event: the thread that opened the set, if the event existed
- * then.
- */
+/* A set's thread is the first thread that reads such an event: the thread that opened the set, if the event existed
+ * then. */
 static uint64_t per_thread(struct pml__sde_reader *r, struct pml__sde_terms *t) {
   if (!r->whole && r->cells == NULL) pml__sde_compiler_take(r);
   return r->cells != NULL ? pml__sde_terms_of(t, r->cells) : pml__sde_compiler_total(t);

@@ -79,10 +79,8 @@ struct pml_flow_node {
   const double *metric;              /* [nmetrics] sum of increases between enter and leave */
 };
 
-/*
- * The flow of one thread, or of several with the same flow: their times and metrics are added; visits and labels are
- * per thread.
- */
+/* The flow of one thread, or of several with the same flow: their times and metrics are added; visits and labels are
+ * per thread. */
 struct pml_flow_graph {
   uint32_t nthreads;
   uint32_t nnodes, nedges, nmetrics;

@@ -10,10 +10,8 @@
 
 #include <pthread.h>
 
-/*
- * A thread's call path. A call of a path is never inside another call of the same path, so at most one is under way,
- * and the place also serves as its frame.
- */
+/* A thread's call path. A call of a path is never inside another call of the same path, so at most one is under way,
+ * and the place also serves as its frame. */
 struct pml__profile_place {
   struct pml__profile_place *up;     /* the path without its last call; NULL: the root's */
   struct pml__profile_place *latest; /* the child that was entered last, or nowhere */

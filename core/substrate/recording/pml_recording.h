@@ -60,10 +60,8 @@ PML__SHARED void pml_recording_end(struct pml_recording *s, enum pml_recording_e
  */
 PML__SHARED void pml_recording_seal(struct pml_recording *s);
 
-/*
- * pml_recording_lose_counts - note that some thread's events have no values from here on, because of @err.
- * Async-signal-safe.
- */
+/* pml_recording_lose_counts - note that some thread's events have no values from here on, because of @err.
+ * Async-signal-safe. */
 PML__SHARED void pml_recording_lose_counts(struct pml_recording *s, int err);
 
 /*

@@ -144,10 +144,8 @@ struct pml__scorep_arguments {
   FILE *manifest;
 };
 
-/*
- * Call a function of the plugin and return its result; 0 if the plugin lacks the function or was dropped. @a may be
- * NULL.
- */
+/* Call a function of the plugin and return its result; 0 if the plugin lacks the function or was dropped. @a may be
+ * NULL. */
 int64_t pml__scorep_call(struct pml_scorep *p, enum pml__scorep_call which, struct pml__scorep_arguments *a);
 bool pml__scorep_has(const struct pml_scorep *p, enum pml__scorep_call which);
 

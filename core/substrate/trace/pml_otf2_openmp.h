@@ -37,10 +37,8 @@ struct pml__otf2_openmp {
   } held[PML__OTF2_LOCKS_HELD];
 };
 
-/*
- * pml__otf2_openmp_event - as pml__otf2_write(). Events outside of any team are omitted, because OTF2 has no record for
- * them.
- */
+/* pml__otf2_openmp_event - as pml__otf2_write(). Events outside of any team are omitted, because OTF2 has no record for
+ * them. */
 int pml__otf2_openmp_event(struct pml_otf2 *a, struct pml_otf2_location *loc, const struct pml__otf2_teams *t,
                            struct pml__otf2_openmp *o, uint64_t ticks, const struct pml__recording_event *e);
 

@@ -27,10 +27,8 @@ struct pml_otf2_stream;
 PML_API int pml_otf2_stream_open(struct pml_otf2_stream **s, struct pml_otf2 *a);
 PML_API void pml_otf2_stream_close(struct pml_otf2_stream *s);
 
-/*
- * pml_otf2_stream_unrecorded - number of events whose metrics do not match the archive's; their enters and leaves were
- * recorded.
- */
+/* pml_otf2_stream_unrecorded - number of events whose metrics do not match the archive's; their enters and leaves were
+ * recorded. */
 PML_API uint64_t pml_otf2_stream_unrecorded(struct pml_otf2_stream *s);
 
 PML_END_DECLS

@@ -158,10 +158,8 @@ uint8_t pml__otf2_type(const struct pml_otf2_metric *m);
 /* pml__otf2_class - the class of an absolute @metric; of set->n: the number behind its classes. */
 uint32_t pml__otf2_class(const struct pml__otf2_set *set, size_t metric);
 
-/*
- * pml__otf2_event - write and count one event; @region is an OTF2 reference, @values are a metric's values, in the
- * order of the set.
- */
+/* pml__otf2_event - write and count one event; @region is an OTF2 reference, @values are a metric's values, in the
+ * order of the set. */
 int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t kind, uint64_t ticks, uint32_t region,
                     const uint64_t *values);
 

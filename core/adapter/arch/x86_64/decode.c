@@ -6,10 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/*
- * The bytes after an opcode: '0' none, 'b' 1 byte, 'w' 2, 'z' 4, 'v' 4, or 8 with REX.W; capitals: an operand (ModRM)
- * first, and 'M' only an operand. '.': not supported here.
- */
+/* The bytes after an opcode: '0' none, 'b' 1 byte, 'w' 2, 'z' 4, 'v' 4, or 8 with REX.W; capitals: an operand (ModRM)
+ * first, and 'M' only an operand. '.': not supported here. */
 static const char one_byte[] = "MMMMbz..MMMMbz..MMMMbz..MMMMbz..MMMMbz..MMMMbz..MMMMbz..MMMMbz.."
                                "................0000000000000000...M....zZbB....bbbbbbbbbbbbbbbb"
                                "BZ.BMMMMMMMMMMMM0000000000.000000...0000bz000000bbbbbbbbvvvvvvvv"

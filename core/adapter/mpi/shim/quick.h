@@ -56,10 +56,8 @@ __attribute__((always_inline)) static inline bool shim_quick_send(const uint64_t
   return true;
 }
 
-/*
- * Tag and sender of a message in the log's format: the tag above the rank, which is negative if no message was
- * received.
- */
+/* Tag and sender of a message in the log's format: the tag above the rank, which is negative if no message was
+ * received. */
 static inline uint64_t shim_sender(const MPI_Status *s) {
   uint64_t sender;
   _Static_assert(offsetof(MPI_Status, MPI_TAG) == offsetof(MPI_Status, MPI_SOURCE) + 4, "both are one value");

@@ -47,10 +47,8 @@ struct pml__section_reader {
   size_t first, end;
 };
 
-/*
- * pml__section_zeros - zeroed memory, aligned to a cache line, for structs with sums; free it with free(). NULL: no
- * memory.
- */
+/* pml__section_zeros - zeroed memory, aligned to a cache line, for structs with sums; free it with free(). NULL: no
+ * memory. */
 void *pml__section_zeros(size_t bytes);
 
 /* pml__section_drop - free the list and its items. */

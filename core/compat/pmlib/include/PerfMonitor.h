@@ -51,10 +51,8 @@
 
 namespace pm_lib {
 
-/*
- * Any number of threads may call start and stop at once; one thread at a time may call the other functions. As in
- * PMlib, all ranks must call printing functions, and rank 0 writes; printGroup() uses the data last gathered.
- */
+/* Any number of threads may call start and stop at once; one thread at a time may call the other functions. As in
+ * PMlib, all ranks must call printing functions, and rank 0 writes; printGroup() uses the data last gathered. */
 class PerfMonitor {
 public:
   enum Type { COMM, CALC }; /* work is bytes moved, or operations */
@@ -82,10 +80,8 @@ public:
     init_nWatch = reserved_nWatch = n;
   }
 
-  /*
-   * An inclusive section may contain others; it is marked (*) and left out of sums. So is a section that did contain
-   * another.
-   */
+  /* An inclusive section may contain others; it is marked (*) and left out of sums. So is a section that did contain
+   * another. */
   void setProperties(const std::string &label, Type type = CALC, bool exclusive = true) {
     pmlib_properties(label.c_str(), type, exclusive);
   }

@@ -14,10 +14,8 @@ bool pml__event_is_of_kernel(const struct perf_event_attr *attr);
 /* pml__event_ignores_modes - a clock of the kernel, which counts user space and the kernel even if one is excluded. */
 bool pml__event_ignores_modes(const struct perf_event_attr *attr);
 
-/*
- * How the opened event differs from the requested one; for pml_event_user_only(), which names the first event of each
- * kind.
- */
+/* How the opened event differs from the requested one; for pml_event_user_only(), which names the first event of each
+ * kind. */
 enum pml__event_note {
   PML__NOTE_USER_ONLY,
   PML__NOTE_GUESTS,

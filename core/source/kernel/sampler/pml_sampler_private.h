@@ -113,10 +113,8 @@ void pml__maps_of_newcomer(struct pml__maps *m, pid_t pid);
  */
 const struct pml__mapping *pml__maps_find(struct pml__maps *m, int32_t pid, uint64_t time_ns, uint64_t address);
 
-/*
- * pml__maps_below - the mapping of a file at @address, or the next one below with at most PML__BELOW_MAX bytes between:
- * a program's zero-initialised data follows the mapping of its file, and the kernel reports no mapping for it.
- */
+/* pml__maps_below - the mapping of a file at @address, or the next one below with at most PML__BELOW_MAX bytes between:
+ * a program's zero-initialised data follows the mapping of its file, and the kernel reports no mapping for it. */
 #define PML__BELOW_MAX (UINT64_C(64) << 20)
 const struct pml__mapping *pml__maps_below(struct pml__maps *m, int32_t pid, uint64_t time_ns, uint64_t address);
 

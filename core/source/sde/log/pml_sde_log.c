@@ -9,10 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * One sampling at a time, because it owns the events' cells. Other callers skip it; a callback that is being read may
- * be one of them.
- */
+/* One sampling at a time, because it owns the events' cells. Other callers skip it; a callback that is being read may
+ * be one of them. */
 static struct pml__lock sampling;
 static atomic_bool asked;
 

@@ -15,10 +15,8 @@
 
 PML_BEGIN_DECLS
 
-/*
- * Numbers of written events. Calls are cut at the window and at their location's last event; leaves without an enter
- * are omitted, and a leave of an outer call ends the calls inside it: both are counted as unmatched.
- */
+/* Numbers of written events. Calls are cut at the window and at their location's last event; leaves without an enter
+ * are omitted, and a leave of an outer call ends the calls inside it: both are counted as unmatched. */
 struct pml_export_counts {
   uint64_t calls, messages, metrics; /* messages: sends */
   uint64_t unmatched; /* leaves without an enter, and enters that were open when an outer call returned */

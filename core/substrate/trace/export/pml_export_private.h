@@ -34,10 +34,8 @@ struct pml__export {
   int64_t pid, tid;                        /* numbers of its process and of itself, as viewers want them */
 };
 
-/*
- * An export form. For each location that has events begin_location() is called first and end_location() last; in
- * between, times do not decrease, and enters and leaves are properly nested. NULL: the form ignores it.
- */
+/* An export form. For each location that has events begin_location() is called first and end_location() last; in
+ * between, times do not decrease, and enters and leaves are properly nested. NULL: the form ignores it. */
 struct pml__export_form {
   const char *name;
   size_t own; /* bytes of x->own, zeroed; [nregions] and [nmetrics] bytes more */
@@ -56,10 +54,8 @@ struct pml__export_form {
 
 extern const struct pml__export_form pml__export_perfetto, pml__export_speedscope, pml__export_csv;
 
-/*
- * pml__export_region - append the name of a region as the form's put_region() writes it; put_region() is called once
- * per region.
- */
+/* pml__export_region - append the name of a region as the form's put_region() writes it; put_region() is called once
+ * per region. */
 void pml__export_region(struct pml__export *x, size_t region);
 
 /* pml__export_value - a metric's value in its unit. */

@@ -112,10 +112,8 @@ int pml__otf2_check_definitions(const struct pml_otf2_read *t, size_t i);
  */
 int pml__otf2_check_end(const struct pml_otf2_read *t, const char *name);
 
-/*
- * A separate reader of the archive for the events of one location, because libotf2's work for a location grows with the
- * number of locations that a reader has. It costs 15 us, 10 KB and the memory of a chunk.
- */
+/* A separate reader of the archive for the events of one location, because libotf2's work for a location grows with the
+ * number of locations that a reader has. It costs 15 us, 10 KB and the memory of a chunk. */
 struct pml__otf2_opened {
   OTF2_Reader *archive; /* NULL: closed */
   OTF2_EvtReader *events;

@@ -84,10 +84,8 @@ struct pml__otf2_walk {
 bool pml__otf2_walk_open(struct pml__otf2_walk *w);
 void pml__otf2_walk_close(struct pml__otf2_walk *w);
 void pml__otf2_walk_callbacks(OTF2_EvtReaderCallbacks *c);
-/*
- * pml__otf2_walk_begin - before the first event of a location. _end: make its rows; calls that are still open end
- * there.
- */
+/* pml__otf2_walk_begin - before the first event of a location. _end: make its rows; calls that are still open end
+ * there. */
 void pml__otf2_walk_begin(struct pml__otf2_walk *w, size_t location);
 void pml__otf2_walk_end(struct pml__otf2_walk *w);
 
