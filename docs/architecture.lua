@@ -1,12 +1,12 @@
 -- docs/architecture.lua - the picture in ARCHITECTURE.md, from what the code includes; run by `make architecture`.
 -- Try: lua5.4 docs/architecture.lua | dot -Tsvg >architecture.svg
 --
--- A box is a family of core with its folders, or a layer above core. An arrow leads from what includes to what is
--- included; one that a path of other arrows implies is left out. A dashed pair of arrows is a circle.
+-- A box is a family of core with its folders, or a layer above core. An arrow leads from the including folder to the
+-- included folder. Arrows that a path of other arrows implies are omitted. A dashed pair of arrows is a cycle.
 
 local root = arg[1] or "."
 
--- What stands in a box beside the folder: its concepts, in the field's words.
+-- The text of a box after the folder's name: the folder's concepts.
 local WHAT = {
   bindings = "the command, the embedded state; a file for each handle",
   base = "error, clock, region, thread, process, file",
@@ -91,7 +91,7 @@ local function reached_without(arrows, from, to)
   return false
 end
 
--- The family's name, what it is, and a line for each folder in it.
+-- The family's name, its description, and a line for each folder in it.
 local function label(family)
   local rows = { ("<b>%s</b>  %s"):format(family, WHAT[family] or "") }
   for _, dir in ipairs(lines_of(("cd '%s/core' && find . -path './%s/*' -prune -type d | sort"):format(root, family))) do

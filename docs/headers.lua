@@ -33,7 +33,7 @@ local function without_bodies(code)
   return (code:gsub("PML_API ([^;]*;)", function(declaration) return (declaration:gsub("\n        ", "\n")) end))
 end
 
---- Paragraphs of a header: what stands between blank lines, with the bodies of functions whole.
+--- Split a header at blank lines, but not inside the bodies of functions.
 local function paragraphs(text)
   local list, lines, depth = {}, {}, 0
   for line in (text .. "\n"):gmatch "(.-)\n" do
@@ -49,7 +49,7 @@ local function paragraphs(text)
   return list
 end
 
--- What a reader of the page does not need: guards, other headers, marks for C++, names for pmlua's own parts.
+-- Lines that the page omits: guards, includes, marks for C++, internal names.
 local function is_inner(line)
   return line:find "^#ifn?def" or line:find "^#endif" or line:find "^#include" or line:find "^#undef" or line:find "^#if "
     or line:find "^#else" or line:find "_DECLS$" or line:find "^#define %w+_H$" or line:find "^#pragma"
@@ -80,14 +80,14 @@ local function item_of(paragraph)
   return item
 end
 
--- What is of pmlua's own parts: shared with them, or named pml__ or PML__; and lines that only part a header.
+-- Internal items: names with pml__ or PML__, declarations shared inside pmlua, and lines that only separate items.
 local function is_private(item)
   local code = item.code
   return code:find "^PML__SHARED" or code:find "^struct pml__" or code:find "^#define PML__" or code:find "^extern"
     or #item.functions == 0 and code:find "pml__[%w_]+%(" or (item.prose or ""):find "^%-%-%-"
 end
 
---- What a header says.
+--- The documented content of a header.
 ---@param path string
 ---@return Family
 function M.read(path)
@@ -109,8 +109,8 @@ function M.read(path)
   return family
 end
 
---- Prose in parts: entries ("name - what it does"), points ("- this"), paragraphs, and code: what is set in by three blanks or
--- more, or by two behind an empty line (where the frame of the comment has taken one away).
+--- Split prose into entries ("name - purpose"), points ("- this"), paragraphs, and code. Code is indented by at least three
+-- blanks, or by two after an empty line (where the frame of the comment removed one).
 ---@param text string
 ---@return { kind: "entry"|"point"|"code"|"paragraph", name?: string, text: string }[]
 function M.parts(text)
@@ -139,10 +139,10 @@ function M.parts(text)
   return parts
 end
 
--- What users include beside pml.h, and what it brings in.
+-- Headers that users include in addition to pml.h and its includes.
 local MORE = { "core/base/pml_value.h", "core/adapter/pml_workload.h", "core/adapter/pml_probe.h", "bindings/pmlua.h" }
 
---- Every family that users see: what pml.h includes, workloads, and pmlua.h.
+--- All public families: the includes of pml.h, workloads, and pmlua.h.
 ---@return Family[]
 function M.families()
   local families, seen = {}, {}

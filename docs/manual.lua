@@ -19,7 +19,7 @@ local function preformatted(lines, code)
   lines[#lines + 1] = ".PP\n.in +4n\n.nf\n" .. roff(code) .. "\n.fi\n.in"
 end
 
---- Prose: what begins with the name of a function is about it, lines that are set in are code.
+--- Format prose. Paragraphs that begin with a function's name describe this function; indented lines are code.
 local function prose(lines, text)
   for _, part in ipairs(headers.parts(text)) do
     if part.kind == "code" then

@@ -74,7 +74,7 @@ local function escaped(s)
   return (s:gsub("@([%w\\_]+)", function(name) return "`" .. name:gsub("\\", "") .. "`" end))
 end
 
---- What a comment of a header says, in Markdown.
+--- Convert the comment of a header to Markdown.
 local function prose_of(text)
   local parts = {}
   for _, part in ipairs(headers.parts(text)) do
