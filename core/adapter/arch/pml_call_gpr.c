@@ -150,7 +150,7 @@ uintptr_t pml__call_enter(const struct pml__call_function *f, uintptr_t back, ui
   pml__call_open(t, p, f->region, known, sp);
   if (PML_UNLIKELY(!deliver(t, s, PML_STREAM_ENTER, f->region))) return PML__CALL_BEGUN;
   pml__stream_unguard(own->call.stream);
-  return t->open->known->code;
+  return known->code; /* a handler on another stack may have changed @t->open */
 }
 
 uintptr_t pml__call_leave(uintptr_t code, uintptr_t sp) {
