@@ -164,8 +164,7 @@ uintptr_t pml__call_leave(uintptr_t code, uintptr_t sp) {
     return ALL_REGISTERS;
   }
   if (PML_UNLIKELY(!deliver(t, s, PML_STREAM_LEAVE, p->region))) return PML__CALL_BEGUN;
-  p = t->open; /* loaded again, which saves a register */
-  uintptr_t back = p->known->back;
+  uintptr_t back = p->known->back; /* not of @t->open, which a handler on another stack may have changed */
   pml__call_close(t, p);
   pml__stream_unguard(own->call.stream);
   return back;
