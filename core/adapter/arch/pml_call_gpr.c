@@ -150,7 +150,7 @@ uintptr_t pml__call_enter(const struct pml__call_function *f, uintptr_t back, ui
   pml__call_open(t, p, f->region, known, sp);
   if (PML_UNLIKELY(!deliver(t, s, PML_STREAM_ENTER, f->region))) return PML__CALL_BEGUN;
   pml__stream_unguard(own->call.stream);
-  return known->code; /* a handler on another stack may have changed @t->open */
+  return known->code; /* the delivery is over, so a handler's call on another stack may have changed @t->open */
 }
 
 uintptr_t pml__call_leave(uintptr_t code, uintptr_t sp) {
@@ -164,7 +164,7 @@ uintptr_t pml__call_leave(uintptr_t code, uintptr_t sp) {
     return ALL_REGISTERS;
   }
   if (PML_UNLIKELY(!deliver(t, s, PML_STREAM_LEAVE, p->region))) return PML__CALL_BEGUN;
-  uintptr_t back = p->known->back; /* not of @t->open, which a handler on another stack may have changed */
+  uintptr_t back = p->known->back;
   pml__call_close(t, p);
   pml__stream_unguard(own->call.stream);
   return back;
