@@ -9,7 +9,7 @@
 
 #define SYNC_MAX 64
 
-/* Options and results are the same; @m is before the members of a rule in what they are read into. */
+/* Members that options and results share; @m is the path to the rule in the struct. */
 #define RULE_OPTIONS(t, m)                                                                                             \
   OPTION_AS(t, "reference", m reference_hz), OPTION_AS(t, "min", m min_hz), OPTION_AS(t, "delta", m delta_hz),         \
       OPTION_AS(t, "last", m last), OPTION_AS(t, "fits", m fits),                                                      \

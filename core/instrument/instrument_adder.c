@@ -49,7 +49,7 @@ static uint64_t hash(const int64_t *key, uint32_t words) {
   return pml__hash_bytes(words, key, words * sizeof *key);
 }
 
-/* NULL: there is none yet. */
+/* The function that adds these keys, or NULL if it was not made yet. */
 static struct adder *find(const struct pml_adders *a, const int64_t *key, uint32_t words) {
   uint32_t at = 0, i;
   while (a->at != NULL && (i = pml__map_next(&a->map, hash(key, words), &at)) != PML__MAP_NONE)

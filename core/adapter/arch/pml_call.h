@@ -92,7 +92,7 @@ void pml__call_end(struct pml__call_frame *p, struct pml_stream_event *e);
 /*
  * The provider of events' values: for @e, or none; a thread ends; no system calls but reads from here on. NULL: none.
  * An enter may open the thread's counters, a leave never does: they would have counted nothing of the call.
- * @fast: threads offer theirs by pml__stream_count_by(), too.
+ * @fast: threads also register their sets by pml__stream_count_by().
  */
 struct pml__call_counting {
   void (*read)(enum pml_stream_kind kind, struct pml_stream_event *e);

@@ -18,7 +18,7 @@ local function over(base, own)
   return both
 end
 
---- The events and the groups of a file with those of the files that it is like.
+--- The events and groups of a file, including inherited ones.
 local function whole(path)
   local own, events, groups = data(path), {}, {}
   for _, other in ipairs(type(own.like) == "table" and own.like or { own.like }) do

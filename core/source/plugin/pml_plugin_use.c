@@ -294,7 +294,7 @@ static int find_code(struct dl_phdr_info *info, size_t size, void *arg) {
   return 1;
 }
 
-/* At once or not at all: what the system refuses leaves the code as it was. */
+/* Patch all of it, or none: if the system refuses, the code stays as it was. */
 static void replace(const struct code *c) {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = c->from & ~(page - 1);
   size_t bytes = ((c->to + page - 1) & ~(page - 1)) - first;
