@@ -80,7 +80,8 @@ void lutil_abandon(struct limit *limit);
 int lutil_charge(lua_State *L, struct lutil_handle *h, size_t bytes);
 void lutil_uncharge(struct lutil_handle *h);
 
-/* lutil_memory - @m, an allocator that counts against the limit of @L, or NULL without a limit. Keep @m while in use. */
+/* lutil_memory - @m, an allocator that counts against the limit of @L, or NULL without a limit. Keep @m while in use.
+ */
 const struct pml_profile_memory *lutil_memory(lua_State *L, struct pml_profile_memory *m);
 
 #endif
