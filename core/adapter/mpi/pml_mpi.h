@@ -58,7 +58,8 @@ typedef const struct pml__mpi_hooks *pml__mpi_shim_t;
 /*
  * pml__mpi_emit - a communication of the calling thread, now: @what is a PML__LOG_COMMUNICATED() with as many
  * @values as it says, and room for an even number of them. No lock, no allocation but at a thread's first event.
- * pml__mpi_put   - the same, written in place; false if that is impossible, then nothing is emitted. @what is a constant.
+ * pml__mpi_put   - the same, written in place; false if that is impossible, then nothing is emitted. @what is a
+ * constant.
  */
 PML__SHARED void pml__mpi_emit(uint32_t what, const uint64_t *values);
 static inline bool pml__mpi_put(uint32_t what, uint64_t v0, uint64_t v1, uint64_t v2, uint64_t v3) {
