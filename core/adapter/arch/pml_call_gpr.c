@@ -63,8 +63,9 @@ __attribute__((noinline, cold)) static const struct pml__call_known *add_slot(ui
     if (has == 0 && __atomic_compare_exchange_n(&k->code, &has, code, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
       has = code;
     if (has == NO_CODE) continue;
-    __atomic_store_n(&k->back, pml_arch_slot_of(has)->back, __ATOMIC_RELEASE);
-    if (k->back == back) return k;
+    uintptr_t its = pml_arch_slot_of(has)->back;
+    __atomic_store_n(&k->back, its, __ATOMIC_RELEASE);
+    if (its == back) return k;
   }
   return NULL;
 }
@@ -164,7 +165,7 @@ uintptr_t pml__call_leave(uintptr_t code, uintptr_t sp) {
     return ALL_REGISTERS;
   }
   if (PML_UNLIKELY(!deliver(t, s, PML_STREAM_LEAVE, p->region))) return PML__CALL_BEGUN;
-  uintptr_t back = p->known->back;
+  uintptr_t back = __atomic_load_n(&p->known->back, __ATOMIC_RELAXED);
   pml__call_close(t, p);
   pml__stream_unguard(own->call.stream);
   return back;

@@ -154,9 +154,13 @@ extern PML__SHARED PML_THREAD_LOCAL struct pml__stream_own pml__stream_own __att
 
 /* ---- the delivery guard ---- */
 
-/* By its thread, the only writer: a plain load is one with the test. */
+/* By its thread. A plain load is one with the test; pml__stream_nobody has several writers, but is always guarded. */
 static inline bool pml__stream_is_guarded(const struct pml__stream_thread *t) {
+#ifndef __SANITIZE_THREAD__
   return (int64_t)t->guard >= 0;
+#else
+  return (int64_t)__atomic_load_n(&t->guard, __ATOMIC_RELAXED) >= 0;
+#endif
 }
 
 /*
