@@ -84,6 +84,7 @@ local function programs()
   if arch == "x86_64" then
     local intercepting = { intercept_calls = { run = "fast mixed" }, intercept_counted = { run = "" },
                            intercept_left = { run = "", flags = "-DPML__SPARING=1" },
+                           intercept_stacks = { run = "", flags = "-DPML__SPARING=1" },
                            intercept_cache = { run = "", flags = "-fPIE -fno-plt" } }
     for name, how in pairs(intercepting) do
       list[#list + 1] = { title = "its own spec", by = name, arch = arch, run = "'$OUT' " .. how.run,

@@ -8,11 +8,13 @@
  */
 #include "check.h"
 #include "intercept/library.h"
+#include "intercept/sparing.h"
 
 #include "adapter/intercept/pml_intercept.h"
 #include "base/pml_stream.h"
 
 #include <setjmp.h>
+#include <sys/time.h>
 #include <ucontext.h>
 
 #define FIBERS 8u
@@ -255,6 +257,111 @@ static void returning_often(void) {
         "two calls that return %d times each go on where they were made, and have one leave", TIMES);
 }
 
+/* ---- preemption ---- */
+
+/*
+ * A handler switches to another fiber while an event is being delivered in general registers: then the consumer does it
+ * by a signal, at random, or a timer does it anywhere. Calls on other fibers are recorded meanwhile.
+ */
+static struct fiber *running; /* NULL: none */
+static volatile bool in_deliveries;
+static volatile unsigned preempted;
+
+static void preempt(int sig) {
+  (void)sig;
+  struct fiber *f = running;
+  if (f == NULL) return;
+  preempted++;
+  running = NULL;
+  give_way(f);
+}
+
+static uint64_t deliver_fast(void *data, enum pml_stream_kind kind, pml_region_t region) {
+  const struct pml_stream_event e = {.region = region};
+  if (in_deliveries && chance(3) == 0) raise(SIGUSR2);
+  (kind == PML_STREAM_ENTER ? on_enter : on_leave)(data, &e);
+  return 0;
+}
+static uint64_t fast_enter(void *data, pml_region_t region, uint64_t ticks) {
+  (void)ticks;
+  return deliver_fast(data, PML_STREAM_ENTER, region);
+}
+static uint64_t fast_leave(void *data, pml_region_t region, uint64_t ticks) {
+  (void)ticks;
+  return deliver_fast(data, PML_STREAM_LEAVE, region);
+}
+SPARING_FAST(enter_sparing, fast_enter);
+SPARING_FAST(leave_sparing, fast_leave);
+
+static int deeper(void *arg) {
+  int depth = *(int *)arg + 1;
+  return depth < DEPTH ? call(deeper, &depth, 100 + depth + 2) - 2 : 100 + depth;
+}
+
+static void work_preempted(int which) {
+  struct fiber *f = &fiber[which];
+  for (; f->round < ROUNDS; f->round++) {
+    int depth = 0;
+    (void)call(deeper, &depth, 102);
+  }
+  f->done = true;
+  running = NULL;
+  give_way(f);
+}
+
+static void take_preempted_turns(void) {
+  static char stack[FIBERS][STACK];
+  memset(fiber, 0, sizeof fiber);
+  for (unsigned i = 0; i < FIBERS; i++) {
+    fiber[i].stack = stack[i];
+    prepare(&fiber[i]);
+    makecontext(&fiber[i].context, (void (*)(void))(uintptr_t)work_preempted, 1, (int)i);
+  }
+  while (!are_done()) {
+    struct fiber *f = &fiber[chance(FIBERS)];
+    if (f->done) continue;
+    running = f;
+    swapcontext(&home, &f->context);
+  }
+}
+
+static uint64_t nested(void) {
+  struct pml_intercept_stats s;
+  pml_intercept_stats(&s);
+  return s.nested;
+}
+
+/* @c: consumer @id, which delivers with all registers saved. */
+static void preempting(struct pml_stream_consumer c, uint64_t id) {
+  const struct sigaction sa = {.sa_handler = preempt};
+  const struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+  uint64_t before = nested();
+  c.fast[PML_STREAM_ENTER] = enter_sparing;
+  c.fast[PML_STREAM_LEAVE] = leave_sparing;
+  pml_stream_remove(id);
+  CHECK(pml_stream_add(&c, &id) == 0, "a consumer in general registers");
+  sigaction(SIGUSR2, &sa, NULL);
+  sigaction(SIGVTALRM, &sa, NULL);
+  forget();
+  in_deliveries = true;
+  take_preempted_turns();
+  in_deliveries = false;
+  CHECK(all_well("preempted in deliveries") && leaves == enters && nested() == before && preempted > FIBERS,
+        "fibers that handlers suspend %u times in deliveries: each call is recorded", preempted);
+  forget();
+  setitimer(ITIMER_VIRTUAL, &often, NULL);
+  for (int i = 0; i < 20; i++) take_preempted_turns();
+  setitimer(ITIMER_VIRTUAL, &never, NULL);
+  CHECK(wrong == 0 && disorder == 0 && enters + nested() - before == (uint64_t)calls && leaves <= enters,
+        "and anywhere: each call is recorded, or is said to be lost (%llu of %ld)",
+        (unsigned long long)(nested() - before), calls);
+  forget();
+  before = nested();
+  take_preempted_turns();
+  CHECK(all_well("after preemption") && leaves == enters && nested() == before,
+        "after that nothing is taken for suspended any more");
+}
+
 static void *saved[LIB_SAVED];
 static volatile long jumps, sum;
 
@@ -376,5 +483,6 @@ int main(void) {
   moving();
   leaping();
   on_alternate_stack();
+  preempting(c, id);
   return check_done();
 }

@@ -2,6 +2,7 @@
 /* core/adapter/arch/pml_call.c - slow path of intercepted calls, with all registers saved. */
 #include "adapter/arch/pml_call.h"
 #include "adapter/arch/pml_call_layout.h"
+#include "base/pml_cancel.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_process.h"
@@ -111,14 +112,18 @@ __attribute__((noinline, cold)) static struct pml__call_frame *more_frames(void)
   return &FRAME[head];
 }
 
-/* Append a chunk of frames to the list, which has no free one left. The first of a stack belongs to no call. */
+/*
+ * Append a chunk of frames to the list, which has no free one left. The first of a stack belongs to no call. Its stack
+ * pointer is the end of the stack, so a call above it is seen to be on another: also where a handler switched stacks
+ * between two instructions of the fast path, the first of which still loaded the stream of the stack before.
+ */
 static bool add_frames(struct pml__call_thread *t) {
   struct pml__call_frame *head = more_frames(), *outer = t->open;
   if (head == NULL) return false;
   head->outer = outer;
   for (struct pml__call_frame *p = head; p->inner != NULL; p = p->inner) p->inner->outer = p;
   if (outer == NONE) {
-    head->sp = t->stack != NULL ? t->stack->hi : UINTPTR_MAX;
+    head->sp = t->stack != NULL ? t->stack->hi : t->lo != 0 ? t->hi : UINTPTR_MAX;
     t->open = head;
   } else {
     outer->inner = head;
@@ -287,18 +292,57 @@ static uintptr_t open_call(struct pml__call_thread *t, pml_region_t region, uint
   return known->code;
 }
 
+/* ---- calls beside a suspended delivery ---- */
+
+/*
+ * A signal handler may switch to another stack while a fast delivery is under way, as preemptive schedulers of fibers
+ * do. Then the delivery is suspended, for long perhaps, and goes on without notice, so the lists must be as it left
+ * them. A call on another stack is therefore recorded with all signals blocked, between a switch to its stack and a
+ * switch back. A delivery with all registers saved may hold locks of its consumers: it sets `busy`, and calls made
+ * meanwhile are not recorded. Neither are they where calls are counted, because all stacks read into one set.
+ */
+struct aside {
+  struct pml__call_stack *stack; /* of the delivery */
+  struct pml_stream_event event;
+  int cancel;
+};
+
+static void end_aside(struct pml__call_thread *t, const struct aside *a) {
+  pml__call_switch_to(t, a->stack);
+  if (a->stack != NULL) a->stack->suspended = false;
+  t->event = a->event;
+  pml__call_end_busy(t, t->stream);
+  pml__cancel_again(a->cancel);
+}
+
+/* False: the lists are in use on the stack of the call, or may not be switched. */
+__attribute__((noinline, cold)) static bool begin_aside(struct pml__call_thread *t, uintptr_t sp, struct aside *a) {
+  if (pml__call_confined || __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE) != NULL) return false;
+  a->cancel = pml__cancel_hold();
+  a->stack = t->stack;
+  a->event = t->event;
+  if (t->busy != 0 || !t->stream->here) {
+    pml__cancel_again(a->cancel);
+    return false;
+  }
+  pml__call_set_busy(t, t->stream, sp - PML__CALL_BELOW);
+  if (a->stack != NULL) a->stack->suspended = true;
+  if (pml__call_go_to(t, sp) && t->stack != a->stack) return true;
+  end_aside(t, a);
+  return false;
+}
+
+/* ---- calls ---- */
+
 /* Whether it lacks its counts, and so has been delivered to no consumer. */
 static bool lacks_counts(const struct pml__call_thread *t) {
   return t->event.region == 0 && __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE) != NULL;
 }
 
 /* Emit another event for a call that was begun or ended in the delivery, and end that delivery. */
-static void emit_instead(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region, uintptr_t sp) {
-  struct pml__stream_thread *s = t->stream;
-  pml__call_set_busy(t, s, sp - PML__CALL_BELOW);
-  pml__stream_unguard(s);
+static void emit_instead(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region) {
+  pml__stream_unguard(t->stream);
   emit_event(t, kind, region);
-  pml__call_end_busy(t, s);
 }
 
 /* To the consumers that have not had it. At an enter that none has had its counts and its clock may be newer. */
@@ -312,11 +356,11 @@ static void complete(struct pml__call_thread *t, enum pml_stream_kind kind, pml_
   pml__stream_complete(kind, &t->event);
 }
 
-/* For the stubs, which have begun or ended the call at @sp. */
-__attribute__((noinline)) static void finish(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region,
-                                             uintptr_t sp) {
+/* For the stubs, which have begun or ended the innermost call. In a claim. */
+__attribute__((noinline)) static void finish(struct pml__call_thread *t, enum pml_stream_kind kind) {
+  pml_region_t region = t->open->region;
   if (lacks_counts(t)) {
-    emit_instead(t, kind, region, sp);
+    emit_instead(t, kind, region);
   } else {
     struct pml__stream_thread *self = pml__call_use_stream(t);
     complete(t, kind, region);
@@ -327,16 +371,22 @@ __attribute__((noinline)) static void finish(struct pml__call_thread *t, enum pm
 /* errno is the caller's: the call may be of a function that reads it. */
 uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t back, uintptr_t sp, uint32_t begun) {
   struct pml__call_thread *t = &pml__call_self;
+  struct aside aside;
   uintptr_t code;
   int saved = errno;
   if (begun == PML__CALL_BEGUN) {
     code = t->open->known->code;
-    finish(t, PML_STREAM_ENTER, f->region, sp);
+    pml__call_set_busy(t, t->stream, sp - PML__CALL_BELOW);
+    finish(t, PML_STREAM_ENTER);
+    pml__call_end_busy(t, t->stream);
   } else if (!__atomic_load_n(&on, __ATOMIC_RELAXED)) {
     return 0;
   } else if (take_lists(t, sp)) {
     code = open_call(t, f->region, back, sp);
     pml__call_end_busy(t, t->stream);
+  } else if (begin_aside(t, sp, &aside)) {
+    code = open_call(t, f->region, back, sp);
+    end_aside(t, &aside);
   } else {
     count_one(&pml__call_nested);
     return 0;
@@ -378,17 +428,21 @@ static void end_call(struct pml__call_thread *t, struct pml__call_frame *p, uint
 
 uintptr_t pml__call_leave_full(uintptr_t code, uintptr_t sp, uint32_t begun) {
   struct pml__call_thread *t = &pml__call_self;
+  struct aside aside;
   uintptr_t back = pml_arch_slot_of(code)->back;
   int saved = errno;
   if (begun == PML__CALL_BEGUN) {
-    struct pml__call_frame *p = t->open;
-    finish(t, PML_STREAM_LEAVE, p->region, sp);
-    pml__call_close(t, p);
-  } else {
-    if (!take_lists(t, sp)) return back; /* begun before; the frame stays until it is seen to be left */
+    pml__call_set_busy(t, t->stream, sp - PML__CALL_BELOW);
+    finish(t, PML_STREAM_LEAVE);
+    pml__call_close(t, t->open);
+    pml__call_end_busy(t, t->stream);
+  } else if (take_lists(t, sp)) {
     end_call(t, find_call(t, code, sp), code, sp);
     pml__call_end_busy(t, t->stream);
-  }
+  } else if (begin_aside(t, sp, &aside)) {
+    end_call(t, find_call(t, code, sp), code, sp);
+    end_aside(t, &aside);
+  } /* else it began before; its frame stays until it is seen to have been left */
   errno = saved;
   return back;
 }

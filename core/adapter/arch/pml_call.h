@@ -33,7 +33,8 @@
  * While a thread changes its lists, or delivers an event, it is marked by a stack pointer just below the call's: in the
  * delivery guard of the thread (base/stream/pml_stream_private.h) if fast functions get the event, otherwise in `busy`,
  * which suspends fast delivery. Calls made meanwhile, by a consumer, an allocator or an interrupting signal handler, go
- * to their functions unrecorded, because the lists have one user at a time. A handler may leave with a longjmp; then
+ * to their functions unrecorded, because the lists have one user at a time; calls on another stack are recorded even
+ * so, if a handler switched to it during a fast delivery (pml_call.c). A handler may leave with a longjmp; then
  * the stack pointer shows that no code is inside any more, and the list is intact: an interrupted operation of several
  * stores can at worst lose a frame.
  *
@@ -218,6 +219,7 @@ struct pml__call_stack {
   struct pml__call_stack *next; /* in the thread's list */
   bool taken;                   /* atomic: owned by a thread */
   bool learnt;                  /* inside a frame of the thread's first stack: pml__call_learn() */
+  bool suspended;               /* in a delivery, while calls on other stacks are recorded */
 };
 
 /*

@@ -21,7 +21,7 @@ static bool holds(const struct pml__call_stack *s, uintptr_t sp) {
 
 static bool is_idle(const struct pml__call_thread *t, const struct pml__call_stack *s) {
   const struct pml__call_frame *open = s == t->stack ? t->open : s->open;
-  return open == NONE || open->outer == NONE;
+  return !s->suspended && (open == NONE || open->outer == NONE);
 }
 
 /* The events of a thread that counts are read from one set, which the stack in use knows. */
@@ -57,7 +57,7 @@ static struct pml__call_stack *new_stack(struct pml__call_thread *t) {
   if (s == NULL) return NULL;
   s->open = NONE;
   s->stream = stream;
-  s->learnt = false;
+  s->learnt = s->suspended = false;
   s->next = t->others;
   t->others = s;
   return s;

@@ -197,12 +197,14 @@ static void choose(struct pml_stream_event *e, const struct pml_wrap_value *valu
 __attribute__((noinline, cold)) static void complete(struct pml__call_thread *t, enum pml_stream_kind kind,
                                                      pml_region_t region, uint64_t ticks) {
   int saved = errno;
+  pml__call_set_busy(t, t->stream, (uintptr_t)t->stream->guard);
   struct pml__stream_thread *self = pml__call_use_stream(t);
   t->event.region = region;
   t->event.ticks = ticks;
   if (kind == PML_STREAM_ENTER && pml__stream_prepare_rest(region)) t->event.ticks = pml_clock_ticks();
   pml__stream_complete(kind, &t->event);
   pml__call_restore_stream(t, self);
+  pml__call_end_busy(t, t->stream);
   errno = saved;
 }
 

@@ -161,9 +161,7 @@ void pml__stream_complete(enum pml_stream_kind kind, const struct pml_stream_eve
 }
 
 /* A delivery is under way already, or the thread has no block: then it has from here on. NULL: @e is lost. */
-__attribute__((noinline, cold)) static struct pml__stream_thread *begin_guarded(struct pml__stream_thread *t,
-                                                                                uint64_t was) {
-  pml__stream_restore(t, was);
+__attribute__((noinline, cold)) static struct pml__stream_thread *begin_guarded(struct pml__stream_thread *t) {
   if (t->here) {
     atomic_store_explicit(&t->nested, t->nested + 1, memory_order_relaxed);
     return NULL;
@@ -179,7 +177,7 @@ __attribute__((noinline, cold)) static struct pml__stream_thread *begin_guarded(
 __attribute__((noinline)) void pml__stream_emit_by_list(enum pml_stream_kind kind, const struct pml_stream_event *e,
                                                         uint64_t was) {
   struct pml__stream_thread *t = pml__stream_self;
-  if (PML_UNLIKELY((was & PML__STREAM_FREE) == 0)) t = begin_guarded(t, was);
+  if (PML_UNLIKELY((was & PML__STREAM_FREE) == 0)) t = begin_guarded(t);
   if (t != NULL) deliver(t, kind, e);
 }
 

@@ -154,23 +154,21 @@ extern PML__SHARED PML_THREAD_LOCAL struct pml__stream_own pml__stream_own __att
 
 /* ---- the delivery guard ---- */
 
-/* By its thread. A plain load is one with the test; pml__stream_nobody has several writers, but is always guarded. */
+/* By its thread, the only writer: a plain load is one with the test. */
 static inline bool pml__stream_is_guarded(const struct pml__stream_thread *t) {
-#ifndef __SANITIZE_THREAD__
   return (int64_t)t->guard >= 0;
-#else
-  return (int64_t)__atomic_load_n(&t->guard, __ATOMIC_RELAXED) >= 0;
-#endif
 }
 
 /*
  * pml__stream_guard - begin a delivery, with @mark as the guard; returns the guard's previous value. If that is the
  * generation in use, which pml__stream_knows() must check after this, the functions that the thread learnt for it may
- * be called. If it lacks PML__STREAM_FREE, another delivery was under way, and pml__stream_restore() lets it continue.
- * pml__stream_unguard - end it.
+ * be called. If it lacks PML__STREAM_FREE, another delivery is under way, and the guard has not changed: a handler that
+ * switches stacks may let that delivery end before this one would restore its mark.
+ * pml__stream_unguard - end it. pml__stream_restore - the same, with the previous value.
  */
 static inline uint64_t pml__stream_guard(struct pml__stream_thread *t, uint64_t mark) {
   uint64_t was = __atomic_load_n(&t->guard, __ATOMIC_RELAXED);
+  if (PML_UNLIKELY((was & PML__STREAM_FREE) == 0)) return was;
   __atomic_store_n(&t->guard, mark, __ATOMIC_RELAXED);
   atomic_signal_fence(memory_order_seq_cst);
   return was;
@@ -188,10 +186,10 @@ static inline bool pml__stream_wanted(enum pml_stream_kind kind) {
   return PML_UNLIKELY(!pml__stream_knows(kind, PML__STREAM_NO_CONSUMER));
 }
 static inline void pml__stream_restore(struct pml__stream_thread *t, uint64_t was) {
-  __atomic_store_n(&t->guard, was, __ATOMIC_RELEASE);
+  if ((was & PML__STREAM_FREE) != 0) __atomic_store_n(&t->guard, was, __ATOMIC_RELEASE);
 }
 static inline void pml__stream_unguard(struct pml__stream_thread *t) {
-  pml__stream_restore(t, t->free);
+  __atomic_store_n(&t->guard, t->free, __ATOMIC_RELEASE);
 }
 
 /*

@@ -99,6 +99,8 @@ known:
  */
   .macro begin thread, other
   movq THREAD_PASS(%\thread), %rax
+  testq %rax, %rax
+  jns \other
   movq %rsp, THREAD_PASS(%\thread) /* first: a handler that comes now counts its calls as made inside */
   cmpq pml__stream_sparing(%rip), %rax
   jne \other\()_put_back
@@ -106,6 +108,7 @@ known:
   .macro put_back thread, other
 \other\()_put_back:
   movq %rax, THREAD_PASS(%\thread)
+\other:
   .endm
 /* Clobbers rax. */
   .macro end thread
