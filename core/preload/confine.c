@@ -16,7 +16,7 @@
 extern long (*pml__preload_syscall)(long number, ...) HIDDEN;
 void pml__preload_asked(long number, unsigned long first, unsigned long second) HIDDEN;
 
-long (*pml__preload_syscall)(long number, ...); /* libc's; NULL: not looked for yet */
+long (*pml__preload_syscall)(long number, ...); /* libc's function; NULL: not looked up yet */
 
 static void look(unsigned long option, unsigned long value) {
   if (option == PR_SET_SECCOMP) pml__preload_confined(value == SECCOMP_MODE_STRICT);
@@ -24,7 +24,7 @@ static void look(unsigned long option, unsigned long value) {
   if (option == PR_SET_TSC && value == PR_TSC_SIGSEGV) pml__preload_clockless();
 }
 
-/* Before a system call that may confine, and before the first of any. */
+/* Called before any system call that may confine the process, and before the first call of syscall(). */
 void pml__preload_asked(long number, unsigned long first, unsigned long second) {
   if (pml__preload_syscall == NULL) *(void **)&pml__preload_syscall = dlsym(RTLD_NEXT, "syscall");
   if (number == SYS_prctl) look(first, second);
@@ -43,10 +43,8 @@ int prctl(int option, ...) {
   return (int)syscall(SYS_prctl, option, value[0], value[1], value[2], value[3]);
 }
 
-/*
- * A system call may return twice, on another stack (clone), so there must be no frame of ours below it: what is of no
- * interest is jumped on. The numbers are those of prctl and seccomp.
- */
+/* A system call may return twice, on another stack (clone), so this function must leave no stack frame below it: it
+ * jumps to libc's function except for the numbers of prctl and seccomp. */
 #if defined(__x86_64__)
 _Static_assert(SYS_prctl == 157 && SYS_seccomp == 317, "the code knows the numbers");
 __asm__(".text\n"

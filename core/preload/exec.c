@@ -3,16 +3,17 @@
  * core/preload/exec.c - exec() and posix_spawn(): no preloading into incompatible programs, and recording of children
  * with their own environment.
  *
- * LD_PRELOAD is inherited. Another C library's loader (musl's) would try to load what needs glibc, and the program
- * would not start; glibc's loader for another machine complains on standard error. So exec and posix_spawn look at the
- * program first, and take our libraries from its LD_PRELOAD where they do not fit, or are not there: it runs in another
- * root. What else is there stays. Under pmlua record, a line in the recording's reasons (pml_mailbox.h) names the
- * program and why; and where LD_PRELOAD is missing, as with an empty environment, what this process was started with is
- * added. PMLUA_ADDED lists it, so that the child takes it out of its environment before the program sees that; there it
- * is a setting (pml_setting.h), and its own children get it again.
+ * LD_PRELOAD is inherited. Another C library's loader (musl's) would try to load libraries that need glibc, and the
+ * program would not start; glibc's loader for another machine complains on standard error. So exec and posix_spawn
+ * inspect the program first, and remove our libraries from its LD_PRELOAD if they do not fit or do not exist because
+ * the program runs in another root. Other entries stay. Under pmlua record, a line in the recording's mailbox
+ * (pml_mailbox.h) names the program and the reason. If LD_PRELOAD is missing, for example from an empty environment,
+ * the variables with which this process was started are added. PMLUA_ADDED lists them, so that the child removes them
+ * from its environment before the program sees it; the child keeps them as settings (pml_setting.h), and passes them on
+ * to its own children.
  *
- * All of it may run in a child of vfork(), on its parent's memory, or in a signal handler: no lock, no allocation, only
- * system calls and the stack. What cannot be read is executed as it is.
+ * All functions may run in a child of vfork(), on its parent's memory, or in a signal handler: no lock, no allocation,
+ * only system calls and the stack. A program that cannot be read is executed with an unchanged environment.
  */
 #include "base/pml_api.h"
 #include "base/pml_setting.h"
@@ -33,18 +34,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WHY_BYTES 1024  /* of a loader's name, and what is read of a script */
-#define SCRIPTS_MAX 5   /* interpreters of interpreters, as the kernel has it */
-#define SEGMENTS_MAX 64 /* program headers that are looked at */
+#define WHY_BYTES 1024  /* bytes for the name of a loader, and for the first bytes of a script */
+#define SCRIPTS_MAX 5   /* nested interpreters, the kernel's limit */
+#define SEGMENTS_MAX 64 /* limit of program headers read */
 #define PRELOAD "LD_PRELOAD="
 #define OURS "libpmlua-"
 #define OTHER_MACHINE "it was built for another kind of machine"
 #define OTHER_ROOT "pmlua's library is not in its root, or may not be read there"
 #define ASAN "ASAN_OPTIONS="
 #define OWN "PMLUA_"
-#define ADDED "PMLUA_ADDED=" /* NAME,...; NAME:BYTES where so many of the value are the program's */
+#define ADDED "PMLUA_ADDED=" /* NAME,...; NAME:BYTES if the first BYTES of the value belong to the program */
 #define ADDED_BYTES (KEPT_BYTES + 128)
-#define KEPT_BYTES 8192u /* of the variables that this process was started with */
+#define KEPT_BYTES 8192u /* limit for the variables with which this process was started */
 #define KEPT_MAX 40u
 #define ALL SIZE_MAX
 #define NONE (SIZE_MAX - 1)
@@ -59,15 +60,15 @@ enum kind { FITS, SCRIPT, FOREIGN };
 
 static char recording[PATH_MAX]; /* the folder of the recording; "": no recording */
 
-/* What a program under pmlua record is started with; written before main. */
+/* The variables with which programs under pmlua record are started; written before main. */
 static struct {
   char text[KEPT_BYTES];
   size_t used, n;
-  const char *variable[KEPT_MAX + 1]; /* of pmlua; NULL behind the last */
-  const char *preload, *asan;         /* values; NULL: they are not known */
+  const char *variable[KEPT_MAX + 1]; /* pmlua's variables; NULL after the last */
+  const char *preload, *asan;         /* values; NULL: unknown */
 } kept;
 
-/* ---- whether it fits ---- */
+/* ---- whether our libraries fit the program ---- */
 
 static const char *file_of(const char *path) {
   const char *slash = strrchr(path, '/');
@@ -78,14 +79,14 @@ static bool begins(const char *text, const char *with) {
   return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* By its name, as it is the same wherever a distribution puts it. */
+/* Compares file names, because the folders differ between distributions. */
 static bool is_glibc_loader(const char *loader) {
   const char *name = file_of(loader);
   return begins(name, "ld-linux") || begins(name, "ld64.so") || begins(name, "ld.so") ||
          (begins(name, "ld-") && name[3] >= '0' && name[3] <= '9');
 }
 
-/* The interpreter of a script, into @path. */
+/* Copy the interpreter of a script to @path. */
 static bool read_script(const char *head, char *path) {
   const char *at = head + 2 + strspn(head + 2, " \t");
   size_t n = strcspn(at, " \t\n");
@@ -95,7 +96,7 @@ static bool read_script(const char *head, char *path) {
   return true;
 }
 
-/* The loader that the program asks for, into @why; it asks for none: "". */
+/* Copy the program's loader to @why; "": the program has no loader. */
 static void read_loader(int fd, const Elf64_Ehdr *e, char *why) {
   Elf64_Phdr p;
   why[0] = '\0';
@@ -108,7 +109,7 @@ static void read_loader(int fd, const Elf64_Ehdr *e, char *why) {
   }
 }
 
-/* @path becomes that of the interpreter of a script: it is looked at next. */
+/* Replaces @path by the interpreter of a script, which is inspected next. */
 static enum kind look_inside(int fd, char *path, char *why) {
   union {
     Elf64_Ehdr elf;
@@ -122,11 +123,11 @@ static enum kind look_inside(int fd, char *path, char *why) {
     return FOREIGN;
   }
   read_loader(fd, &head.elf, why);
-  if (why[0] == '\0' && !begins(file_of(path), "ld-musl")) return FITS; /* no loader, nothing is preloaded */
+  if (why[0] == '\0' && !begins(file_of(path), "ld-musl")) return FITS; /* nothing is preloaded without a loader */
   return is_glibc_loader(why) ? FITS : FOREIGN;
 }
 
-/* Nothing but a file is opened: opening anything else may do something, or wait. */
+/* Opens regular files only: opening anything else may block or have an effect. */
 static int open_file(const char *path) {
   struct stat st;
   if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return -1;
@@ -150,7 +151,7 @@ static bool is_foreign(const char *program, char why[WHY_BYTES]) {
 
 /* ---- the environment without our libraries ---- */
 
-/* An entry of LD_PRELOAD from @at on, and how long it is. */
+/* The first entry of LD_PRELOAD at or after @at, and its length. */
 static const char *entry(const char *at, size_t *n) {
   at += strspn(at, ": ");
   *n = strcspn(at, ": ");
@@ -170,7 +171,7 @@ static bool has_ours(const char *list) {
   return false;
 }
 
-/* PRELOAD and the others into @text, which has room for all. Returns false if there are no others. */
+/* Write PRELOAD and the entries of others to @text, which has room for all. Returns false if there are no others. */
 static bool keep_others(char *text, const char *list) {
   size_t n, used = strlen(PRELOAD);
   memcpy(text, PRELOAD, used + 1);
@@ -183,13 +184,13 @@ static bool keep_others(char *text, const char *list) {
   return used > strlen(PRELOAD);
 }
 
-/* What the environment needs to be copied; n 0: it is good as it is. */
+/* The size of a copy of the environment; n 0: no copy is needed. */
 struct copy {
-  size_t n, bytes; /* variables; room for the texts of those that change */
-  bool adds;       /* what was kept, else our libraries go */
+  size_t n, bytes; /* variables; bytes for the texts of changed ones */
+  bool adds;       /* add the kept variables; false: remove our libraries */
 };
 
-/* The end of @text, @most bytes of it at the most, to @to. Returns where it ends there. */
+/* Copy the last @most bytes of @text, or all of it, to @to. Returns the end of the copy. */
 static char *copy_end(char *to, const char *text, size_t most) {
   size_t n = strlen(text), cut = n > most ? n - most : 0;
   memcpy(to, text + cut, n - cut + 1);
@@ -211,7 +212,7 @@ static const char *value_of(char *const envp[], const char *name) {
   return NULL;
 }
 
-/* The first of our libraries in @list can be read. */
+/* Whether the first of our libraries in @list can be read. */
 static bool is_there(const char *list) {
   char path[PATH_MAX];
   size_t n;
@@ -225,7 +226,7 @@ static bool is_there(const char *list) {
   return fd >= 0;
 }
 
-/* @path: NULL: it is not known. */
+/* @path NULL: the path is unknown. */
 static struct copy look(const char *path, char *const envp[]) {
   struct copy c = {0, 0, false};
   char why[WHY_BYTES] = {0};
@@ -249,7 +250,7 @@ static struct copy look(const char *path, char *const envp[]) {
   return c;
 }
 
-/* NAME=THEIRS:OURS to *@text, which becomes what is behind it. */
+/* Write NAME=THEIRS:OURS to *@text, and move *@text behind it. */
 static char *join(char **text, const char *name, const char *theirs, const char *ours) {
   char *at = *text, *to = stpcpy(at, name);
   if (theirs != NULL && *theirs != '\0') to = stpcpy(stpcpy(to, theirs), ":");
@@ -267,7 +268,8 @@ static char *list(char *to, const char *variable, const char *theirs) {
   return theirs != NULL ? to + snprintf(to, 24, ":%zu", strlen(theirs)) : to;
 }
 
-/* @variable in the place of the one with the same NAME= in @copy, else behind its @n. Returns how many there are. */
+/* Replace the variable with the same NAME= in @copy by @variable, or append it after @n variables. Returns the new
+ * number. */
 static size_t put(char **copy, size_t n, const char *name, char *variable) {
   size_t at = 0;
   while (at < n && !begins(copy[at], name)) at++;
@@ -275,7 +277,7 @@ static size_t put(char **copy, size_t n, const char *name, char *variable) {
   return at < n ? n : n + 1;
 }
 
-/* What was kept, but for what @envp has. */
+/* Add the kept variables that @envp lacks. */
 static size_t add(char **copy, size_t n, char *text, char *const envp[]) {
   const char *preload = value_of(envp, PRELOAD), *asan = value_of(envp, ASAN);
   char *to = stpcpy(copy[n++] = text, ADDED);
@@ -309,15 +311,15 @@ static char *const *fill(const struct copy *c, char **copy, char *text, char *co
   return copy;
 }
 
-/* The environment for @path, on the caller's stack until it returns. */
+/* Define the environment for @path, on the caller's stack. */
 #define FITTING(env, path, envp)                                                                                       \
   struct copy c_ = look((path), (envp));                                                                               \
   char *copy_[c_.n + 1], text_[c_.bytes + 1];                                                                          \
   char *const *env = fill(&c_, copy_, text_, (envp))
 
-/* ---- where the program is ---- */
+/* ---- the program's path ---- */
 
-/* As the C library looks for it; NULL: nowhere. */
+/* Searches like the C library; NULL: not found. */
 static const char *find(const char *file, char path[PATH_MAX]) {
   const char *at = secure_getenv("PATH");
   size_t m = strlen(file);
@@ -328,7 +330,7 @@ static const char *find(const char *file, char path[PATH_MAX]) {
     if (n + 1 + m < PATH_MAX) {
       memcpy(path, at, n);
       path[n] = '/';
-      memcpy(path + n + (n > 0), file, m + 1); /* an empty folder is this one */
+      memcpy(path + n + (n > 0), file, m + 1); /* an empty folder is the working directory */
       if (access(path, X_OK) == 0) return path;
     }
     at += n;
@@ -336,7 +338,7 @@ static const char *find(const char *file, char path[PATH_MAX]) {
   }
 }
 
-/* ---- what programs call ---- */
+/* ---- functions for programs ---- */
 
 #define PROGRAM_CALLS(X)                                                                                               \
   X(int, execve, (const char *, char *const *, char *const *))                                                         \
@@ -353,7 +355,7 @@ static const char *find(const char *file, char path[PATH_MAX]) {
 #define DECLARE(result, name, arguments) static result(*real_##name) arguments;
 PROGRAM_CALLS(DECLARE)
 
-/* Before main; a constructor that is earlier and executes something finds them itself. */
+/* Runs before main; an earlier constructor that executes a program looks the functions up itself. */
 static void find_real(void) {
 #define FIND(result, name, arguments) *(void **)&real_##name = dlsym(RTLD_NEXT, #name);
   if (real_execve == NULL) {
@@ -361,7 +363,7 @@ static void find_real(void) {
   }
 }
 
-/* NULL: there is no room. */
+/* Returns NULL if there is no room. */
 static const char *keep(const char *text) {
   size_t n = strlen(text) + 1;
   if (n > sizeof kept.text - kept.used) return NULL;
@@ -370,7 +372,8 @@ static const char *keep(const char *text) {
   return at;
 }
 
-/* The bytes of the value of NAME= that are the program's, in front of ours; ALL, or NONE: it had no such variable. */
+/* How many bytes at the beginning of the value of NAME= belong to the program; ALL, or NONE if the program had no such
+ * variable. */
 static size_t theirs_of(const char *added, const char *name) {
   size_t n = strcspn(name, "=");
   for (const char *at = added; at != NULL && *at != '\0'; at += strcspn(at, ","), at += *at == ',')
@@ -379,14 +382,15 @@ static size_t theirs_of(const char *added, const char *name) {
   return ALL;
 }
 
-/* What is ours of the value of NAME=, if @added has it; else all. NULL: there is none. */
+/* Our part of the value of NAME= according to @added, or the whole value if @added lacks the name. Returns NULL if
+ * there is no such variable. */
 static const char *ours_of(const char *added, const char *name) {
   const char *value = value_of(environ, name);
   size_t n = theirs_of(added, name);
   return value != NULL && n > 0 && n < strlen(value) ? value + n + 1 : value;
 }
 
-/* The program's own environment: the array and the texts that main gets. */
+/* Restore the program's environment in place, in the array and the texts that main gets. */
 static void take_added(const char *added) {
   size_t n = 0;
   for (size_t i = 0; environ[i] != NULL; i++) {
@@ -401,7 +405,7 @@ static void take_added(const char *added) {
   pml__settings_add(kept.variable);
 }
 
-/* With all of it, or without: an environment of a part would lead to another recording. */
+/* Keeps all variables or none: a part of them would lead to another recording. */
 static void keep_variables(void) {
   const char *added = value_of(environ, ADDED), *preload = ours_of(added, PRELOAD), *asan = ours_of(added, ASAN);
   bool all = preload != NULL && has_ours(preload);
@@ -482,7 +486,7 @@ PML_API int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_ac
   return real_posix_spawnp(pid, file, actions, attributes, argv, env);
 }
 
-/* ---- arguments one by one ---- */
+/* ---- variable arguments ---- */
 
 static size_t count(va_list args) {
   size_t n = 1;
@@ -497,7 +501,7 @@ static void collect(char **argv, const char *first, va_list *args) {
   while (argv[n++] != NULL);
 }
 
-/* @args is behind the NULL then. */
+/* Afterwards @args points behind the NULL. */
 #define ARGUMENTS(argv, first)                                                                                         \
   va_list args, again;                                                                                                 \
   va_start(args, first);                                                                                               \

@@ -2,11 +2,12 @@
 /*
  * core/preload/live.c - live service for unmodified programs: LD_PRELOAD=libpmlua-live.so.
  *
- * The library brings papi_sde_* on pmlua's registry, before any libsde that the program was linked with. When the
- * process registers its first software-defined event library or defines its first section, and not before,
- * libpmlua-embed.so is loaded and serves the process as PMLUA_LIVE_NAME, with the watch rules of PMLUA_LIVE_RULES.
- * Processes that do neither never load Lua, but for the one that `pmlua live --rules` became: rules may watch the clock
- * or the process. The one that `pmlua live` became says when it ends that it could not be asked.
+ * The library's papi_sde_* functions use pmlua's registry, and take precedence over any libsde that the program was
+ * linked with. Only when the process registers its first library of software-defined events or defines its first
+ * section, libpmlua-embed.so is loaded and serves the process as PMLUA_LIVE_NAME, with the watch rules of
+ * PMLUA_LIVE_RULES. Processes that do neither never load Lua, except the process that `pmlua live --rules` itself
+ * became: its rules may watch the clock or the process. The process that `pmlua live` became prints a message at its
+ * end if it was never served.
  */
 #include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
@@ -32,18 +33,18 @@ static pid_t started; /* the process that pmlua live became; 0 in others */
 static void serve(void) {
   if (__atomic_exchange_n(&served, true, __ATOMIC_ACQ_REL)) return;
   int (*start)(const void *options);
-  void *embed = dlopen(EMBED, RTLD_NOW | RTLD_LOCAL); /* its Lua meets no other */
+  void *embed = dlopen(EMBED, RTLD_NOW | RTLD_LOCAL); /* its Lua stays separate from the program's */
   *(void **)&start = embed != NULL ? dlsym(embed, "pmlua_live_start") : NULL;
   if (start == NULL) {
     const char *why = dlerror();
     pml__say("live: %s", why != NULL ? why : EMBED " has no pmlua_live_start");
     return;
   }
-  int err = start(NULL); /* as the environment says */
+  int err = start(NULL); /* with the settings of the environment */
   if (err < 0) pml__say("live: %s", pml_error_detail(err));
 }
 
-/* Whatever file holds a libsde, but for this one. */
+/* Find a file of libsde other than this library. */
 static int find_other(struct dl_phdr_info *info, size_t size, void *other) {
   (void)size;
   struct stat st, own;
@@ -56,7 +57,7 @@ static int find_other(struct dl_phdr_info *info, size_t size, void *other) {
   return 1;
 }
 
-/* Has it waited for a child? Then what was to be asked may have been that. */
+/* Whether the process has waited for a child, which may have been the program that the user meant. */
 static bool had_children(void) {
   struct rusage u;
   return getrusage(RUSAGE_CHILDREN, &u) == 0 && (u.ru_minflt > 0 || u.ru_maxrss > 0);
@@ -74,7 +75,7 @@ __attribute__((destructor)) static void tell_that_nothing_was_told(void) {
              program_invocation_short_name, had_children() ? " (its children may have been)" : "");
 }
 
-/* The program may open a libsde by another name than this one's, which the loader then takes for the same. */
+/* The program may open libsde under another name; the loader then uses this library, because it has the same soname. */
 static void take_name(void) {
   void *same = dlopen("libsde.so", RTLD_LAZY | RTLD_NOLOAD);
   if (same == NULL) same = dlopen("libsde.so", RTLD_LAZY);
@@ -86,7 +87,7 @@ __attribute__((constructor)) static void wait_for_something_to_tell(void) {
   if (pid != NULL && strtol(pid, NULL, 10) == getpid()) started = getpid();
   take_name();
   const char *rules = secure_getenv("PMLUA_LIVE_RULES");
-  if (started != 0 && rules != NULL && *rules != '\0') serve(); /* rules need no event of the program's */
+  if (started != 0 && rules != NULL && *rules != '\0') serve(); /* rules work without events of the program */
   pml_sde_on_first_library(serve);
   pml_section_on_first(serve);
 }

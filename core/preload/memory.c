@@ -2,17 +2,18 @@
 /*
  * core/preload/memory.c - pmlua's allocator inside a recorded program.
  *
- * The program's allocator may be what is called while pmlua needs memory, with its locks held: tcmalloc, jemalloc and
- * others have functions that are recorded as any. So libpmlua.so is linked with --wrap=malloc and its like, and once
- * pml__memory_own() was called it has none of the program's memory any more. What it had before, and what the C library
- * allocated for it (getline(), scandir()), goes back to where it came from.
+ * pmlua may need memory while the program is inside its allocator and holds the allocator's locks: functions of
+ * tcmalloc, jemalloc and others are recorded like any other. So libpmlua.so is linked with --wrap=malloc and its
+ * relatives, and after pml__memory_own() it no longer uses the program's memory. Earlier blocks, and blocks that the C
+ * library allocated for it (getline(), scandir()), return to the allocator that they came from.
  *
- * Ranges of addresses, of slabs of 64 KiB. The first is small, and lies among the libraries, for whose addresses a
- * child has page tables anyway; most processes need no other. The next ones are far from them, so that what is mapped
- * later lies among them, too; each is made when it is needed, twice as large as the one before: a program may limit its
- * addresses. A slab has blocks of one size, a power of two; larger blocks are slabs.
- * Blocks of a slab that were never given away are not touched, so that a size costs the pages that it uses. A lock that
- * no fork carries over guards the lists of free blocks and the places of unused ones; each change of them is one store.
+ * The heap consists of ranges of addresses, divided into slabs of 64 KiB. The first range is small and lies among the
+ * libraries, where a child has page tables anyway; most processes need no other. Further ranges lie far from the
+ * libraries, so that later mappings stay next to those. Each is created when it is needed, and is twice as large as its
+ * predecessor, because a program may limit its address space. A slab has blocks of one size, a power of two; larger
+ * blocks are whole slabs. Blocks of a slab are not touched before they are first allocated, so a size uses only the
+ * pages that it needs. A lock that no fork carries over guards the lists of free blocks and the positions of unused
+ * blocks; each change of them is one store.
  */
 #include "preload/memory.h"
 
@@ -30,12 +31,12 @@
 #define FAR ((uintptr_t)64 << 30)
 #define SLABS (BYTES_MAX / SLAB)
 #define RANGES 16u
-#define FIRST_BITS 5u /* of the smallest block */
+#define FIRST_BITS 5u /* the smallest block has 2^FIRST_BITS bytes */
 #define SIZES 33u
 #define FIRST ((size_t)16)           /* slabs of the first range */
-#define SECOND ((size_t)256)         /* and of the second, at least */
-#define OPENED_AT_LEAST ((size_t)16) /* slabs, so that most need no system call */
-#define FEW ((size_t)16)             /* slabs; who needs more gets pages before they fault */
+#define SECOND ((size_t)256)         /* slabs of the second range, at least */
+#define OPENED_AT_LEAST ((size_t)16) /* slabs opened at once, so that most slabs need no system call */
+#define FEW ((size_t)16)             /* slabs; later ones are populated at once, to avoid page faults */
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -63,26 +64,26 @@ struct block {
   struct block *next;
 };
 
-static bool own; /* set before there is a second thread that could ask */
-/* Numbered through all ranges, of which the last has those that are not in use yet. */
+static bool own; /* set before a second thread can allocate */
+/* Slabs are numbered through all ranges; unused slabs are in the last range. */
 static struct range {
   uintptr_t at;
-  size_t slabs, n; /* its first, and how many */
+  size_t slabs, n; /* its first slab, and the number of slabs */
 } range[RANGES];
 static uint32_t nranges; /* atomic */
 static struct pml__lock lock;
 static PML_THREAD_LOCAL bool inside __attribute__((tls_model("initial-exec")));
-static struct block *free_blocks[SIZES]; /* by the logarithm of their size */
-static uintptr_t unused[SIZES];          /* the first block that was never given away, of the newest slab; 0: none */
-static size_t slabs, opened;             /* that are in use, that can be read and written */
-static bool sealed;                      /* no system calls any more */
-static uint8_t bits[SLABS];              /* of the blocks in a slab; of a large block in its first one */
+static struct block *free_blocks[SIZES]; /* by the logarithm of the block size */
+static uintptr_t unused[SIZES];          /* the first block never allocated in the newest slab; 0: none */
+static size_t slabs, opened;             /* in use; readable and writable */
+static bool sealed;                      /* no system calls from now on */
+static uint8_t bits[SLABS];              /* the size of a slab's blocks, of a large block in its first slab */
 
 static struct range *last_range(void) {
   return &range[nranges - 1];
 }
 
-/* Whole slabs, at @there if nothing is. False: no memory. */
+/* Add a range of @n slabs, at @there if the addresses are free. Returns false if there is no memory. */
 static bool add_range(uintptr_t there, size_t n, int protection) {
   size_t before = nranges > 0 ? last_range()->slabs + last_range()->n : 0;
   if (nranges == RANGES || before + n > SLABS) return false;
@@ -94,7 +95,7 @@ static bool add_range(uintptr_t there, size_t n, int protection) {
   return true;
 }
 
-/* For @n slabs in a row at least. */
+/* Add a range with room for at least @n slabs. */
 static bool more_addresses(size_t n) {
   const struct range *r = last_range();
   uintptr_t there = r->at + (r->n + 1) * SLAB;
@@ -124,14 +125,14 @@ static unsigned bits_of(const void *block) {
   return bits[r->slabs + (((uintptr_t)block - r->at) >> SLAB_BITS)];
 }
 
-/* In the last range. */
+/* @i is in the last range. */
 static void *slab_at(size_t i) {
   return (void *)(last_range()->at + (i - last_range()->slabs) * SLAB); /* NOLINT(performance-no-int-to-ptr) */
 }
 
 /* ---- blocks ---- */
 
-/* Up to number @n, or some more. */
+/* Make the slabs before number @n accessible, and some more. */
 static bool open_slabs(size_t n) {
   size_t most = last_range()->slabs + last_range()->n, to = opened + OPENED_AT_LEAST;
   if (to < n) to = n;
@@ -142,7 +143,7 @@ static bool open_slabs(size_t n) {
   return true;
 }
 
-/* The next @n slabs are in one range, readable and writable. A fork may happen between any of the stores. */
+/* Whether the next @n slabs are in one range and accessible. A fork may happen between any two stores. */
 static bool has_slabs(size_t n) {
   if (slabs + n > last_range()->slabs + last_range()->n && !more_addresses(n)) return false;
   size_t first = last_range()->slabs;
@@ -167,7 +168,7 @@ static struct block *new_slabs(unsigned size) {
   return block;
 }
 
-/* A block that was never given away. */
+/* Take a block that was never allocated. */
 static struct block *more(unsigned size) {
   if (size >= SLAB_BITS) return new_slabs(size);
   uintptr_t at = unused[size] != 0 ? unused[size] : (uintptr_t)new_slabs(size), next = at + ((uintptr_t)1 << size);
@@ -176,14 +177,14 @@ static struct block *more(unsigned size) {
   return (void *)at; /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* False: a signal handler interrupted its thread in here, as only a confined process lets it; it gets nothing, and what
- * it gives back is lost. */
+/* Returns false if a signal handler interrupted its own thread in here, which is possible in a confined process only:
+ * then an allocation fails, and a freed block is lost. */
 static bool enter(int *held) {
   if (inside) return false;
   *held = pml__cancel_hold();
   inside = true;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  pml__lock_take_open(&lock); /* it is held already */
+  pml__lock_take_open(&lock); /* already held */
   return true;
 }
 static void leave(int held) {
@@ -193,7 +194,7 @@ static void leave(int held) {
   pml__cancel_again(held);
 }
 
-/* @fresh is set if the block was never used before, and so is all zeros. */
+/* Sets @fresh if the block was never used before, so that it contains zeros. */
 static void *get(size_t bytes, bool *fresh) {
   if (bytes > BYTES_MAX / 2) return NULL;
   unsigned size = bytes <= (size_t)1 << FIRST_BITS ? FIRST_BITS : 64u - (unsigned)__builtin_clzll(bytes - 1);
@@ -220,7 +221,7 @@ static void put(void *block) {
   leave(held);
 }
 
-/* ---- in the place of the C library's ---- */
+/* ---- replacements of the C library's functions ---- */
 
 void *__wrap_malloc(size_t bytes) {
   bool fresh;
@@ -236,7 +237,7 @@ void *__wrap_calloc(size_t n, size_t bytes) {
   return block != NULL && !fresh ? memset(block, 0, all) : block;
 }
 
-/* A block of a power of two is aligned to it, as far as slabs are. */
+/* A block whose size is a power of two is aligned to its size, up to the alignment of slabs. */
 void *__wrap_aligned_alloc(size_t line, size_t bytes) {
   return own && line <= SLAB ? __wrap_malloc(bytes > line ? bytes : line) : __real_aligned_alloc(line, bytes);
 }

@@ -3,26 +3,27 @@
  * core/preload/record.c - recording of unmodified programs: LD_PRELOAD=libpmlua-record.so.
  *
  * PMLUA_RECORD_DIR: the folder for results, which must exist; without it nothing happens. PMLUA_RECORD_LIB, _SYM, _NOT:
- * patterns as in pml_intercept.h; _FILTER: a filter file; _DLSYM=1: dlsym() gives thunks; _WRAPPED=1: all wrapped
- * functions are chosen. PMLUA_RECORD_SCANS: a folder for what is found in the code of large files
- * (pml_intercept_cache.h). PMLUA_RECORD_TRACE=1: every enter and leave beside the profile, for a trace;
- * PMLUA_RECORD_FLOW=1: for graphs of their flow; for those alone PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS,
- * PMLUA_RECORD_MIN_NS and PMLUA_RECORD_LAST, in bytes, are limits.
+ * patterns as in pml_intercept.h; _FILTER: a filter file; _DLSYM=1: dlsym() returns thunks; _WRAPPED=1: all wrapped
+ * functions are chosen. PMLUA_RECORD_SCANS: a folder that caches the results of scanning the code of large files
+ * (pml_intercept_cache.h). PMLUA_RECORD_TRACE=1: record every enter and leave besides the profile, for a trace;
+ * PMLUA_RECORD_FLOW=1: the same for flow graphs. PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS, PMLUA_RECORD_MIN_NS
+ * and PMLUA_RECORD_LAST, in bytes, limit these events only.
  *
- * $SCOREP_METRIC_PLUGINS: metric plugins to load. Their synchronous metrics are events of each call, beside those of
- * PMLUA_RECORD_EVENTS; series of others go into the log as they are taken in, at the latest when the process exits. A
- * forked child has none of them.
+ * $SCOREP_METRIC_PLUGINS: metric plugins to load. Their synchronous metrics are events of each call, in addition to
+ * PMLUA_RECORD_EVENTS; values of asynchronous metrics are written to the log when they are collected, at the latest
+ * when the process exits. A forked child has no plugins.
  *
  * $SCOREP_SUBSTRATE_PLUGINS: substrate plugins to load (pml_scorep.h). They get each call as an enter and a leave, and
- * write when the process exits, into the folder substrates-PID. A forked child has none of them, either.
+ * write when the process exits, into the folder substrates-PID. A forked child has no plugins.
  *
- * In a job of MPI rank 0 writes the summary of all ranks to job.pmlsum in PMLUA_RECORD_JOB, or in its own folder
- * (adapter/mpi/reduction), and each rank in it notes so in its log.
+ * In an MPI job rank 0 writes the summary of all ranks to job.pmlsum in PMLUA_RECORD_JOB, or in its own folder
+ * (adapter/mpi/reduction), and each rank in the summary notes this in its log.
  *
- * Each program that a process runs writes HOST.PID.pmlog (pml_recording.h) as it goes, so that no end loses anything
- * and nothing is left to do at the end. A forked child begins its own at its first recorded call, or before it gives up
- * what it needs for that (confine.h, rights.c). Until then it is noted in its parent's. Nothing is ever printed, no
- * thread or signal handler is added. pmlua record reads the logs; one without its program's own end was cut short.
+ * Each program that a process runs writes HOST.PID.pmlog (pml_recording.h) continuously, so that nothing is lost
+ * however it ends, and no work remains for the end. A forked child creates its own log at its first recorded call, or
+ * before it drops the rights to create one (confine.h, rights.c). Until then its parent's log lists it. The library
+ * never prints, and adds no thread or signal handler. pmlua record reads the logs; a log without the mark of its
+ * program's end was cut short.
  */
 #include "preload/confine.h"
 #include "preload/memory.h"
@@ -63,22 +64,21 @@
 
 static struct {
   char dir[PATH_MAX - 64];
-  bool confined;  /* may make no system calls */
-  pid_t pid;      /* whose results these are: a child of vfork() has the memory, but not the pid */
-  uint64_t *here; /* cleared in a child that has not begun its own yet; NULL: it cannot be told */
+  bool confined;  /* no system calls from now on */
+  pid_t pid;      /* the owner of the results: a child of vfork() has the same memory but another pid */
+  uint64_t *here; /* zero in a child that has not begun its own log; NULL: unknown */
   struct pml_recording *calls;
   struct pml_profile *profile;
-  const char *event[PML_INTERCEPT_EVENTS_MAX]; /* whose values calls have */
+  const char *event[PML_INTERCEPT_EVENTS_MAX]; /* metrics of each call */
   size_t nevents;
-  bool trace, flow;   /* what events are for; neither: they are not kept */
-  bool plugins;       /* this process has some, not the one that it was forked from */
-  bool substrates;    /* the same of substrate plugins */
-  size_t nsubstrates; /* of those, that were opened */
+  bool trace, flow;   /* the use of recorded events; both false: no events */
+  bool plugins;       /* this process has metric plugins; false in forked children */
+  bool substrates;    /* this process has substrate plugins */
+  size_t nsubstrates; /* the number of opened ones */
 } record;
 
-/* ---- what is noted of the process ---- */
+/* ---- facts about the process ---- */
 
-/* Lines. */
 struct text {
   size_t n;
   char at[4096];
@@ -90,7 +90,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct text *t, const char
   int n = vsnprintf(t->at + t->n, sizeof t->at - t->n, format, args);
   va_end(args);
   if (n > 0 && (size_t)n < sizeof t->at - t->n) t->n += (size_t)n;
-  t->at[t->n] = '\0'; /* a line that has no room is left out */
+  t->at[t->n] = '\0'; /* omit a line that does not fit */
 }
 
 static void note(const char *key, const char *text) {
@@ -123,7 +123,7 @@ static void note_counts(void) {
   note_number("abandoned", p.abandoned);
 }
 
-/* The file of the loaded library, not a chosen one, that has this very function; "": none has. */
+/* The file of the next library in search order that exports the function; "": none. */
 static const char *library_of(const char *function) {
   Dl_info in;
   const void *at = dlsym(RTLD_NEXT, function);
@@ -147,7 +147,8 @@ static int say_unrecorded(const struct pml_intercept_unrecorded *f, void *arg) {
   return 0;
 }
 
-/* From the beginning, so that it is there however the process ends; at the end what libraries that came later added. */
+/* Noted at the beginning, so that it survives however the process ends; noted again at the end if libraries loaded
+ * later added slots. */
 static void note_left(bool at_end) {
   static uint64_t noted; /* slots */
   struct pml_intercept_stats s;
@@ -176,7 +177,7 @@ static void note_events(void) {
   note("units", t.at);
 }
 
-/* The first note stands unless the end of the process replaces it. */
+/* The first note stays unless the process ends normally. */
 static void note_troubles(bool at_end) {
   struct text t = {0};
   char line[1024];
@@ -191,7 +192,7 @@ static void note_troubles(bool at_end) {
   note("troubles", t.at);
 }
 
-/* An event without a counter was 0 for every call, which is no count. */
+/* An event without a counter reads 0 at each call, which is not a count. */
 static bool is_absent(const char *name) {
   struct pml_sde_event *ev;
   struct pml_sde_info info;
@@ -215,7 +216,8 @@ static void note_program(void) {
   if (n > 0) note("program", program);
 }
 
-/* @failure: why nothing is recorded; NULL: it is. What is loaded later may match, so report that @at_end only. */
+/* @failure: why nothing is recorded; NULL: recording works. A pattern may match a library that is loaded later, so
+ * unmatched patterns are noted @at_end only. */
 static void tell(const char *failure, bool at_end) {
   if (!at_end) note_program();
   if (failure != NULL)
@@ -237,18 +239,19 @@ static bool is_ours(void) {
   return record.calls != NULL && (record.confined || record.pid == getpid());
 }
 
-/* By a child that needed no log: what @record has is its forebear's. One of vfork() has its memory, but is another. */
+/* For a child that made no log: @record belongs to its ancestor. A child of vfork() shares the memory, but has another
+ * pid. */
 static void end_waiting(enum pml_recording_end how) {
   int32_t *birth = pml__process_birth();
   if (birth != NULL && *birth == (int32_t)getpid()) pml_recording_child_ended(birth, how);
 }
 
-/* Most modules that count are loaded after us; a process may be killed at any time after that. */
+/* Most counting modules are loaded after this library, and the process may be killed at any time afterwards. */
 static void note_counted(void) {
   if (is_ours()) pml_recording_counted(record.calls, pml_count_here());
 }
 
-/* The last moment to make a log. */
+/* The last chance to make a log. */
 void pml__preload_begin(void) {
   if (record.calls != NULL) pml__process_look();
 }
@@ -260,12 +263,13 @@ void pml__preload_clockless(void) {
   pml_intercept_confine(record.confined);
 }
 
-/* The last moment to read anything: nothing can be reported later. */
+/* The last chance to read anything: nothing can be reported later. */
 void pml__preload_confined(bool without_clock) {
   pml__preload_begin();
   if (!is_ours()) return;
-  if (pml__clock.kind == PML_CLOCK_SYSTEM) pml_intercept_pause(without_clock = true); /* of other threads, too */
-  if (record.substrates && !record.confined) pml__record_substrates_close(true); /* they may make any system call */
+  if (pml__clock.kind == PML_CLOCK_SYSTEM)
+    pml_intercept_pause(without_clock = true);                                   /* other threads are paused as well */
+  if (record.substrates && !record.confined) pml__record_substrates_close(true); /* plugins may make any system call */
   pml_intercept_confine(without_clock);
   if (record.confined) return;
   record.confined = true;
@@ -285,7 +289,7 @@ static void end_substrates(void) {
 __attribute__((destructor)) static void finish(void) {
   end_waiting(PML_RECORDING_EXIT);
   if (!is_ours()) return;
-  /* What plugins still do is no call of the program. */
+  /* Calls of plugins from here on are not calls of the program. */
   if ((record.plugins || record.substrates) && !record.confined) pml_intercept_remove();
   if (record.substrates && !record.confined) end_substrates();
   if (record.plugins && !record.confined) pml__record_plugins_end();
@@ -296,7 +300,8 @@ __attribute__((destructor)) static void finish(void) {
 PML_API void _exit(int status);
 PML_API void _Exit(int status);
 
-/* From a signal handler, too: nothing but a store. The C library's syscall() would be one more page for a child. */
+/* May be called by a signal handler, so it only stores. It avoids the C library's syscall(), which would cost a child
+ * another page. */
 PML_API void _exit(int status) {
   const long argument[6] = {status};
   end_waiting(PML_RECORDING_LEFT);
@@ -315,11 +320,11 @@ static uint64_t number(const char *name) {
   return text != NULL ? strtoull(text, NULL, 10) : 0;
 }
 
-/* Names, a line each. */
+/* Split the names of events, one a line. */
 static int name_events(void) {
   const char *all = pml__setting("PMLUA_RECORD_EVENTS");
   if (all == NULL) return 0;
-  static char text[EVENTS_BYTES]; /* for good */
+  static char text[EVENTS_BYTES]; /* never freed */
   char *rest = text;
   if (strlen(all) >= sizeof text) return pml_fail(-EINVAL, "the names of the events are too long");
   memcpy(text, all, strlen(all) + 1);
@@ -341,7 +346,7 @@ static int start_counting(void) {
         pml__record_plugins_load(record.event + record.nevents, PML_INTERCEPT_EVENTS_MAX - record.nevents);
   if (err < 0 || record.nevents == 0) return err;
   err = pml_intercept_count(record.event, record.nevents, lose_counts, &metrics);
-  for (size_t i = 0; err == 0 && i < record.nevents; i++) record.event[i] = metrics->name[i]; /* as they are counted */
+  for (size_t i = 0; err == 0 && i < record.nevents; i++) record.event[i] = metrics->name[i]; /* names as counted */
   return err;
 }
 
@@ -359,7 +364,7 @@ static int start_trace(void) {
   return err == 0 && (record.trace || record.flow) ? pml_recording_trace(record.calls, &limits) : err;
 }
 
-/* Into substrates-PID beside HOST.PID.pmlog. A host's name has no dot there. */
+/* The plugins write to substrates-PID beside HOST.PID.pmlog. The host's name has no dot there. */
 static void start_substrates(void) {
   char directory[PATH_MAX];
   const char *log = strrchr(pml_recording_path(record.calls), '/'), *pid = strchr(log, '.') + 1;
@@ -368,7 +373,7 @@ static void start_substrates(void) {
   record.nsubstrates = pml__record_substrates_open(directory);
 }
 
-/* Of this process as one of MPI's ranks. */
+/* Add this process, an MPI rank, to the job summary. */
 static int add_to_job(struct pml_summary *s, int64_t rank, void *arg) {
   (void)arg;
   if (!is_ours()) return -ESRCH;
@@ -385,7 +390,7 @@ static void written(void *arg) {
   if (is_ours()) note("in_job", "1");
 }
 
-/* For a job of MPI: its file is beside the folders of the ranks, or in this one. */
+/* The summary of an MPI job is beside the folders of the ranks, or in this process's folder. */
 static int start_job(void) {
   static char path[PATH_MAX];
   const char *folder = pml__setting("PMLUA_RECORD_JOB");
@@ -406,12 +411,13 @@ static void name_region(void *recording, pml_region_t region) {
   pml_recording_name(recording, region);
 }
 
-/* Those that are numbers. */
+/* Record the numeric values; texts are skipped. */
 static void add_values(void *recording, const struct pml_wrap_function *f, bool results, const uint64_t *values) {
   const struct pml_wrap_value *value = results ? f->out : f->in;
   struct pml_recording_value v[PML_WRAP_VALUES_MAX];
   uint32_t n = 0, all = results ? f->nout : f->nin;
-  if (record.here != NULL && __atomic_load_n(record.here, __ATOMIC_RELAXED) == 0) return; /* the parent's call */
+  if (record.here != NULL && __atomic_load_n(record.here, __ATOMIC_RELAXED) == 0)
+    return; /* the call belongs to the parent */
   for (uint32_t i = 0; i < all; i++)
     if (value[i].type != PML_WRAP_TEXT)
       v[n++] = (struct pml_recording_value){value[i].name, value[i].type == PML_WRAP_REAL, values[i]};
@@ -426,7 +432,7 @@ static int listen_to_values(void) {
   return err;
 }
 
-/* Before plugins are started, whose values belong to the recording. */
+/* Called before plugins start, because their values belong to the recording. */
 static int begin(void) {
   record.pid = pml__process_pid();
   if (record.here == NULL) record.here = pml__process_memory(sizeof *record.here);
@@ -446,7 +452,7 @@ static int start(void) {
   return err == 0 ? listen_to_values() : err;
 }
 
-/* "PID<TAB>PROGRAM<TAB>WHY", where pmlua record looks. */
+/* Leave "PID<TAB>PROGRAM<TAB>WHY" in the mailbox that pmlua record reads. */
 static void leave_reason(int err) {
   char line[PML_MAILBOX_LINE], program[256];
   ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -455,7 +461,7 @@ static void leave_reason(int err) {
   (void)pml_mailbox_leave(record.dir, line);
 }
 
-/* Failures are written into the recording, if there is one. */
+/* Write the failure to the recording, or without one to the mailbox. */
 static void give_up(int err) {
   if (record.calls == NULL) {
     leave_reason(err);
@@ -468,17 +474,17 @@ static void give_up(int err) {
 
 /* ---- children ---- */
 
-/*
- * A confined process has no system calls left for its children either. A child of a thread that is inside a consumer,
- * as when a signal handler forks, goes on there: it must not have the parent's log any more.
- */
+/* Children of a confined process have no system calls left either. A child whose thread is inside a consumer, because a
+ * signal handler forked, continues there: it must no longer use the parent's log. */
 static int32_t *before_fork(void) {
   bool begun = record.here != NULL && __atomic_load_n(record.here, __ATOMIC_RELAXED) != 0;
   if (record.calls == NULL || record.confined || pml__stream_is_inside()) return NULL;
   return begun || pml__process_birth() != NULL ? pml_recording_child(record.calls, begun) : NULL;
 }
 
-/* Why a child is not recorded, where it is looked for. */
+/*
+ * Store the reason why a child is not recorded: in the record of its birth, else in its parent's log and the mailbox.
+ */
 static void lose_child(struct pml_recording *parents, int err) {
   if (pml__process_birth() != NULL) {
     pml_recording_child_opened(pml__process_birth(), err);
@@ -488,10 +494,8 @@ static void lose_child(struct pml_recording *parents, int err) {
   }
 }
 
-/*
- * The child's calls are its own, and the parent's files the parent's. What the parent had in memory is left as it is:
- * its other threads may have been changing it.
- */
+/* The child's calls go to its own log, not to its parent's. Memory of the parent's recording stays untouched, because
+ * the parent's other threads may have been changing it. */
 static void start_in_child(void) {
   struct pml_recording *parents = record.calls;
   if (parents == NULL) return;
@@ -514,10 +518,8 @@ static void start_in_child(void) {
   errno = saved;
 }
 
-/*
- * Patterns of libraries whose calls are not recorded: @others, and the OpenMP runtimes whose constructs are recorded
- * instead. In static memory.
- */
+/* Patterns of libraries whose calls are not recorded: @others, and the OpenMP runtimes, whose constructs are recorded
+ * instead. In static memory. */
 static const char *aside(const char *others) {
   static char all[4096];
   (void)snprintf(all, sizeof all, "%s:%s", pml_openmp_libraries(), others != NULL ? others : "");
@@ -547,7 +549,7 @@ __attribute__((constructor)) static void start_in_program(void) {
   if (err == 0 && record.plugins) pml__record_plugins_start();
   if (err == 0) err = start_job();
   if (err == 0) err = pml_intercept_install(&o);
-  if (err == 0) err = pml__process_watch_use(start_in_child); /* after those that it builds on */
+  if (err == 0) err = pml__process_watch_use(start_in_child); /* after the initialisations that it depends on */
   if (err == 0) pml__process_wait(before_fork);
   if (err < 0) end_substrates();
   if (err < 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/preload/record_backtrace.c - backtrace(3) of the program, without frames of ours.
+ * core/preload/record_backtrace.c - backtrace(3) for the program, without pmlua's frames.
  *
- * A recorded call returns to a slot, which unwinders pass on their way to the caller: to them it is a frame.
- * backtrace() requests more frames than the program does, and removes the slots. Programs that call _Unwind_Backtrace()
- * themselves see the slots.
+ * A recorded call returns to a return slot, which unwinders report as an additional frame between a function and its
+ * caller. backtrace() requests more frames than the program does, and removes the slots. Programs that call
+ * _Unwind_Backtrace() themselves see the slots.
  */
 #include "adapter/intercept/pml_intercept.h"
 #include "base/pml_api.h"
@@ -15,12 +15,12 @@
 #include <stddef.h>
 #include <string.h>
 
-#define FRAMES_MAX 1024 /* twice that on the stack; of longer lists the end is missing: one frame for each slot */
+#define FRAMES_MAX 1024 /* twice as many are on the stack; longer lists lose their last frames, one for each slot */
 
 typedef int backtrace_function(void **at, int n);
 static backtrace_function *real; /* atomic */
 
-/* At the first call, as libc finds the unwinder. */
+/* Looked up at the first call, because libc loads the unwinder. */
 static backtrace_function *find_real(void) {
   backtrace_function *f = __atomic_load_n(&real, __ATOMIC_RELAXED);
   int saved = errno;
@@ -36,7 +36,7 @@ PML_API int backtrace(void **buffer, int size) {
   int most = size <= FRAMES_MAX ? 2 * size + 1 : size;
   void *own[size <= FRAMES_MAX ? most : 1], **at = size <= FRAMES_MAX ? own : buffer;
   int n = f(at, most);
-  n = n > 1 ? pml_intercept_callers(at + 1, n - 1) : 0; /* the first is in this function */
+  n = n > 1 ? pml_intercept_callers(at + 1, n - 1) : 0; /* the first is this function */
   if (n > size) n = size;
   memmove(buffer, at + 1, (size_t)n * sizeof *at);
   return n;

@@ -8,7 +8,8 @@
 
 /* ---- the runtime ---- */
 
-/* For a library that was opened locally: found as its own names are. Not cached: another may use another runtime. */
+/* For a library that was opened locally, look up the function in the library's own scope. The result is not cached,
+ * because another library may use another runtime. */
 static void *find_for(const char *name, const void *caller) {
   Dl_info at;
   void *library = dladdr(caller, &at) != 0 ? dlopen(at.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
@@ -26,7 +27,7 @@ void *pml__gomp_real(struct pml__gomp_function *f, const void *caller) {
   return found;
 }
 
-/* libomp has libgomp's functions for programs of gcc, and calls of its own. */
+/* Whether the runtime has OMPT: libomp also exports libgomp's functions for programs compiled with gcc. */
 static bool has_ompt(const void *caller) {
   static struct pml__gomp_function parallel = {"GOMP_parallel", NULL};
   static _Atomic int known; /* 1: no, 2: yes */
@@ -56,7 +57,8 @@ struct pml__openmp_thread *pml__gomp_self(const void *caller) {
   return is_wanted() && !has_ompt(caller) ? pml__openmp_self(PML_OPENMP_LIBGOMP) : NULL;
 }
 
-/* A region whose last call is a jump returns to take_part(): the team has its place. */
+/* The program's place of a region. If a region's last call is a tail call, @code is in take_part(): then the place is
+ * the team's. */
 static const void *place_of(const void *code) {
   extern const char __ehdr_start[] __attribute__((visibility("hidden")));
   extern const char _etext[] __attribute__((visibility("hidden")));
@@ -82,12 +84,12 @@ uint64_t pml__gomp_trips(long start, long end, long step) {
 
 typedef void work(void *);
 
-/* What the threads of a team are to do; lives until the last has done it. */
+/* The work of a team's threads; lives until the last thread has finished it. */
 struct region {
   work *work;
   void *data;
   struct pml__openmp_team *team;
-  enum pml__log_openmp_construct construct; /* that the region begins with; 0: none */
+  enum pml__log_openmp_construct construct; /* construct at the region's start; 0: none */
   uint64_t count;
   const void *code;
   int (*number)(void), (*threads)(void);
@@ -111,7 +113,7 @@ static void take_part(void *arg) {
   pml__openmp_end(t);
 }
 
-/* False: the region goes by unseen. */
+/* Returns false if the region is not recorded. */
 static bool begin(struct region *r, struct pml__openmp_thread *t, unsigned threads) {
   static struct pml__gomp_function number = {"omp_get_thread_num", NULL}, all = {"omp_get_num_threads", NULL},
                                    barrier = {"GOMP_barrier", NULL}, cancelled = {"GOMP_cancellation_point", NULL};
@@ -125,10 +127,8 @@ static bool begin(struct region *r, struct pml__openmp_thread *t, unsigned threa
   return r->team != NULL;
 }
 
-/*
- * Where nothing is raised the runtime's function is the last that is called: a runtime with OMPT then sees the
- * program's call. So what needs a frame is in functions of its own.
- */
+/* If no event is emitted, the call of the runtime's function is a tail call, so that a runtime with OMPT sees the
+ * program's call. Code that needs a stack frame is therefore in separate functions. */
 #define APART __attribute__((noinline)) static
 
 typedef void gomp_parallel(work *, void *, unsigned, unsigned);
@@ -195,7 +195,7 @@ APART void parallel_loop(gomp_parallel_loop *real, struct pml__openmp_thread *t,
   if (seen) pml__openmp_join(t, r.team);
 }
 
-/* Without a chunk. */
+/* The same for schedules without a chunk size. */
 typedef void gomp_parallel_runtime(work *, void *, unsigned, long, long, long, unsigned);
 APART void parallel_runtime(gomp_parallel_runtime *real, struct pml__openmp_thread *t, work *fn, void *data,
                             const void *caller, struct turns l, unsigned threads, unsigned flags) {

@@ -2,12 +2,10 @@
 /*
  * core/preload/record_gomp.h - calls of gcc's OpenMP runtime libgomp, which has no OMPT, in a recorded process.
  *
- * The preloaded library defines the functions that compiled code calls, emits the constructs' events, and calls the
- * runtime's functions. These are gcc's binary interface (libgomp/libgomp_g.h). Loops with a static schedule are not
- * seen, because they make no call. Tasks with detach, and regions, taskloops and loops with task reductions, are not
- * seen, because the runtime writes to their data. A single without a barrier lasts until its thread's next barrier or
- * loop. A team meets at an additional barrier before the runtime's last one, which gives each thread's waiting time
- * there.
+ * These are gcc's binary interface (libgomp/libgomp_g.h). Loops with a static schedule are not recorded, because they
+ * make no call. Tasks with detach, and regions, taskloops and loops with task reductions, are not recorded, because the
+ * runtime writes to their data. A single without a barrier lasts until its thread's next barrier or loop. A team meets
+ * at an additional barrier before the runtime's last one, which gives each thread's waiting time there.
  */
 #ifndef PML_RECORD_GOMP_H
 #define PML_RECORD_GOMP_H

@@ -11,9 +11,9 @@ typedef void copy(void *, void *);
 
 /* ---- tasks ---- */
 
-#define DETACH (1u << 13) /* the runtime writes into the task's data, which then stay as they are */
+#define DETACH (1u << 13) /* the runtime writes into the task's data, so the data must not be moved */
 
-/* Before the data of a task, which begin at a multiple of their alignment behind it. */
+/* A header before the data of a task; @offset is the distance to the data, which keep their alignment. */
 struct task {
   work *work;
   copy *copy;
@@ -67,9 +67,9 @@ PML_API void GOMP_task(work *fn, void *data, copy *copier, long size, long align
 
 /* ---- loops of tasks ---- */
 
-#define REDUCTION (1u << 12) /* the runtime reads the creator's data, too */
+#define REDUCTION (1u << 12) /* the runtime also reads the creator's data */
 
-/* The runtime writes the first and the last turn of each task to the beginning of its data. */
+/* The runtime writes the first and the last iteration of each task to the beginning of its data. */
 struct loop_task {
   uint64_t turns[2];
   work *work;
@@ -92,7 +92,7 @@ static void run_loop_task(void *arg) {
   if (seen) pml__openmp_complete(t);
 }
 
-/* Once for each task, by the thread that creates them. */
+/* Called once for each task, by the creating thread. */
 static void copy_loop_task(void *to, void *from) {
   struct loop_task *task = to;
   struct pml__openmp_thread *t = pml__openmp_self(PML_OPENMP_LIBGOMP);
@@ -104,7 +104,7 @@ static void copy_loop_task(void *to, void *from) {
     memcpy((char *)to + task->offset, task->data, task->size);
 }
 
-/* Turns are long, or unsigned long long of the same size. */
+/* Iterations are long, or unsigned long long of the same size. */
 _Static_assert(sizeof(long) == sizeof(uint64_t), "turns of taskloops");
 
 #define TASKLOOPS(X) X(GOMP_taskloop, long) X(GOMP_taskloop_ull, unsigned long long)

@@ -80,8 +80,8 @@ ENDS(END)
 
 /* ---- single ---- */
 
-/* Its end has no call: it is where the thread next comes to a barrier, to another construct that it shares, or to the
- * end of the region. */
+/* A single has no call at its end: it ends when the thread reaches a barrier, another worksharing construct, or the end
+ * of the region. */
 void pml__gomp_end_single(struct pml__openmp_thread *t) {
   pml__openmp_leave(t, PML__LOG_OPENMP_SINGLE);
 }
@@ -98,7 +98,7 @@ PML_API bool GOMP_single_start(void) {
   return executes;
 }
 
-/* With copyprivate the others wait here for what it copies to them. */
+/* With copyprivate the other threads wait here for the copied data. */
 typedef void *single_copy_start(void);
 PML_API single_copy_start GOMP_single_copy_start;
 PML_API void *GOMP_single_copy_start(void) {

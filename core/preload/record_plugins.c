@@ -22,14 +22,14 @@ struct events {
   size_t n, room;
 };
 
-static size_t left_out;   /* metrics beyond those that a call can have */
-static char refused[512]; /* the last metric that did not open, and why */
+static size_t left_out;   /* metrics above the limit of a call */
+static char refused[512]; /* the last metric that could not be opened, and the reason */
 
 static bool measures_itself(const struct pml_plugin_info *i) {
   return i->sync == PML_PLUGIN_ASYNC || i->sync == PML_PLUGIN_ASYNC_EVENT;
 }
 
-/* Asked for values at each call. */
+/* Whether the metric is read at each call. */
 static bool is_asked(const struct pml_plugin_info *i) {
   return i->sync != PML_PLUGIN_ASYNC;
 }
@@ -38,7 +38,7 @@ static bool is_alive(const struct pml_plugin_info *i) {
   return i->state == PML_PLUGIN_LOADED || i->state == PML_PLUGIN_RUNNING;
 }
 
-/* One that does not open here, or whose plugin fails when it is asked, is reported and left out: the run goes on. */
+/* A metric that cannot be opened, or whose plugin fails to read it, is reported and left out; the run continues. */
 static bool can_be_read(struct pml_plugin *p, const char *name) {
   struct pml_eventset *set;
   struct pml_plugin_info info;
@@ -89,12 +89,12 @@ static int add_library(struct pml_plugin *p, void *arg) {
 }
 
 const char *pml__record_plugins_libraries(void) {
-  static char all[LIBRARIES_BYTES] = "libscorep_substrate_*"; /* the names of substrate plugins begin so */
+  static char all[LIBRARIES_BYTES] = "libscorep_substrate_*"; /* prefix of substrate plugins' file names */
   (void)pml_plugin_list(add_library, all);
   return all;
 }
 
-/* What fails is trouble of the plugin, and told as such. */
+/* A failure is stored as the plugin's trouble. */
 static int start(struct pml_plugin *p, void *arg) {
   struct pml_plugin_info info;
   (void)arg;
@@ -107,7 +107,7 @@ void pml__record_plugins_start(void) {
   (void)pml_plugin_list(start, NULL);
 }
 
-/* ---- telling ---- */
+/* ---- reports ---- */
 
 struct lines {
   char *at;
@@ -121,7 +121,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct lines *l, const cha
   int n = vsnprintf(l->at, l->left, format, args);
   va_end(args);
   pml__locale_end(locale);
-  if (n < 0 || (size_t)n >= l->left) { /* a line that has no room is left out */
+  if (n < 0 || (size_t)n >= l->left) { /* omit a line that does not fit */
     *l->at = '\0';
     return;
   }
@@ -129,7 +129,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct lines *l, const cha
   l->left -= (size_t)n;
 }
 
-/* EVENT SCALE MODE BINARY EXPONENT TYPE UNIT of what calls carry, with tabs between them. */
+/* EVENT SCALE MODE BINARY EXPONENT TYPE UNIT of each metric of calls, separated by tabs. */
 static int tell_units(struct pml_plugin *p, void *arg) {
   struct pml_plugin_info info;
   struct lines *l = arg;
@@ -182,7 +182,7 @@ void pml__record_plugins_end(void) {
 
 static struct pml_scorep *plugin[PML_SCOREP_MAX];
 static size_t plugins;
-static char note[NOTES][256]; /* what went wrong here; what the plugins' host has to say comes behind */
+static char note[NOTES][256]; /* failures of this file; the messages of the plugins' host follow them */
 static size_t notes;
 
 static void take_note(const char *text) {
@@ -194,7 +194,7 @@ bool pml__record_substrates_wanted(void) {
   return names != NULL && names[0] != '\0';
 }
 
-/* One that does not open is reported and left out: the run goes on. */
+/* A plugin that cannot be opened is reported and left out; the run continues. */
 static void open_one(const char *name, const char *directory) {
   struct pml_scorep_options o = {name, NULL, directory};
   struct pml_scorep *p;
@@ -238,6 +238,6 @@ bool pml__record_substrates_trouble(size_t i, char *text, size_t size) {
   if (line == NULL) return false;
   (void)snprintf(text, size, "%s", line);
   for (char *c = text; *c != '\0'; c++)
-    if ((unsigned char)*c < ' ') *c = ' '; /* a plugin's own words may have several lines */
+    if ((unsigned char)*c < ' ') *c = ' '; /* a plugin's message may have several lines */
   return true;
 }

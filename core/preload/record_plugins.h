@@ -21,14 +21,12 @@ const char *pml__record_plugins_libraries(void);
 /* pml__record_plugins_start - start asynchronous plugins. */
 void pml__record_plugins_start(void);
 
-/*
- * pml__record_plugins_units - a line for each metric that calls carry, as pmlua record reads it.
- * pml__record_plugins_troubles - a line for each thing that went wrong. Both: at most @size bytes with the 0.
- */
+/* pml__record_plugins_units - a line for each metric of calls, in the format that pmlua record reads.
+ * pml__record_plugins_troubles - a line for each failure. Both write at most @size bytes including the 0. */
 void pml__record_plugins_units(char *text, size_t size);
 void pml__record_plugins_troubles(char *text, size_t size);
 
-/* pml__record_plugins_end - all end, and what they still have of their series goes into the log. */
+/* pml__record_plugins_end - end all plugins and write their remaining series to the log. */
 void pml__record_plugins_end(void);
 
 /* ---- substrate plugins ---- */
@@ -36,16 +34,14 @@ void pml__record_plugins_end(void);
 /* pml__record_substrates_wanted - whether $SCOREP_SUBSTRATE_PLUGINS names any. */
 bool pml__record_substrates_wanted(void);
 
-/*
- * pml__record_substrates_open - load them, before calls are recorded. Their data goes to the folder @directory, unless
- * $SCOREP_EXPERIMENT_DIRECTORY names another. Returns how many there are.
- */
+/* pml__record_substrates_open - load the plugins, before calls are recorded. Their data goes to the folder @directory,
+ * unless $SCOREP_EXPERIMENT_DIRECTORY names another. Returns their number. */
 size_t pml__record_substrates_open(const char *directory);
 
 /*
- * pml__record_substrates_close - let all plugins write their data and end: at the process's exit, or, @confined, before
- * it forbids itself system calls. Idempotent. Skipped if the process ends inside a plugin's function, which may hold
- * locks of the plugin or of pmlua. Not async-signal-safe.
+ * pml__record_substrates_close - let all plugins write their data and end: at the process's exit, or with @confined
+ * before it forbids itself system calls. Idempotent. Skipped if the process ends inside a plugin's function, which may
+ * hold locks of the plugin or of pmlua. Not async-signal-safe.
  */
 void pml__record_substrates_close(bool confined);
 

@@ -3,8 +3,8 @@
  * core/preload/rights.c - calls that revoke what a recording needs to create its file: changes of user, group, root,
  * namespace, descriptor limit or file size limit.
  *
- * A forked child that has no log so far makes it before such a call, which then goes on to libc's as it came. What
- * makes system calls of its own is not seen; if the log cannot be made later, the report says so.
+ * A forked child without a log creates it before such a call, which is then forwarded to libc unchanged. Raw system
+ * calls are not detected; if the log cannot be created later, the report contains the reason.
  */
 #include "base/pml_api.h"
 #include "preload/confine.h"
@@ -44,7 +44,7 @@ CALLS(DECLARE)
 #define DECLARE_LIMIT(name, parameters, arguments, sets) static int(*real_##name) parameters;
 LIMITS(DECLARE_LIMIT)
 
-/* Before main; a constructor that is earlier and calls one finds them itself. */
+/* Runs before main; an earlier constructor that calls one of the functions looks them up itself. */
 __attribute__((constructor)) static void find_real(void) {
   int saved = errno;
 #define FIND(result, name, parameters, arguments) *(void **)&real_##name = dlsym(RTLD_NEXT, #name);

@@ -2,8 +2,8 @@
 /*
  * core/preload/simulate.c - reset of callgrind's counts in forked children: LD_PRELOAD=libpmlua-simulate.so.
  *
- * Callgrind gives a child its parent's counts; a sum over processes would count those twice. A child that has set them
- * to zero leaves a file PMLUA_SIM/forked.PID. Outside of valgrind nothing happens.
+ * Callgrind gives a child its parent's counts; a sum over processes would count them twice. A child that has reset its
+ * counts creates a file PMLUA_SIM/forked.PID. Outside of valgrind the library does nothing.
  */
 #if __has_include(<valgrind/callgrind.h>)
 
@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <valgrind/callgrind.h>
 
-/* What pthread_atfork() of glibc calls. Another C library lacks it, and must load this library nevertheless. */
+/* The function behind glibc's pthread_atfork(). Another C library lacks it, and must load this library nevertheless. */
 extern void *__dso_handle __attribute__((visibility("hidden")));
 extern int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *library)
     __attribute__((weak));
@@ -27,7 +27,7 @@ static void begin_child(void) {
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (fd >= 0) (void)close(fd);
   (void)VALGRIND_MONITOR_COMMAND(
-      "zero"); /* of all threads: CALLGRIND_ZERO_STATS leaves those that only the parent had */
+      "zero"); /* for all threads: CALLGRIND_ZERO_STATS skips threads that only the parent had */
 }
 
 __attribute__((constructor)) static void begin(void) {
@@ -35,5 +35,5 @@ __attribute__((constructor)) static void begin(void) {
 }
 
 #else
-typedef int pml__no_simulation; /* a file without a declaration is no C */
+typedef int pml__no_simulation; /* an empty translation unit is invalid C */
 #endif

@@ -3,8 +3,9 @@
  * core/preload/watchpoint.c - watchpoints in unmodified programs: LD_PRELOAD=libpmlua-watchpoint.so.
  *
  * PMLUA_WATCHPOINT_DIR: the folder with the file plan (pml_watchpoint_plan.h); without it nothing happens. Each process
- * that has an object of the plan loaded when it starts leaves the log PID.pmlog there. The file is written all along,
- * so that it stays whatever ends the process. A forked child is watched from its fork on, with a file of its own.
+ * in which an object of the plan is loaded at its start creates the log PID.pmlog there. It writes the log
+ * continuously, so the log survives however the process ends. A forked child is watched from its fork on, and has its
+ * own log.
  */
 #include "program/pml_watchpoint_plan.h"
 
@@ -24,7 +25,7 @@ static struct {
   char dir[PATH_MAX - 64];
   uint64_t values;
   size_t points;
-  struct pml_watchpoint point[PML_WATCHPOINTS_MAX]; /* those of the plan that this process has */
+  struct pml_watchpoint point[PML_WATCHPOINTS_MAX]; /* the points of the plan whose objects are loaded here */
   struct pml_watchpoints *set;
 } watch;
 
@@ -34,7 +35,7 @@ static void complain(const char *why) {
   if (n > 0 && write(STDERR_FILENO, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1) < 0) return;
 }
 
-/* A process may become several programs. */
+/* A process may execute several programs one after another. */
 static int open_file(void) {
   char path[PATH_MAX];
   const struct pml_watchpoint_options o = {.values = watch.values, .path = path};
@@ -83,7 +84,7 @@ __attribute__((constructor)) static void start_in_program(void) {
   errno = saved;
 }
 
-/* Other destructors may still write; what they write is not watched. */
+/* Other destructors may still write; these writes are not recorded. */
 __attribute__((destructor)) static void stop(void) {
   if (watch.set != NULL) (void)pml_watchpoints_stop(watch.set);
 }
