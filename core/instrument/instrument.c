@@ -28,7 +28,7 @@ static void take_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
   LLVMDisposeMessage(text);
 }
 
-/* Another version's producer names itself in what LLVM says. */
+/* The diagnostic contains the name of the producer if it was another version of LLVM. */
 static void tell_unreadable(struct pml_instrument *o, const char *in) {
   char why[sizeof o->error];
   memcpy(why, o->error, sizeof why);
@@ -92,7 +92,7 @@ static void declare_touch(struct pml_module *m) {
                           LLVMCreateEnumAttribute(m->context, m->attribute[PML_ATTR_NOUNWIND], 0));
 }
 
-/* A resolver runs before the program's relocations are made. */
+/* Whether @function is an ifunc resolver, which runs before the program's relocations are processed. */
 static bool resolves(const struct pml_module *m, LLVMValueRef function) {
   for (LLVMValueRef i = LLVMGetFirstGlobalIFunc(m->module); i != NULL; i = LLVMGetNextGlobalIFunc(i)) {
     LLVMValueRef r = LLVMGetGlobalIFuncResolver(i);
@@ -116,7 +116,7 @@ static const char *to_be_left(const struct pml_module *m, LLVMValueRef f) {
 
 static int instrument_functions(struct pml_module *m) {
   int err = 0;
-  LLVMValueRef last = LLVMGetLastFunction(m->module); /* those that add come behind it */
+  LLVMValueRef last = LLVMGetLastFunction(m->module); /* functions that add are appended behind it */
   for (LLVMValueRef f = LLVMGetFirstFunction(m->module), next; f != NULL && !err; f = next) {
     next = f != last ? LLVMGetNextFunction(f) : NULL;
     if (LLVMIsDeclaration(f)) continue;
@@ -131,7 +131,7 @@ static int instrument_functions(struct pml_module *m) {
   return err;
 }
 
-/* Marks all that counts, and has the compiler inline as it likes. */
+/* Marks all operations, and lets the compiler inline as usual. */
 static int mark_and_inline(struct pml_module *m) {
   pml_marks_open(m);
   m->marking = true;
@@ -157,9 +157,10 @@ static int count_module(struct pml_module *m) {
 }
 
 /*
- * Loops get an entry and exits of their own, which changes no operation. Before optimisation, what is always inlined is
- * no call (the intrinsics of a processor are such functions), and locals become registers. Counters of loops are left
- * to later optimisation; without optimisation a register would be spilled in each block all the same.
+ * The passes give each loop its own entry and exits, which changes no operation. Before optimisation, calls that are
+ * always inlined are not counted as calls (processor intrinsics are such functions), and locals become registers.
+ * Counters of loops are left to later optimisation, because without optimisation a register would be spilled in each
+ * block anyway.
  */
 static int instrument(struct pml_module *m) {
   int err = run_passes(m, m->o->final ? "function(loop-simplify)" : "always-inline,function(sroa,loop-simplify)");

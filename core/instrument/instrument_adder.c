@@ -2,9 +2,10 @@
 /*
  * core/instrument/instrument_adder.c - shared functions that add to counters, instead of repeated code.
  *
- * They keep all registers, and find the cells in one that calls of the program keep, too: a call is hardly more than a
- * jump there and back. First each stretch calls a function. When the whole module is known, a function that too few
- * places call gives way to its additions, or to another function that makes a part of them.
+ * The functions preserve all registers, and expect the cells in the register that calls of the program preserve as
+ * well, so a call costs hardly more than two jumps. At first each stretch calls a function. When the whole module is
+ * known, a function with too few callers is replaced by its additions, or by a call of another function that makes some
+ * of them.
  */
 #include "instrument/instrument_function.h"
 
@@ -18,29 +19,29 @@
 #define KEEPS_ALL 15u /* LLVM's preserve_allcc */
 #define CALL_BYTES 5u
 #define RETURN_BYTES 1u
-#define QUICK_BYTES_MIN 28u /* where code is to stay quick: a call is two instructions more */
+#define QUICK_BYTES_MIN 28u /* the limit in code optimised for speed, because a call executes two more instructions */
 #define FIRST ((LLVMAttributeIndex)1)
 
 struct adder {
   LLVMValueRef function;
-  struct pml_counts counts; /* that it adds, by cell; none: its body is there already */
-  uint32_t uses;            /* calls of it, once the module is known */
-  bool called;              /* it is a function to the end */
+  struct pml_counts counts; /* its additions, by cell; empty: it has a body already */
+  uint32_t uses;            /* number of calls, once the module is known */
+  bool called;              /* it remains a function */
   int64_t *key;
   uint32_t words;
 };
 
-#define PARTS_MAX 1024u /* the most used ones: so that a large module is not looked through again for each */
+#define PARTS_MAX 1024u /* the most used ones, so that adders of a large module do not search a long list */
 
 struct pml_adders {
   struct pml__map map; /* by key */
   struct adder *at;    /* by number in the map */
   uint32_t room;
-  const struct adder **part; /* functions that may make a part of what others add */
+  const struct adder **part; /* functions that make a part of other functions' additions */
   uint32_t parts;
 };
 
-/* Of a parameter: the register that functions keep. */
+/* The attribute of a parameter in a preserved register. */
 static LLVMAttributeRef kept(const struct pml_module *m) {
   return LLVMCreateEnumAttribute(m->context, LLVMGetEnumAttributeKindForName("swiftself", 9), 0);
 }
@@ -49,7 +50,7 @@ static uint64_t hash(const int64_t *key, uint32_t words) {
   return pml__hash_bytes(words, key, words * sizeof *key);
 }
 
-/* The function that adds these keys, or NULL if it was not made yet. */
+/* The function for this key; NULL: not made yet. */
 static struct adder *find(const struct pml_adders *a, const int64_t *key, uint32_t words) {
   uint32_t at = 0, i;
   while (a->at != NULL && (i = pml__map_next(&a->map, hash(key, words), &at)) != PML__MAP_NONE)
@@ -66,7 +67,7 @@ static LLVMValueRef new_function(struct pml_module *m, uint32_t numbers) {
   LLVMSetFunctionCallConv(f, KEEPS_ALL);
   pml_promise(m, f, PML_TOUCHES_CELLS);
   pml_give(m, f, "noinline");
-  pml_give(m, f, "optsize"); /* or it would be aligned */
+  pml_give(m, f, "optsize"); /* otherwise it would be aligned */
   LLVMAddAttributeAtIndex(f, FIRST, kept(m));
   return f;
 }
@@ -116,7 +117,7 @@ int pml_adder_add(struct pml_body *f, struct pml_counts *c) {
   return 0;
 }
 
-/* --- what becomes of them, when all of the module is known --- */
+/* --- the choice between functions and inlined additions, once the module is known --- */
 
 static uint32_t uses_of(LLVMValueRef f) {
   uint32_t n = 0;
@@ -137,7 +138,7 @@ static int make_body(struct pml_module *m, const struct adder *a) {
   return err;
 }
 
-/* @whole less @part in @rest, which has room for @whole. False: @part is no part of it. */
+/* Store @whole minus @part in @rest, which has room for @whole. Returns false if @part is not contained in @whole. */
 static bool take_away(const struct pml_counts *whole, const struct pml_counts *part, struct pml_counts *rest) {
   uint32_t k = 0;
   rest->used = 0;
@@ -151,7 +152,8 @@ static bool take_away(const struct pml_counts *whole, const struct pml_counts *p
   return k == part->used;
 }
 
-/* The function that makes @c the shortest if it adds what it can of it, with the rest in @rest; NULL: none does. */
+/* The function whose call, together with the additions in @rest, replaces @c by the fewest bytes; NULL: none saves
+ * bytes. */
 static const struct adder *find_part(const struct pml_module *m, const struct pml_counts *c, struct pml_counts *rest) {
   const struct adder *best = NULL;
   uint32_t least = pml_assembled_bytes(c);
@@ -184,7 +186,7 @@ static int put_in_place(struct pml_module *m, const struct adder *a) {
   return err;
 }
 
-/* What is called once is left to the pass that inlines. */
+/* A function with one call is inlined by LLVM's inliner. */
 static void embed(struct pml_module *m, LLVMValueRef f) {
   unsigned kind = LLVMGetEnumAttributeKindForName("noinline", 8);
   LLVMRemoveEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind);
@@ -203,7 +205,7 @@ static int by_uses(const void *x, const void *y) {
   return *a < *b ? -1 : *a > *b;
 }
 
-/* Which are functions to the end. 0 or -ENOMEM. */
+/* Choose the functions that remain. Returns 0 or -ENOMEM. */
 static int choose_called(struct pml_module *m, struct pml_adders *all) {
   all->part = calloc(all->map.n + 1, sizeof *all->part);
   if (all->part == NULL) return -ENOMEM;

@@ -2,9 +2,9 @@
 /*
  * core/instrument/instrument_assembly.c - additions to a thread's counters, in x86-64 assembly.
  *
- * An addition in LLVM's IR is four instructions. Each pass of the optimiser looks at them, and keeps cells in registers
- * from block to block, of which the program then has too few. Assembly is one instruction for a whole stretch, and is
- * declared to access no memory that the program can see.
+ * An addition in LLVM's IR is four instructions. Each pass of the optimiser processes them, and keeps cells in
+ * registers across blocks, so that the program has too few registers. Assembly takes one instruction for a whole
+ * stretch, and is declared to access no memory visible to the program.
  */
 #include "instrument/instrument_private.h"
 
@@ -14,9 +14,9 @@
 #include <string.h>
 
 #define FUNCTION ((LLVMAttributeIndex)LLVMAttributeFunctionIndex)
-#define LINE_BYTES 48u /* of assembly, at most */
+#define LINE_BYTES 48u /* limit of assembly text per line */
 
-/* x32 has other addresses. */
+/* Not on x32, where pointers have 32 bits. */
 bool pml_assembles(const char *target) {
   return strncmp(target, "x86_64", 6) == 0 && strstr(target, "x32") == NULL;
 }
@@ -40,7 +40,9 @@ void pml_promise(const struct pml_module *m, LLVMValueRef called, enum pml_promi
 #if PML_LLVM_MAJOR < 16
   promise(m, called, what == PML_TOUCHES_CELLS ? "inaccessiblememonly" : "readnone", 0);
 #else
-  promise(m, called, "memory", what == PML_TOUCHES_CELLS ? 3 << 2 : 0); /* two bits a kind: the inaccessible is 2nd */
+  promise(m, called, "memory",
+          what == PML_TOUCHES_CELLS ? 3 << 2
+                                    : 0); /* two bits for each kind of memory; the second kind is inaccessible memory */
 #endif
 }
 
@@ -59,9 +61,9 @@ static void assemble(const struct pml_module *m, LLVMValueRef cells, char *text,
 }
 
 /*
- * A function that knows the cells, and asks the runtime the first time. It keeps all registers but r13, where the calls
- * of the program's leave it, and so do functions that add: the cells of a function stay there. In what is naked, the
- * body is all there is.
+ * A function that returns the thread's cells, and calls the runtime at the first use. It preserves all registers except
+ * r13, which contains the result. Calls of the program preserve r13, and so do functions that add: the cells stay there
+ * for the whole function. A naked function consists of this text only.
  */
 static LLVMValueRef make_look_up(struct pml_module *m) {
   static char text[] = "movq pml_count_self@GOTTPOFF(%rip), %r13\n"
@@ -78,7 +80,8 @@ static LLVMValueRef make_look_up(struct pml_module *m) {
   for (size_t i = 0; i < sizeof traits / sizeof traits[0]; i++) pml_give(m, f, traits[i]);
   LLVMBuilderRef builder = LLVMCreateBuilderInContext(m->context);
   LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(m->context, f, ""));
-  LLVMValueRef first = LLVMAddFunction(m->module, "pml_count_first", type); /* this way the linker looks for it, too */
+  LLVMValueRef first = LLVMAddFunction(m->module, "pml_count_first",
+                                       type); /* declared so that the linker also searches libraries for it */
   LLVMTypeRef taken = LLVMTypeOf(first), asked = LLVMFunctionType(LLVMVoidTypeInContext(m->context), &taken, 1, 0);
   LLVMValueRef code = LLVMGetInlineAsm(asked, text, sizeof text - 1, constraints, sizeof constraints - 1, 1, 0,
                                        LLVMInlineAsmDialectATT, 0);
@@ -88,7 +91,7 @@ static LLVMValueRef make_look_up(struct pml_module *m) {
   return f;
 }
 
-/* It touches no memory, so that one look-up is enough after inlining. It aligns the stack of a leaf function. */
+/* It accesses no memory, so that one look-up remains after inlining. It aligns the stack of a leaf function. */
 LLVMValueRef pml_assemble_look_up(struct pml_module *m) {
   static char text[] = "call ${1:P}", constraints[] = "={r13},s,~{flags}";
   if (m->look_up == NULL) m->look_up = make_look_up(m);
@@ -128,7 +131,7 @@ int pml_assemble_counts(const struct pml_module *m, LLVMValueRef cells, const st
   return 0;
 }
 
-/* An instruction has room for 32 bits of it. */
+/* Whether the constant fits into the 32 bits of an immediate operand. */
 bool pml_is_short(LLVMValueRef n) {
   return LLVMIsAConstantInt(n) && LLVMConstIntGetSExtValue(n) == (int32_t)LLVMConstIntGetSExtValue(n);
 }

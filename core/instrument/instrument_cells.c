@@ -9,10 +9,8 @@ static void note_used(struct pml_module *m, unsigned cell) {
   if (cell < PML_CELL_COUNT) m->used[cell / 64] |= UINT64_C(1) << cell % 64;
 }
 
-/*
- * In a loop the additions are volatile. The optimiser may otherwise keep a cell in a register until the loop ends,
- * which an endless loop never does, and a process that is killed loses what it counted there.
- */
+/* In a loop the additions are volatile. Otherwise the optimiser may keep a cell in a register until the loop ends,
+ * which an endless loop never does, and a killed process loses these counts. */
 static void add_in_ir(struct pml_body *f, unsigned cell, LLVMValueRef n) {
   LLVMBuilderRef b = f->m->builder;
   int64_t offset = pml_offset_of(cell) / 8;

@@ -26,12 +26,12 @@ static void index_edges(struct pml_cfg *f) {
     f->first[b + 1] += f->first[b];
     f->first_in[b + 1] += f->first_in[b];
   }
-  uint32_t *next = f->rank; /* borrowed: it has a place for each block */
+  uint32_t *next = f->rank; /* borrowed: it has one element for each block */
   memcpy(next, f->first_in, f->blocks * sizeof *next);
   for (uint32_t i = 0; i < n; i++) f->into[next[f->edge[i].to]++] = f->edge[i].from;
 }
 
-/* Depth first without recursion: a chain of a hundred thousand blocks is no reason to crash. */
+/* Depth first without recursion, because a chain of a hundred thousand blocks must not overflow the stack. */
 static void order_blocks(struct pml_cfg *f, uint32_t *stack, uint32_t *next) {
   uint32_t depth = 0, left = f->blocks;
   for (uint32_t b = 0; b < f->blocks; b++) f->rank[b] = PML_CFG_NONE;
@@ -93,7 +93,8 @@ bool pml_cfg_within(const struct pml_cfg *f, uint32_t block, uint32_t loop) {
   return l == loop && l != PML_CFG_NONE;
 }
 
-/* What reaches a back edge without passing the header. Inner loops were found before: a block in one stands for all. */
+/* The loop's blocks: those from which a back edge is reached without passing the header. Inner loops are complete
+ * already, so one block represents its whole inner loop. */
 static void fill_loop(struct pml_cfg *f, uint32_t loop, uint32_t *stack, uint32_t depth) {
   while (depth > 0) {
     uint32_t b = stack[--depth], inner = f->loop[b];
@@ -110,7 +111,7 @@ static void fill_loop(struct pml_cfg *f, uint32_t loop, uint32_t *stack, uint32_
   }
 }
 
-/* Innermost first: a header later in reverse postorder is never that of a loop around an earlier one. */
+/* Innermost first: in reverse postorder, the header of an outer loop comes before the header of an inner one. */
 static void find_loops(struct pml_cfg *f, uint32_t *stack) {
   for (uint32_t b = 0; b < f->blocks; b++) f->loop[b] = PML_CFG_NONE;
   for (uint32_t i = f->reached; i-- > 0;) {
@@ -130,7 +131,7 @@ int pml_cfg_open(struct pml_cfg *f, uint32_t blocks, struct pml_cfg_edge *edge, 
   size_t n = blocks, words = 6 * n + 2 + edges;
   *f = (struct pml_cfg){.blocks = blocks, .edges = edges, .edge = edge};
   uint32_t *memory = calloc(words, sizeof *memory);
-  /* each edge is pushed at most once per loop that is filled, and a loop's header is passed once */
+  /* an edge is pushed at most once for each loop, and a loop's header is passed once */
   uint32_t *stack = calloc(n + 2 * (size_t)edges + 1, sizeof *stack), *next = calloc(n + 1, sizeof *next);
   f->in = calloc(n + 1, sizeof *f->in);
   f->first = memory;

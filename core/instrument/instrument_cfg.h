@@ -19,18 +19,18 @@ struct pml_cfg_edge {
 };
 
 struct pml_cfg_loop {
-  uint32_t header, parent; /* PML_CFG_NONE: the outermost */
-  uint32_t depth;          /* 1: the outermost */
+  uint32_t header, parent; /* PML_CFG_NONE for an outermost loop */
+  uint32_t depth;          /* 1 for an outermost loop */
 };
 
 struct pml_cfg {
   uint32_t blocks, edges, loops;
-  struct pml_cfg_edge *edge; /* each once, sorted */
+  struct pml_cfg_edge *edge; /* without duplicates, sorted */
   uint32_t *first;           /* [blocks + 1] a block's first outgoing edge */
-  uint32_t *into, *first_in; /* the predecessors, likewise */
-  uint32_t *order, *rank;    /* blocks in reverse postorder, and each block's place in it; unreachable: NONE */
+  uint32_t *into, *first_in; /* the predecessors of blocks, in the same form */
+  uint32_t *order, *rank;    /* blocks in reverse postorder, and each block's index there; NONE: unreachable */
   uint32_t reached;
-  uint32_t *dominator; /* the immediate one; of the entry itself */
+  uint32_t *dominator; /* the immediate dominator; the entry's is the entry */
   uint32_t *loop;      /* the innermost natural loop of each block, or NONE */
   struct pml_cfg_loop *in;
 };
@@ -44,14 +44,12 @@ bool pml_cfg_dominates(const struct pml_cfg *f, uint32_t above, uint32_t below);
 /* pml_cfg_within - whether @block is in @loop or a loop inside it. */
 bool pml_cfg_within(const struct pml_cfg *f, uint32_t block, uint32_t loop);
 
-/*
- * How often each block of a loop ran, once it is left: base + the sum over counters of share times counter. A counter
- * is incremented in its block, and is 0 when the loop is entered.
- */
+/* The number of runs of each block of a loop, once control has left the loop: base + the sum over counters of share
+ * times counter. A counter is incremented in its block, and is 0 when the loop is entered. */
 struct pml_cfg_plan {
   uint32_t blocks, counters;
-  uint32_t *block;   /* [blocks] of the loop */
-  uint32_t *counter; /* [counters] the place in block[] of the block that increments it */
+  uint32_t *block;   /* [blocks] the loop's blocks */
+  uint32_t *counter; /* [counters] the index in block[] of the block that increments it */
   int32_t *base;     /* [blocks] */
   int32_t *share;    /* [blocks][counters] */
 };

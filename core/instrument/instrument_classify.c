@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { NO_LENGTH = 1, NONE }; /* beside 0 and -ENOMEM */
+enum { NO_LENGTH = 1, NONE }; /* further results besides 0 and -ENOMEM */
 
 int pml_counts_add(struct pml_counts *c, unsigned cell, int64_t n) {
   uint32_t i = 0;
@@ -29,7 +29,7 @@ static LLVMTypeRef element_of(LLVMTypeRef type) {
   return kind == LLVMVectorTypeKind || kind == LLVMScalableVectorTypeKind ? LLVMGetElementType(type) : type;
 }
 
-/* The forms of a precision, from the scalar to the widest vector, and the bits of a lane. */
+/* The forms of a precision, from the scalar to the widest vector. */
 static bool forms_of(LLVMTypeKind kind, unsigned *first, unsigned *last) {
   switch (kind) {
   case LLVMHalfTypeKind:
@@ -60,7 +60,7 @@ static bool forms_of(LLVMTypeKind kind, unsigned *first, unsigned *last) {
 #define FORM_LANES(form, what, lanes, bits, ...) lanes,
 static const int64_t form_lanes[PML_FP_FORM_COUNT] = {PML_FP_FORMS(FORM_LANES, 0)};
 
-/* A vector of another length is as many of the widest that fit, and the rest likewise. */
+/* A vector of another length counts as the widest vectors that fit; the remaining lanes are divided in the same way. */
 int pml_counts_fp(struct pml_counts *c, enum pml_fp_kind kind, LLVMTypeRef type, int64_t times) {
   unsigned first, form;
   int64_t lanes = pml_lanes(type);
@@ -108,7 +108,7 @@ int pml_counts_memory(const struct pml_module *m, struct pml_counts *c, bool sto
   return err;
 }
 
-/* As Byfl: of pointers, labels and structures nothing. */
+/* Like Byfl, counts no bits of pointers, labels and structures. */
 static int64_t bits_of(LLVMTypeRef type) {
   LLVMTypeRef element = element_of(type);
   unsigned first, last;
@@ -130,7 +130,7 @@ int pml_counts_op_bits(LLVMValueRef instruction, struct pml_counts *counts) {
   return bits > 0 ? pml_counts_add(counts, PML_CELL_op_bits, bits) : 0;
 }
 
-/* An address with no offset is the same pointer by another name. */
+/* Without an offset the instruction only renames a pointer. */
 static bool is_offset(LLVMValueRef gep) {
   for (int i = LLVMGetNumOperands(gep); i-- > 1;) {
     LLVMValueRef index = LLVMGetOperand(gep, (unsigned)i);
@@ -161,7 +161,7 @@ static bool asm_is_empty(LLVMValueRef called) {
   return empty;
 }
 
-/* What flang leaves to its runtime that computes, or moves arrays; its input and output do neither. */
+/* Whether a function of flang's runtime computes, or moves arrays; input and output do neither. */
 static bool fortran_carries_out(const char *name) {
   static const char *const known[] = {
       "Assign",      "CShift",   "Cshift", "DotProduct", "EOShift",   "Eoshift", "ErfcScaled", "Exponent",
@@ -199,7 +199,7 @@ static int classify_call(const struct pml_module *m, LLVMValueRef call, struct p
   return err ? err : pml_counts_op_bits(call, counts);
 }
 
-/* Those with a type whose cells depend on it; NONE: not one of them. */
+/* Operations whose cell depends on their type. Returns NONE for others. */
 static int classify_arithmetic(LLVMOpcode op, LLVMValueRef i, struct pml_counts *c) {
   static const signed char fp[] = {
       [LLVMFAdd] = 1 + PML_FP_add, [LLVMFSub] = 1 + PML_FP_sub, [LLVMFMul] = 1 + PML_FP_mul,
@@ -222,7 +222,7 @@ static int classify_arithmetic(LLVMOpcode op, LLVMValueRef i, struct pml_counts 
     return pml_counts_int(c, PML_INT_compare, from, 1);
   case LLVMFPToUI:
   case LLVMFPToSI:
-  case LLVMFPTrunc: /* of the wider */
+  case LLVMFPTrunc: /* counted with the wider type */
     return pml_counts_fp(c, PML_FP_convert, from, 1);
   case LLVMUIToFP:
   case LLVMSIToFP:
@@ -248,7 +248,7 @@ static int classify_memory(const struct pml_module *m, LLVMOpcode op, LLVMValueR
   }
 }
 
-/* The cell of what is one operation whatever its type; PML_CELL_COUNT: not an operation. */
+/* The cell of an operation that is the same for all types; PML_CELL_COUNT: not an operation. */
 static unsigned cell_of(LLVMOpcode op, LLVMValueRef i) {
   switch (op) {
   case LLVMBr:

@@ -57,10 +57,8 @@ static void note_uncounted(struct pml_body *f, LLVMValueRef i, const struct pml_
     snprintf(f->uncounted_where, sizeof f->uncounted_where, "%.200s", f->m->o->name);
 }
 
-/*
- * Nothing may stand between a call in tail position and the return, and a call there is to stay one that needs no
- * stack: what is added at the end is added before it.
- */
+/* The position of additions at the end of a block. If the block returns the result of a tail call, the additions are
+ * placed before the call, because nothing may stand between a tail call and the return. */
 static LLVMValueRef before_end(LLVMValueRef terminator) {
   if (LLVMGetInstructionOpcode(terminator) != LLVMRet) return terminator;
   LLVMValueRef i = LLVMGetPreviousInstruction(terminator);
@@ -84,7 +82,7 @@ static bool is_call(LLVMValueRef i) {
   return op == LLVMCall || op == LLVMInvoke || op == LLVMCallBr;
 }
 
-/* What an instruction counts as; where functions were inlined, marks only do. 0 or -ENOMEM. */
+/* Read the counts of an instruction; after inlining, only marks have counts. Returns 0 or -ENOMEM. */
 static int read_instruction(struct pml_body *f, LLVMValueRef i, struct pml_counts *counts) {
   struct pml_class c;
   bool marked = f->m->mark != NULL && !f->m->marking;
@@ -94,7 +92,7 @@ static int read_instruction(struct pml_body *f, LLVMValueRef i, struct pml_count
   return c.dynamic != NULL ? note_dynamic(f, i, &c) : 0;
 }
 
-/* What must stay at the beginning of a block, or of the function. */
+/* Whether an instruction must stay at the beginning of a block or function. */
 static bool begins_block(LLVMValueRef i) {
   return LLVMIsAPHINode(i) || LLVMIsALandingPadInst(i) || LLVMIsAAllocaInst(i);
 }
@@ -137,18 +135,18 @@ static int open_flow(struct pml_body *f) {
   return pml_cfg_open(&f->flow, f->blocks, f->edge, n);
 }
 
-/* A block that is not among the function's was made in a loop. */
+/* A block without a number was created for a loop. */
 bool pml_body_in_loop(const struct pml_body *f, LLVMBasicBlockRef block) {
   uint32_t i = number_of(f, block);
   return i == PML__MAP_NONE || f->flow.loop[i] != PML_CFG_NONE;
 }
 
-/* A mask as a number with a bit for each lane. Where lanes are wider than a bit, their sign is what counts. */
+/* A mask as a number with one bit per lane. In wider lanes the sign bit is the mask. */
 static LLVMValueRef mask_bits(const struct pml_module *m, LLVMValueRef mask) {
   LLVMTypeRef type = LLVMTypeOf(mask);
   if (LLVMGetTypeKind(type) == LLVMIntegerTypeKind) return mask;
   bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
-  unsigned lanes = vector ? LLVMGetVectorSize(type) : 8; /* else MMX */
+  unsigned lanes = vector ? LLVMGetVectorSize(type) : 8; /* otherwise MMX */
   unsigned width = (unsigned)(LLVMSizeOfTypeInBits(m->data, type) / lanes);
   if (width > 1) {
     LLVMTypeRef whole = LLVMVectorType(LLVMIntTypeInContext(m->context, width), lanes);
@@ -172,10 +170,8 @@ LLVMValueRef pml_body_amount(struct pml_body *f, const struct pml_class *c) {
   return LLVMBuildMul(m->builder, n, LLVMConstInt(m->i64, c->lane_bytes, 0), "");
 }
 
-/*
- * What a stretch holds is added at its beginning: values would otherwise wait in registers while it is, such as what
- * the end of the block compares.
- */
+/* A stretch's counts are added at its beginning. At its end, more values would be held in registers during the
+ * addition, such as the operands of the block's comparison. */
 static int add_stretch(struct pml_body *f, struct pml_stretch *s) {
   LLVMPositionBuilderBefore(f->m->builder, s->first);
   return pml_body_add_all(f, &s->counts);
@@ -190,7 +186,7 @@ static bool is_static_alloca(LLVMValueRef i) {
   return LLVMIsAAllocaInst(i) && LLVMIsAConstantInt(LLVMGetOperand(i, 0));
 }
 
-/* Locals belong to the first block of a function, which is no longer the same. */
+/* Static allocas must be in the entry block, and the function has a new one. */
 static void move_locals(struct pml_body *f, LLVMBasicBlockRef from) {
   for (LLVMValueRef i = LLVMGetFirstInstruction(from), next; i != NULL; i = next) {
     next = LLVMGetNextInstruction(i);
@@ -209,7 +205,7 @@ void pml_set_unlikely(const struct pml_module *m, LLVMValueRef branch) {
   LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(m->context, "prof", 4), LLVMMetadataAsValue(m->context, node));
 }
 
-/* A phi comes before what is known of variables there. */
+/* Phis must precede debug records. */
 static void position_at_start(LLVMBuilderRef builder, LLVMBasicBlockRef block) {
 #if PML_LLVM_MAJOR < 19
   LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(block));
@@ -218,10 +214,8 @@ static void position_at_start(LLVMBuilderRef builder, LLVMBasicBlockRef block) {
 #endif
 }
 
-/*
- * The cells are looked up once. The load is said to find the same whenever it is made, so that after inlining one look
- * is enough: a function that still sees NULL asks again, and gets the same.
- */
+/* The cells are looked up once per function. The load is marked invariant, so that one look-up remains after inlining:
+ * a function that still reads NULL calls the runtime, and gets the same cells. */
 static void look_up(struct pml_body *f, LLVMBasicBlockRef entry, LLVMBasicBlockRef old) {
   struct pml_module *m = f->m;
   LLVMBasicBlockRef first = LLVMInsertBasicBlockInContext(m->context, old, "count.begin");
@@ -243,7 +237,7 @@ static void begin_function(struct pml_body *f) {
   LLVMBasicBlockRef old = LLVMGetEntryBasicBlock(f->function);
   f->entry = LLVMInsertBasicBlockInContext(m->context, old, "count");
   LLVMPositionBuilderAtEnd(m->builder, f->entry);
-  LLVMSetCurrentDebugLocation2(m->builder, NULL); /* that of the function before */
+  LLVMSetCurrentDebugLocation2(m->builder, NULL); /* it belongs to the previous function */
   move_locals(f, old);
   if (!m->assembles) {
     look_up(f, f->entry, old);
@@ -253,7 +247,7 @@ static void begin_function(struct pml_body *f) {
   LLVMBuildBr(m->builder, old);
 }
 
-/* Replaces @old in all predecessors; false: its address is taken. */
+/* Replaces @old by @now in all predecessors. Returns false if the address of @old is taken. */
 static bool take_over(LLVMBasicBlockRef old, LLVMBasicBlockRef now) {
   for (LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(old)); u != NULL; u = LLVMGetNextUse(u))
     if (!LLVMIsAInstruction(LLVMGetUser(u))) return false;
@@ -273,7 +267,7 @@ LLVMBasicBlockRef pml_body_part(struct pml_module *m, LLVMBasicBlockRef block) {
     return NULL;
   }
   LLVMPositionBuilderAtEnd(m->builder, now);
-  LLVMSetCurrentDebugLocation2(m->builder, NULL); /* what is inserted would be given it */
+  LLVMSetCurrentDebugLocation2(m->builder, NULL); /* otherwise inserted instructions would inherit it */
   for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i != end; i = next) {
     next = LLVMGetNextInstruction(i);
     LLVMInstructionRemoveFromParent(i);
@@ -282,10 +276,8 @@ LLVMBasicBlockRef pml_body_part(struct pml_module *m, LLVMBasicBlockRef block) {
   return now;
 }
 
-/*
- * Without optimisation, a block whose end the quick selection of instructions does not know is left to the slow one as
- * a whole: the counts of a switch's block get one of their own.
- */
+/* Without optimisation, fast instruction selection leaves a whole block to the slow selector if it does not support the
+ * block's terminator. So the counts of a block that ends with a switch get a separate block. */
 static void part_from_end(struct pml_module *m, LLVMBasicBlockRef block) {
   LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
   if (LLVMGetInstructionOpcode(end) != LLVMSwitch || LLVMGetFirstInstruction(block) == end) return;
@@ -303,7 +295,7 @@ static int emit(struct pml_body *f) {
   int err = open_flow(f);
   if (err) return err;
   begin_function(f);
-  if (f->m->touch != NULL) pml_body_touch(f); /* first, while all accesses are the program's */
+  if (f->m->touch != NULL) pml_body_touch(f); /* first, while all accesses belong to the program */
   for (uint32_t d = 0; d < f->dynamics; d++) add_dynamic(f, &f->dynamic[d]);
   err = pml_body_loops(f);
   if (!err) err = pml_body_merge(f);

@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* kind: of FP, INT and reductions; of what has a mask, its operand. */
+/* kind: the kind of FP, INT and reductions; for masked families, the operand number of the mask. */
 enum family { NOTHING, FP, FMULADD, INT, COPY, SET, MASKED_LOAD, MASKED_STORE, CALL, OTHER, REDUCE_FP, REDUCE_INT };
 
 struct rule {
-  const char *name; /* the whole of it, or with a following "." and types */
+  const char *name; /* the whole name, or a prefix followed by "." and types */
   enum family family;
   unsigned kind;
 };
 
-/* Sorted by name; the longest that fits is taken. */
+/* Sorted by name; the longest match wins. */
 static const struct rule rules[] = {
     {"abs", INT, PML_INT_minmax},
     {"acos", CALL, 0},
@@ -215,7 +215,7 @@ bool pml_is_fp(LLVMTypeRef type) {
   return (kind >= LLVMHalfTypeKind && kind <= LLVMPPC_FP128TypeKind) || kind == LLVMBFloatTypeKind;
 }
 
-/* Of the operands and the result, as an instruction has it: a comparison's operands, a conversion's wider side. */
+/* The type that counts for an instruction: the operands' type for comparisons, the wider type for conversions. */
 LLVMTypeRef pml_fp_type(const struct pml_module *m, LLVMValueRef call) {
   LLVMTypeRef result = LLVMTypeOf(call);
   if (LLVMGetNumArgOperands(call) == 0) return result;
@@ -228,7 +228,7 @@ static LLVMValueRef caller_of(LLVMValueRef call) {
   return LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
 }
 
-/* Whether a * b + c becomes one instruction is settled when code is made: where the function's cpu has it. */
+/* Whether a * b + c becomes one instruction is decided at code generation: only if the function's cpu supports it. */
 static bool has_fma(const struct pml_module *m, LLVMValueRef call) {
   const char *arch = LLVMGetTarget(m->module);
   if (strncmp(arch, "aarch64", 7) == 0 || strncmp(arch, "arm64", 5) == 0 || strncmp(arch, "powerpc", 7) == 0)
@@ -248,7 +248,7 @@ static int count_fmuladd(const struct pml_module *m, LLVMValueRef call, struct p
   return err ? err : pml_counts_fp(counts, PML_FP_add, type, 1);
 }
 
-/* A sum of floats begins with a value; the others with the first lane. */
+/* A floating-point sum starts with a given value, other reductions with the first lane. */
 static int count_reduction(const struct rule *r, LLVMValueRef call, struct pml_counts *counts) {
   unsigned operands = LLVMGetNumArgOperands(call);
   int64_t lanes = pml_lanes(LLVMTypeOf(LLVMGetArgOperand(call, operands - 1)));
@@ -284,7 +284,7 @@ static int count_set(LLVMValueRef call, struct pml_counts *counts, struct pml_cl
   return err ? err : add_length(LLVMGetArgOperand(call, 2), PML_CELL_set_bytes, PML_CELL_COUNT, counts, c);
 }
 
-/* Some compilers do not know these functions (-fno-builtin), and some checks of bounds have other names. */
+/* Covers calls that the compiler does not treat as builtins (-fno-builtin), and the checked variants. */
 int pml_classify_copy(LLVMValueRef call, const char *name, struct pml_counts *counts, struct pml_class *c) {
   static const char *const copies[] = {"memcpy",       "memmove",       "mempcpy",      "bcopy",
                                        "__memcpy_chk", "__memmove_chk", "__mempcpy_chk"};
@@ -358,7 +358,7 @@ int pml_classify_intrinsic(const struct pml_module *m, LLVMValueRef call, const 
   return pml_counts_op_bits(call, counts);
 }
 
-/* sqrt, sqrtf and sqrtl are one rule. */
+/* One rule covers sqrt, sqrtf and sqrtl. */
 static const struct rule *find_math(const char *name, size_t n) {
   static const struct rule math[] = {
       {"ceil", FP, PML_FP_round},  {"copysign", FP, PML_FP_sign},   {"fabs", FP, PML_FP_sign},

@@ -2,40 +2,41 @@
 /*
  * core/instrument/instrument_loops.c - counting of loops in registers.
  *
- * The outermost loops that nothing leaves but their exits: a counter per block that the plan asks for, and at each exit
- * what the counters stand for goes into the cells. Counters are locals, which become registers afterwards.
+ * Applies to outermost loops that control leaves through their exits only. The plan chooses the blocks that have a
+ * counter; at each exit the counters' values are converted to counts and added to the cells. Counters are locals, which
+ * become registers later.
  *
- * A process may be killed in such a loop, or exit while another of its threads is in one. Two things bound the loss and
- * tell of it. A cell says how many of these loops the thread is in, so that a reader knows that counts are missing. A
- * loop with others inside is flushed at the end of a turn of its own, once its counters made FLUSH_TURNS turns. There
- * the counters alone are exact: the way from the entry to this place and on to the header crosses each edge of the tree
- * as often forward as backward, so that the plan's base is due at the exit only. An innermost loop is flushed at its
- * exits alone: a branch in it would cost its vectors.
+ * A process may be killed in such a loop, or exit while another of its threads is in one. Two measures limit and report
+ * the loss. A cell counts the loops of this kind that the thread is in, so that a reader can detect missing counts. A
+ * loop with inner loops is flushed at the end of one of its iterations once its counters have counted FLUSH_TURNS
+ * iterations. At this position the counters alone are exact: the path from the entry to this position and on to the
+ * header crosses each edge of the tree as often forward as backward, so that the plan's base is due at the exit only.
+ * An innermost loop is flushed at its exits only, because a branch in it would prevent vectorisation.
  */
 #include "instrument/instrument_function.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define COUNTERS_MAX PML_ADDER_NUMBERS_MAX /* beyond, they would be in memory as the cells are */
-#define EXITS_MAX 8u                       /* each adds to all cells of the loop */
+#define COUNTERS_MAX PML_ADDER_NUMBERS_MAX /* more counters would be in memory, like the cells */
+#define EXITS_MAX 8u                       /* each exit adds to all cells of the loop */
 #define FLUSH_TURNS 65536u
-enum { END = -1, FLUSH_AT_EXIT = -2, FLUSH_AT_TURN = -3 }; /* in words that describe a flush: no cell */
+enum { END = -1, FLUSH_AT_EXIT = -2, FLUSH_AT_TURN = -3 }; /* markers in keys that describe a flush; not cells */
 
 struct loop {
   struct pml_body *f;
   uint32_t number, exits;
-  uint32_t before; /* the block that enters it, and does nothing else */
+  uint32_t before; /* the only predecessor outside of the loop, which does nothing else */
   uint32_t exit[EXITS_MAX];
   struct pml_cfg_plan plan;
-  struct pml_counts *worth;             /* [counters + 1] of a turn of each counter; the last: of entering the loop */
-  uint64_t cells[PML_COUNT_CELLS / 64]; /* that are worth something; a loop has a dozen */
+  struct pml_counts *worth; /* [counters + 1] counts of each counter's unit; the last: of entering the loop */
+  uint64_t cells[PML_COUNT_CELLS / 64]; /* cells with counts; a loop has a dozen */
   LLVMValueRef *counter;
-  bool called;           /* what flushes is a function, as there may be several places */
-  LLVMValueRef flush[2]; /* it, at a turn and at an exit */
+  bool called;           /* flushing calls functions, because there may be several positions */
+  LLVMValueRef flush[2]; /* these functions, for an iteration and for an exit */
 };
 
-/* Blocks behind the loop that are reached from it only. */
+/* Find the exit blocks, which must be reachable from the loop only. */
 static bool find_exits(struct loop *l) {
   const struct pml_cfg *g = &l->f->flow;
   for (uint32_t e = 0; e < g->edges; e++) {
@@ -110,8 +111,7 @@ static int64_t worth_of(const struct pml_counts *w, unsigned cell) {
   return 0;
 }
 
-/* What goes into @cell: of each counter as often as it says, and, where it is @left, the worth of entering. NULL:
- * nothing. */
+/* The value to add to @cell: the sum over counters, and, when the loop is @left, the counts of entering. NULL: zero. */
 static LLVMValueRef sum(struct loop *l, unsigned cell, LLVMValueRef *turns, bool left) {
   struct pml_module *m = l->f->m;
   uint32_t counters = l->plan.counters;
@@ -127,10 +127,8 @@ static LLVMValueRef sum(struct loop *l, unsigned cell, LLVMValueRef *turns, bool
   return total;
 }
 
-/*
- * A count of turns, of which code generation knows nothing: it would keep each of its multiples in a register of its
- * own through the loop. Before optimisation it is to know that the count is as good as computed.
- */
+/* Reads a counter of iterations, hidden from code generation, which would otherwise keep each multiple of it in a
+ * register through the loop. Before optimisation the value is not hidden, so that the optimiser can compute it. */
 static LLVMValueRef read_turns(const struct loop *l, LLVMValueRef counter) {
   struct pml_module *m = l->f->m;
   LLVMValueRef n = LLVMBuildLoad2(m->builder, m->i64, counter, "");
@@ -154,7 +152,7 @@ static void note_underway(struct loop *l, uint64_t change) {
   pml_body_add(l->f, PML_CELL_UNDERWAY, LLVMConstInt(l->f->m->i64, change, 1));
 }
 
-/* What a flush does, in words; returns how many. */
+/* Describe a flush as a key; returns its length. */
 static uint32_t describe_flush(const struct loop *l, bool left, int64_t *key) {
   uint32_t n = 0;
   key[n++] = left ? FLUSH_AT_EXIT : FLUSH_AT_TURN;
@@ -172,7 +170,7 @@ static uint32_t describe_flush(const struct loop *l, bool left, int64_t *key) {
   return n;
 }
 
-/* A function of cells and turns that adds them, and says at an exit that the loop is over. */
+/* Make a function that adds @turns to the cells, and at an exit also records the end of the loop. */
 static void make_flush(struct loop *l, LLVMValueRef f, bool left) {
   struct pml_module *m = l->f->m;
   LLVMBuilderRef builder = m->builder;
@@ -189,7 +187,7 @@ static void make_flush(struct loop *l, LLVMValueRef f, bool left) {
   l->f->cells = cells;
 }
 
-/* Loops that do the same have one; inlining makes many. */
+/* Loops with the same flush share one function; inlining creates many of them. */
 static int find_flush(struct loop *l, bool left) {
   uint32_t words = 1;
   for (uint32_t c = 0; c <= l->plan.counters; c++) words += 2 * l->worth[c].used + 1;
@@ -202,7 +200,7 @@ static int find_flush(struct loop *l, bool left) {
   return 0;
 }
 
-/* What the counters stand for goes into the cells, at the builder's place; @left: with what is due at an exit. */
+/* Add the counters' counts to the cells, at the builder's position; @left: with the counts that are due at an exit. */
 static int flush(struct loop *l, bool left) {
   struct pml_module *m = l->f->m;
   LLVMValueRef taken[COUNTERS_MAX + 1] = {l->f->cells}, *turns = taken + 1;
@@ -239,7 +237,7 @@ static bool has_inner(const struct loop *l) {
   return false;
 }
 
-/* The block that every turn ends with, or NONE. */
+/* The block at the end of every iteration; NONE: there are several. */
 static uint32_t latch_of(const struct loop *l) {
   const struct pml_cfg *g = &l->f->flow;
   uint32_t header = g->in[l->number].header, latch = PML_CFG_NONE;
@@ -251,7 +249,7 @@ static uint32_t latch_of(const struct loop *l) {
   return latch;
 }
 
-/* At the end of a turn. */
+/* Add a flush at the end of an iteration. */
 static int add_at_turn(struct loop *l) {
   struct pml_module *m = l->f->m;
   uint32_t latch = has_inner(l) ? latch_of(l) : PML_CFG_NONE;
@@ -270,7 +268,7 @@ static int add_at_turn(struct loop *l) {
   return err;
 }
 
-/* 1: counted; 0: not to be counted in registers; or -ENOMEM. */
+/* Returns 1 if the loop is counted in registers, 0 if it cannot be, or -ENOMEM. */
 static int count_loop(struct pml_body *f, uint32_t number) {
   struct loop l = {.f = f, .number = number};
   if (!stays(&l) || !find_exits(&l) || !find_entry(&l)) return 0;
@@ -292,7 +290,7 @@ static int count_loop(struct pml_body *f, uint32_t number) {
   return err == -ENOMEM ? err : counted;
 }
 
-/* Loops inside others have lower numbers. */
+/* Outer loops have higher numbers, and come first. */
 int pml_body_loops(struct pml_body *f) {
   int err = 0;
   for (uint32_t l = f->flow.loops; l-- > 0 && err >= 0;)

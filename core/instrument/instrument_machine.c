@@ -2,9 +2,9 @@
 /*
  * core/instrument/instrument_machine.c - counters of target-specific intrinsics, by name.
  *
- * Memory under a mask counts the lanes whose mask is set, as known when it runs. Arithmetic under a mask counts all
- * lanes, which is what the processor computes, and what LLVM's own masked arithmetic (an operation and a choice)
- * counts. Approximations count as what they approximate. An instruction that is not known is not counted, and is named.
+ * Masked memory accesses count the lanes whose mask is set at run time. Masked arithmetic counts all lanes, because the
+ * processor computes all lanes, and because LLVM's masked arithmetic (an operation and a select) also counts all.
+ * Approximations count as the exact operation. An unknown instruction is not counted; the report names it.
  */
 #include "instrument/instrument_private.h"
 
@@ -20,13 +20,13 @@ static bool has_one_of(const char *name, const char *const *part, size_t parts) 
 
 /* --- memory --- */
 
-struct access { /* operands by number; of a load, the data are the result */
+struct access { /* operand numbers; for a load, the result is the data */
   const char *part;
   bool store;
   uint8_t mask, data, index;
 };
 
-/* The first that fits. */
+/* The first match wins. */
 static const struct access accesses[] = {
     {".maskload.", false, 1, NO_OPERAND, NO_OPERAND},
     {".maskstore.", true, 1, 2, NO_OPERAND},
@@ -35,7 +35,7 @@ static const struct access accesses[] = {
     {"avx512.mask.scatter", true, 1, 3, 2},
     {".maskmov.dqu", true, 1, 0, NO_OPERAND},
     {".maskmovq", true, 1, 0, NO_OPERAND},
-    {".mem.", true, 2, 1, NO_OPERAND}, /* pmov: narrowed and stored */
+    {".mem.", true, 2, 1, NO_OPERAND}, /* pmov narrows and stores */
     {".ldu.dq", false, NO_OPERAND, NO_OPERAND, NO_OPERAND},
     {"mmx.movnt.dq", true, NO_OPERAND, 1, NO_OPERAND},
 };
@@ -46,7 +46,7 @@ static const struct access *access_of(const char *name) {
   return NULL;
 }
 
-/* Bytes of a lane in memory: "pmov.db.mem" narrows to bytes. */
+/* Bytes of a lane in memory: "pmov.db.mem" stores bytes. */
 static unsigned lane_bytes(const struct pml_module *m, const char *name, LLVMTypeRef type) {
   const char *memory = strstr(name, ".mem.");
   if (memory != NULL && memory > name) return memory[-1] == 'b' ? 1 : memory[-1] == 'w' ? 2 : 4;
@@ -63,7 +63,7 @@ static int count_access(const struct pml_module *m, const struct access *a, LLVM
   c->dynamic_also = PML_CELL_COUNT;
   c->lane_bytes = lane_bytes(m, name, type);
   c->lanes = LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetVectorSize(type) : 8;
-  if (a->index != NO_OPERAND) { /* wide indices: fewer lanes than the vector has */
+  if (a->index != NO_OPERAND) { /* wider indices: fewer lanes than the vector has */
     unsigned indices = (unsigned)pml_lanes(LLVMTypeOf(LLVMGetArgOperand(call, a->index)));
     if (indices < c->lanes) c->lanes = indices;
   }
@@ -72,7 +72,7 @@ static int count_access(const struct pml_module *m, const struct access *a, LLVM
 
 /* --- dot products --- */
 
-/* dpps and dppd: in each 16 bytes, the products that the upper bits choose, and a sum of all. */
+/* dpps and dppd multiply the elements selected by the upper bits, and sum the products, in each 16 bytes. */
 static int count_chosen_products(LLVMValueRef call, struct pml_counts *counts) {
   LLVMTypeRef type = LLVMTypeOf(call), element = LLVMGetElementType(type);
   LLVMValueRef choice = LLVMGetArgOperand(call, 2);
@@ -84,7 +84,7 @@ static int count_chosen_products(LLVMValueRef call, struct pml_counts *counts) {
   return err ? err : pml_counts_fp(counts, PML_FP_add, element, (each - 1) * parts);
 }
 
-struct whole { /* operations in a lane of the result */
+struct whole { /* operations per lane of the result */
   const char *part;
   int64_t add, mul, minmax, shift, logic;
 };
@@ -118,7 +118,8 @@ static int count_whole(LLVMValueRef call, const char *name, struct pml_counts *c
 
 /* --- the rest --- */
 
-/* Those on one lane of a vector: their names end in .ss or .sd, or are of conversions and comparisons of such. */
+/* Whether the instruction operates on one lane of a vector: its name ends in.ss or.sd, or it is a scalar conversion or
+ * comparison. */
 static bool on_one_lane(const char *name) {
   static const char *const part[] = {"cvtss", "cvtsd", "cvttss", "cvttsd", "comi", "cvtsi"};
   const char *end = strrchr(name, '.');

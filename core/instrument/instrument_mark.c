@@ -2,9 +2,10 @@
 /*
  * core/instrument/instrument_mark.c - marking of operations before inlining, for counting after it.
  *
- * Otherwise each call of a small function would add to the cells in memory, turn by turn, where a loop could count in a
- * register. Until then a volatile store stands for each stretch, and a call for what is known when it runs only: both
- * are copied as the code around them is, and nothing is done to them.
+ * Without marks, each call of a small function would add to the cells in memory, iteration by iteration, although a
+ * loop could count in a register. Until inlining is done, a volatile store represents each stretch, and a call
+ * represents each amount that is known at run time only: the optimiser copies both with the surrounding code and does
+ * not change them.
  */
 #include "instrument/instrument_function.h"
 
@@ -17,7 +18,7 @@ void pml_marks_open(struct pml_module *m) {
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(m->context), taken, 2, 0);
   m->mark_dynamic = LLVMAddFunction(m->module, "pml_count_mark_dynamic", type);
   LLVMAttributeRef stays =
-      LLVMCreateEnumAttribute(m->context, m->attribute[PML_ATTR_NOUNWIND], 0); /* no invoke of it */
+      LLVMCreateEnumAttribute(m->context, m->attribute[PML_ATTR_NOUNWIND], 0); /* so that calls of it are not invokes */
   LLVMAddAttributeAtIndex(m->mark_dynamic, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, stays);
 }
 
@@ -32,7 +33,7 @@ void pml_marks_close(struct pml_module *m) {
   m->mark = m->mark_dynamic = NULL;
 }
 
-/* The counts are the module's then. */
+/* Moves the counts to the module. */
 static int mark_stretch(struct pml_body *f, struct pml_stretch *s) {
   struct pml_module *m = f->m;
   struct pml_counts *kept = pml_one_more((void **)&m->marked, &m->marks, &m->mark_room, sizeof *kept);

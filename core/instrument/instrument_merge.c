@@ -2,9 +2,9 @@
 /*
  * core/instrument/instrument_merge.c - merging of counters of blocks with equal frequency.
  *
- * A block and the one that it must come to, which cannot be come to otherwise, are such: before and behind an if, a
- * loop, a switch. What the latter holds is counted with the former, unless something between may leave or stay for
- * ever.
+ * Two blocks have equal frequency if the first dominates the second and the second postdominates the first, such as the
+ * blocks before and after an if, a loop or a switch. The second block's counts are added in the first, unless code
+ * between them may leave or loop forever.
  */
 #include "instrument/instrument_function.h"
 
@@ -13,13 +13,14 @@
 
 struct merge {
   struct pml_body *f;
-  struct pml_cfg back; /* the same edges the other way; 0 is where all ends lead to, block b is b + 1 */
+  struct pml_cfg back; /* the graph with reversed edges; node 0 is the common exit, block b is b + 1 */
   struct pml_cfg_edge *edge;
-  uint32_t *size, *at; /* of each block: the blocks below it in the tree of dominators, and where they begin in it */
-  uint32_t *stops;     /* [blocks + 1] how many of the tree's blocks before this place may leave or stay */
+  uint32_t *size,
+      *at; /* [blocks] the size of each block's subtree in the dominator tree, and the position of its beginning */
+  uint32_t *stops; /* [blocks + 1] the number of blocks before this position of the tree that may leave or stay */
 };
 
-/* In a cycle with two entries, one block may run oftener than the other that is always come to. */
+/* In an irreducible graph, a cycle with two entries, a block may run more often than a block that dominates it. */
 static bool is_reducible(const struct pml_cfg *g) {
   for (uint32_t e = 0; e < g->edges; e++) {
     uint32_t from = g->edge[e].from, to = g->edge[e].to;
@@ -66,7 +67,7 @@ static int number_tree(struct merge *m) {
   return 0;
 }
 
-/* Whether all that @above dominates and @below does not can only go on to @below. */
+/* Whether control cannot leave or loop forever in the blocks dominated by @above but not by @below. */
 static bool goes_on(const struct merge *m, uint32_t above, uint32_t below) {
   uint32_t first = m->at[above] + 1, end = m->at[above] + m->size[above];
   uint32_t inner = m->at[below], inner_end = m->at[below] + m->size[below];
@@ -80,7 +81,7 @@ static bool run_equally(const struct merge *m, uint32_t above, uint32_t below) {
   return m->back.dominator[above + 1] == below + 1 && goes_on(m, above, below);
 }
 
-/* The last stretch of @to takes over what the first of @from holds. */
+/* Move the counts of the first stretch of @from to the last stretch of @to. */
 static int move(struct pml_body *f, uint32_t to, uint32_t from) {
   struct pml_counts *c = &f->stretch[f->block[from].first].counts;
   struct pml_counts *sum = &f->stretch[f->block[to].first + f->block[to].stretches - 1].counts;

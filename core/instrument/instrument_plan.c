@@ -2,30 +2,31 @@
 /*
  * core/instrument/instrument_plan.c - choice of a loop's blocks that need a counter.
  *
- * A graph of 2 blocks + 2 nodes: where each block begins and ends, where the loop is entered and left. Its edges are
- * those between blocks, where nothing can be counted, and the blocks themselves. A spanning tree takes the former
- * first, then the deepest blocks; each block that is left out gets a counter, and one turn round the circle that it
- * closes in the tree is one run of every block on it. From exit to entry, the circle is known to be run once.
+ * The graph has 2 * blocks + 2 nodes: the beginning and the end of each block, the entry and the exit of the loop. Its
+ * edges are the edges between blocks, where nothing can be counted, and the blocks themselves. A spanning tree takes
+ * the edges between blocks first, then the deepest blocks. Each remaining block gets a counter: it closes a cycle in
+ * the tree, and the counter is the number of runs of every block on this cycle. The cycle from the exit to the entry is
+ * known to run once.
  */
 #include "instrument/instrument_cfg.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-struct branch { /* of the tree, at a node */
+struct branch { /* a branch of the tree, at a node */
   uint32_t to, next;
-  uint32_t block; /* that the way crosses, or NONE */
-  int32_t sign;   /* 1: as control flows */
+  uint32_t block; /* block on the branch, or NONE */
+  int32_t sign;   /* 1: in the direction of control flow */
 };
 
 struct tree {
   const struct pml_cfg *f;
   struct pml_cfg_plan *p;
   uint32_t loop, nodes, branches;
-  uint32_t *place;  /* of each block of the function in p->block, or NONE */
-  uint32_t *parent; /* [nodes] of the union-find */
-  uint32_t *head;   /* [nodes] the first branch */
-  uint32_t *came;   /* [nodes] the branch that a search came by */
+  uint32_t *place;  /* index in p->block of each block of the function, or NONE */
+  uint32_t *parent; /* [nodes] parents of the union-find structure */
+  uint32_t *head;   /* [nodes] first branch */
+  uint32_t *came;   /* [nodes] branch by which a search arrived */
   uint32_t *stack;
   struct branch *branch;
 };
@@ -40,7 +41,7 @@ static void grow(struct tree *t, uint32_t from, uint32_t to, uint32_t block, int
   t->head[from] = t->branches++;
 }
 
-/* False: it would close a circle. */
+/* Returns false if the branch would close a cycle. */
 static bool join(struct tree *t, uint32_t from, uint32_t to, uint32_t block) {
   uint32_t a = root(t, from), b = root(t, to);
   if (a == b) return false;
@@ -58,7 +59,7 @@ static uint32_t end_of(uint32_t place) {
   return 2 * place + 1;
 }
 
-/* False: the edges alone close a circle, so that counts of blocks do not tell those of edges. */
+/* Returns false if the edges alone close a cycle: then the counts of blocks do not determine the counts of edges. */
 static bool join_edges(struct tree *t) {
   const struct pml_cfg *f = t->f;
   uint32_t entry = t->nodes - 2, exit = t->nodes - 1;
@@ -76,7 +77,7 @@ static bool join_edges(struct tree *t) {
   return good;
 }
 
-/* Deepest first; where the edges closed a circle, every block is counted. */
+/* Deepest blocks first; if the edges close a cycle, every block is counted. */
 static void choose_counters(struct tree *t, bool tree) {
   struct pml_cfg_plan *p = t->p;
   uint32_t deepest = 0;
@@ -89,12 +90,12 @@ static void choose_counters(struct tree *t, bool tree) {
     }
 }
 
-/* Adds to @to[place * stride] what one turn round the circle of @from, @target and the tree's way back runs. */
+/* Add the runs of each block on the cycle from @target through the tree to @from to @to[place * stride]. */
 static void add_circle(struct tree *t, uint32_t from, uint32_t target, int32_t *to, uint32_t stride) {
   uint32_t depth = 0;
   for (uint32_t n = 0; n < t->nodes; n++) t->came[n] = PML_CFG_NONE;
   t->stack[depth++] = target;
-  t->came[target] = t->branches; /* none, but been there */
+  t->came[target] = t->branches; /* no branch, only marks the node as visited */
   while (depth > 0 && t->came[from] == PML_CFG_NONE) {
     uint32_t n = t->stack[--depth];
     for (uint32_t b = t->head[n]; b != PML_CFG_NONE; b = t->branch[b].next) {
@@ -106,7 +107,7 @@ static void add_circle(struct tree *t, uint32_t from, uint32_t target, int32_t *
   for (uint32_t n = from; n != target && t->came[n] != PML_CFG_NONE;) {
     const struct branch *b = &t->branch[t->came[n]];
     if (b->block != PML_CFG_NONE) to[b->block * stride] += b->sign;
-    n = t->branch[t->came[n] ^ 1].to; /* its twin leads back */
+    n = t->branch[t->came[n] ^ 1].to; /* the opposite branch leads back */
   }
 }
 

@@ -45,14 +45,14 @@ struct pml_module {
   LLVMTargetDataRef data;
   LLVMBuilderRef builder;
   LLVMTypeRef i64, i64_pointer;
-  LLVMValueRef self, begin;        /* the thread's cells, and the function that returns them */
-  LLVMValueRef look_up;            /* the module's function for that, or NULL */
-  LLVMValueRef touch;              /* called at accesses; NULL: none */
+  LLVMValueRef self, begin;        /* the thread's cells, and the runtime's function that returns them */
+  LLVMValueRef look_up;            /* the module's function that returns them, or NULL */
+  LLVMValueRef touch;              /* called at each access; NULL: accesses are not reported */
   LLVMValueRef mark, mark_dynamic; /* placeholders of counts until functions are inlined; NULL: no inlining */
   struct pml_counts *marked;       /* the counts of each mark */
   uint32_t marks, mark_room;
-  bool marking;   /* not counted yet */
-  bool assembles; /* cells are added to by assembly */
+  bool marking;   /* operations are marked, not counted yet */
+  bool assembles; /* the target has additions in assembly */
   struct pml_functions *functions;
   struct pml_adders *adders;
   unsigned attribute[PML_ATTRIBUTES];
@@ -60,7 +60,7 @@ struct pml_module {
   uint64_t uncounted;
 };
 
-/* The code is optimised already: it is to stay quick, before it is to be small. */
+/* Whether the code is optimised already, so that speed matters more than size. */
 static inline bool pml_is_quick(const struct pml_module *m) {
   return m->o->final && m->o->optimised;
 }
@@ -69,82 +69,84 @@ static inline bool pml_is_quick(const struct pml_module *m) {
 struct pml_class {
   const char *uncounted; /* the kind of code that cannot be counted; NULL: all is counted */
   const char *name;      /* its name, if it has one */
-  unsigned dynamic_cell; /* adds this to the cell as well, where dynamic is not NULL: */
-  unsigned dynamic_also; /* and to this one, unless it is PML_CELL_COUNT */
-  LLVMValueRef dynamic;  /* a length, or a mask of lanes of lane_bytes each */
+  unsigned dynamic_cell; /* cell of a dynamic amount, if dynamic is not NULL */
+  unsigned dynamic_also; /* a second cell of the amount, or PML_CELL_COUNT */
+  LLVMValueRef dynamic;  /* a length in bytes, or a mask with lanes of lane_bytes */
   unsigned lane_bytes;
-  unsigned lanes; /* that the mask is of, from the first; 0: all of its */
+  unsigned lanes; /* number of valid lanes, from the first; 0: all */
 };
 
-/* pml_classify - adds what @instruction does to @counts. 0 or -ENOMEM. */
+/* pml_classify - add the operations of @instruction to @counts. Returns 0 or -ENOMEM. */
 int pml_classify(const struct pml_module *m, LLVMValueRef instruction, struct pml_counts *counts, struct pml_class *c);
 
-/* pml_classify_intrinsic - the same for a call of an intrinsic of LLVM's, by its @name without "llvm.". */
+/* pml_classify_intrinsic - the same for a call of an LLVM intrinsic, by its @name without "llvm.". */
 int pml_classify_intrinsic(const struct pml_module *m, LLVMValueRef call, const char *name, struct pml_counts *counts,
                            struct pml_class *c);
 
-/* pml_classify_machine - the same for an intrinsic of a processor's; 1: not known, and not counted. */
+/* pml_classify_machine - the same for a target-specific intrinsic; 1: it is unknown, and not counted. */
 int pml_classify_machine(const struct pml_module *m, LLVMValueRef call, const char *name, struct pml_counts *counts,
                          struct pml_class *c);
 bool pml_is_machine(const char *name);
 
 bool pml_is_fp(LLVMTypeRef type);
-/* pml_fp_type - of the operands and the result, as an instruction has it: a comparison's operands, a conversion's wider
- * side. */
+/* pml_fp_type - the type that counts for an instruction: the operands' type for comparisons, the wider type for
+ * conversions. */
 LLVMTypeRef pml_fp_type(const struct pml_module *m, LLVMValueRef call);
 
-/* pml_classify_copy - the same for a call of a C library function that copies or sets memory; 1: it does not. */
+/* pml_classify_copy - the same for a call of a C library function that copies or sets memory; 1: another function. */
 int pml_classify_copy(LLVMValueRef call, const char *name, struct pml_counts *counts, struct pml_class *c);
 
-/* pml_classify_math - the same for a call of a function of libm's that is an operation; 1: it is not. */
+/* pml_classify_math - the same for a call of a libm function that is an operation; 1: another function. */
 int pml_classify_math(const struct pml_module *m, LLVMValueRef call, const char *name, struct pml_counts *counts);
 
 /* pml_counts_fp, _int - @times operations of a kind on @type, a scalar or a vector. 0, -ENOMEM; 1: no such type. */
 int pml_counts_fp(struct pml_counts *c, enum pml_fp_kind kind, LLVMTypeRef type, int64_t times);
 int pml_counts_int(struct pml_counts *c, enum pml_int_kind kind, LLVMTypeRef type, int64_t times);
 int pml_counts_memory(const struct pml_module *m, struct pml_counts *c, bool store, LLVMTypeRef type);
-/* pml_counts_region - of a load or a store of @bytes at @address, those that are known to be a local or global
- * variable's: instrument_region.c. 0 or -ENOMEM. */
+/* pml_counts_region - count a load or store of @bytes at @address as local or global if its region is known:
+ * instrument_region.c. Returns 0 or -ENOMEM. */
 int pml_counts_region(struct pml_counts *c, bool store, LLVMValueRef address, uint64_t bytes);
-/* pml_is_private - before optimisation: whether @address is a local's that only OpenMP's runtime keeps out of a
- * register.
- */
+/* pml_is_private - before optimisation: whether @address belongs to a local that is in memory only because of OpenMP's
+ * runtime. */
 bool pml_is_private(const struct pml_module *m, LLVMValueRef address);
 int pml_counts_op_bits(LLVMValueRef instruction, struct pml_counts *counts); /* bits of its operands and its result */
-int64_t pml_lanes(LLVMTypeRef type); /* 1: a scalar; 0: a vector whose length is the machine's */
+int64_t pml_lanes(LLVMTypeRef type); /* 1: a scalar; 0: a vector with a length determined at run time */
 
-/* pml_calls_intrinsic - the name behind "llvm." of the intrinsic that is called, or NULL. */
+/* pml_calls_intrinsic - the name of the called intrinsic without "llvm."; NULL: another callee. */
 const char *pml_calls_intrinsic(LLVMValueRef call);
 
 bool pml_has_attribute(const struct pml_module *m, LLVMValueRef function, enum pml_attribute a);
 bool pml_call_has_attribute(const struct pml_module *m, LLVMValueRef call, enum pml_attribute a);
 
-/* pml_functions_open - which functions of the module always come back to their callers. 0 or -ENOMEM. */
+/* pml_functions_open - find the functions of the module that always return. Returns 0 or -ENOMEM. */
 int pml_functions_open(struct pml_module *m);
 void pml_functions_close(struct pml_module *m);
 
-/* pml_functions_forget_memory - functions that will count are no longer said to leave memory alone. */
+/* pml_functions_forget_memory - remove attributes from functions that will access counters, because they declare that a
+ * function does not access memory. */
 void pml_functions_forget_memory(struct pml_module *m);
 
-/* pml_may_leave - whether control may go elsewhere from a call than to what follows it: by an exception, a longjmp, the
- * end of the thread or the process; or whether the callee may look at the counts. */
+/* pml_may_leave - whether a call may continue elsewhere than after the call: by an exception, a longjmp, the end of the
+ * thread or the process; or whether the callee may read the counts. */
 bool pml_may_leave(const struct pml_module *m, LLVMValueRef call);
 
 /* pml_instrument_function - 0, or -ENOMEM. */
 int pml_instrument_function(struct pml_module *m, LLVMValueRef function);
 
-/* pml_marks_open, _close - from the first mark to the last. */
+/* pml_marks_open, _close - begin and end the use of marks. */
 void pml_marks_open(struct pml_module *m);
 void pml_marks_close(struct pml_module *m);
 
-/* pml_mark_read - add the counts of mark @i to @counts, or store them in @c. 1; 0: @i is no mark; -ENOMEM. */
+/*
+ * pml_mark_read - add the counts of mark @i to @counts, or store them in @c. Returns 1, 0 if @i is no mark, or -ENOMEM.
+ */
 int pml_mark_read(const struct pml_module *m, LLVMValueRef i, struct pml_counts *counts, struct pml_class *c);
 void pml_marks_erase(const struct pml_module *m, LLVMValueRef function);
 
-/* pml_one_more - one more of a list, zeroed; NULL: no memory. */
+/* pml_one_more - append a zeroed element to a list; NULL: no memory. */
 void *pml_one_more(void **list, uint32_t *used, uint32_t *room, size_t size);
 
-/* pml_give - the attribute that is called @name, without a value, to @function. */
+/* pml_give - add the attribute @name, which has no value, to @function. */
 void pml_give(const struct pml_module *m, LLVMValueRef function, const char *name);
 
 /* pml_promise - declare that every call of @called returns, and accesses no memory, or no memory that the program
@@ -153,21 +155,21 @@ enum pml_promise { PML_TOUCHES_NOTHING, PML_TOUCHES_CELLS };
 void pml_promise(const struct pml_module *m, LLVMValueRef called, enum pml_promise what);
 
 /*
- * Additions in assembly, at the builder's place: instrument_assembly.c. pml_assembles - whether there is any for a
- * target. pml_assemble_look_up - the thread's cells. pml_assemble_counts - add @c to @cells; 0 or -ENOMEM.
- * pml_assemble_one - add @n to a @cell. pml_assembled_bytes - that pml_assemble_counts() makes.
+ * Additions in assembly, at the builder's position: instrument_assembly.c. pml_assembles - whether the target is
+ * supported. pml_assemble_look_up - the thread's cells. pml_assemble_counts - add @c to @cells; returns 0 or -ENOMEM.
+ * pml_assemble_one - add @n to a @cell. pml_assembled_bytes - the size of the code of pml_assemble_counts().
  */
 bool pml_assembles(const char *target);
 LLVMValueRef pml_assemble_look_up(struct pml_module *m);
 int pml_assemble_counts(const struct pml_module *m, LLVMValueRef cells, const struct pml_counts *c);
 void pml_assemble_one(const struct pml_module *m, LLVMValueRef cells, unsigned cell, LLVMValueRef n);
 uint32_t pml_assembled_bytes(const struct pml_counts *c);
-bool pml_is_short(LLVMValueRef n); /* a constant that an instruction has room for */
+bool pml_is_short(LLVMValueRef n); /* a constant that fits into an immediate operand */
 
-int pml_offset_of(unsigned cell); /* from where pml_count_self points, in bytes */
+int pml_offset_of(unsigned cell); /* in bytes, relative to pml_count_self */
 
-/* pml_adders_settle - give each adder a body, or inline it where it is called. Returns 0 or -ENOMEM. Close also after a
- * failure. */
+/* pml_adders_settle - give each adder a body, or inline it into its callers. Returns 0 or -ENOMEM. Call
+ * pml_adders_close() also after a failure. */
 int pml_adders_settle(struct pml_module *m);
 void pml_adders_close(struct pml_module *m);
 

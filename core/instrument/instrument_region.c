@@ -2,10 +2,11 @@
 /*
  * core/instrument/instrument_region.c - classification of memory accesses as local or global.
  *
- * As far as the function itself says: its address is followed back to what it was computed from. What comes in a
- * parameter, from memory or from a call is not known, be it the heap's or another function's local.
+ * The classification uses the function's own code only: it follows an address back to its origin. The region of an
+ * address that comes from a parameter, from memory or from a call is unknown, because the address may belong to the
+ * heap or to another function's local variable.
  *
- * It also finds locals that would be in registers if OpenMP's runtime did not take their address: loop bounds and
+ * The file also finds locals that would be in registers if OpenMP's runtime did not take their address: loop bounds and
  * private copies of reductions.
  */
 #include "instrument/instrument_private.h"
@@ -14,9 +15,9 @@
 
 #define SEEN_MAX 16u
 #define STEPS_MAX 64u
-#define USES_MAX 1024u /* of a local */
+#define USES_MAX 1024u /* limit of inspected uses of a local */
 
-enum region { ANY, LOCAL, GLOBAL, UNKNOWN }; /* ANY: says nothing against another */
+enum region { ANY, LOCAL, GLOBAL, UNKNOWN }; /* ANY: compatible with every region */
 
 struct walk {
   LLVMValueRef seen[SEEN_MAX]; /* phis */
@@ -41,7 +42,7 @@ static enum region region_of_phi(struct walk *w, LLVMValueRef phi) {
   return all;
 }
 
-/* What an address was computed from by an offset or another type; @v itself: it was not. */
+/* The base of an address computed by an offset or a cast; @v itself for other addresses. */
 static LLVMValueRef base_of(LLVMValueRef v) {
   if (LLVMIsAGlobalAlias(v)) return LLVMAliasGetAliasee(v);
   if (LLVMIsACallInst(v)) {
@@ -65,7 +66,7 @@ static enum region region_of(struct walk *w, LLVMValueRef v) {
 }
 
 static bool called_runtime(LLVMValueRef call) {
-  static const char *const shares[] = {"__kmpc_fork", "__kmpc_omp_task"}; /* other threads get the address */
+  static const char *const shares[] = {"__kmpc_fork", "__kmpc_omp_task"}; /* these pass the address to other threads */
   size_t n;
   LLVMValueRef called = LLVMGetCalledValue(call);
   const char *name = LLVMIsAFunction(called) ? LLVMGetValueName2(called, &n) : "";
@@ -76,7 +77,8 @@ static bool called_runtime(LLVMValueRef call) {
 
 static bool runtime_has(LLVMValueRef v, bool *runtime, unsigned *left);
 
-/* An array of addresses that is handed to the runtime: of the copies of reductions. */
+/* Whether @address belongs to an array of addresses that is passed to the runtime, such as the addresses of reductions'
+ * copies. */
 static bool is_list(LLVMValueRef address, unsigned *left) {
   bool runtime = false;
   for (LLVMValueRef base = base_of(address); base != address; base = base_of(address)) address = base;

@@ -2,8 +2,9 @@
 /*
  * core/instrument/instrument_returns.c - calls that are certain to return.
  *
- * A function comes back if all that it calls does. All of the module's are thought to, until one is found to call what
- * may not, and so its callers, to a fixed point: a module's recursion is then no reason for doubt.
+ * A function returns if all functions that it calls return. All functions of the module are assumed to return until a
+ * call is found that may not; then the callers are corrected as well, until nothing changes. Recursion in a module is
+ * therefore no reason to assume that a function does not return.
  */
 #include "instrument/instrument_private.h"
 
@@ -19,7 +20,7 @@ struct pml_functions {
   struct known {
     LLVMValueRef function;
     bool may_leave;
-  } * at; /* by number in the map */
+  } * at; /* by index in the map */
 };
 
 static struct known *known(const struct pml_functions *f, LLVMValueRef function) {
@@ -46,7 +47,8 @@ const char *pml_calls_intrinsic(LLVMValueRef call) {
   return strncmp(name, "llvm.", 5) == 0 ? name + 5 : NULL;
 }
 
-/* What a C library is known to do: neither throw nor jump nor end, nor call the program. */
+/* Functions of the C library that always return: they neither throw nor jump nor terminate, and do not call the
+ * program. */
 static bool library_returns(const char *name) {
   static const char *const known[] = {
       "abs",    "acos",  "acosh",     "asin",     "asinh",   "atan",    "atan2",     "atanh",   "atof",   "atoi",
@@ -128,14 +130,14 @@ int pml_functions_open(struct pml_module *m) {
   return 0;
 }
 
-/* Any callee counts, unless it is LLVM's own or the C library's. */
+/* Every callee may count, except LLVM's intrinsics and functions of the C library. */
 static bool may_count(LLVMValueRef function) {
   size_t n;
   const char *name = LLVMGetValueName2(function, &n);
   return !LLVMIsDeclaration(function) || (strncmp(name, "llvm.", 5) != 0 && !library_returns(name));
 }
 
-/* Of functions until LLVM 15, and the one that says it all since; a version has not all. */
+/* Attributes up to LLVM 15, and "memory", which replaces them since LLVM 16; a version lacks some of them. */
 static const char *const memory_attributes[] = {
     "readnone",     "readonly", "writeonly", "argmemonly", "inaccessiblememonly", "inaccessiblemem_or_argmemonly",
     "speculatable", "memory"};

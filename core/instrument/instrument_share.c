@@ -2,11 +2,10 @@
 /*
  * core/instrument/instrument_share.c - motion of counters over edges to reduce additions.
  *
- * Edges that meet, at the end of a block or at the beginning of one, are a junction: whatever comes through takes one
- * of its ends and one of its beginnings. What all beginnings count may be counted at all ends instead, and the other
- * way round. That is done where additions get fewer and no way has more of them, and where nothing may leave in
- * between. A move never makes a count negative: what is seen in between is at most the work of a few blocks ahead or
- * behind.
+ * Edges that share a block's end or a block's beginning form a junction: control that passes a junction leaves one
+ * block's end and enters one block's beginning. Counts that all beginnings have in common may be counted at all ends
+ * instead, and vice versa. This is done if it reduces additions, if no path gets more of them, and if nothing may leave
+ * in between. A move never makes a count negative: the error visible in between is at most the work of a few blocks.
  */
 #include "instrument/instrument_function.h"
 
@@ -17,9 +16,9 @@
 
 struct share {
   struct pml_body *f;
-  uint32_t *parent; /* [2 * blocks] of the union-find: the beginning of each block, then its end */
-  uint32_t *next;   /* [2 * blocks] of the same junction, from its root on; NONE: the last */
-  uint32_t *round;  /* [2 * blocks] by root: the last that it was settled in, from 1 on */
+  uint32_t *parent; /* [2 * blocks] parents of the union-find structure: the beginnings of blocks, then their ends */
+  uint32_t *next;   /* [2 * blocks] next member of the same junction, starting from its root; NONE: the last */
+  uint32_t *round;  /* [2 * blocks] by root: the last round in which it was settled, from 1 on */
   bool *closed;     /* [2 * blocks] by root: counts cannot move here */
 };
 
@@ -32,7 +31,7 @@ static bool is_end(const struct share *s, uint32_t n) {
   return n >= s->f->blocks;
 }
 
-/* The counts that stand nearest to a beginning or an end. */
+/* The counts nearest to a beginning or an end. */
 static struct pml_counts *counts_at(const struct share *s, uint32_t n) {
   const struct pml_block *b = &s->f->block[is_end(s, n) ? n - s->f->blocks : n];
   return &s->f->stretch[is_end(s, n) ? b->first + b->stretches - 1 : b->first].counts;
@@ -67,7 +66,7 @@ static int find_junctions(struct share *s) {
 }
 
 struct side {                   /* the beginnings of a junction, or its ends */
-  uint32_t n, some, least_ones; /* how many; that count the cell; that count as much of it as the least */
+  uint32_t n, some, least_ones; /* members; members that count the cell; members with the least count */
   int64_t least;
 };
 
@@ -84,10 +83,10 @@ static void look(const struct share *s, uint32_t junction, unsigned cell, struct
   }
 }
 
-/* How many additions are fewer if what all of @from count is counted by all of @to. */
+/* How many additions are saved if all of @to count the common part of all of @from. */
 static int64_t gain(const struct side *from, const struct side *to) {
   if (from->n == 0 || to->n == 0 || from->least <= 0) return 0;
-  if (to->some < to->n && from->least_ones < from->n) return 0; /* a way would have one more */
+  if (to->some < to->n && from->least_ones < from->n) return 0; /* some path would get an additional one */
   return (int64_t)from->least_ones - (to->n - to->some);
 }
 
@@ -97,7 +96,7 @@ static int move(struct share *s, uint32_t junction, unsigned cell, int64_t to_en
   return 0;
 }
 
-/* 1: something moved; 0; or -ENOMEM. */
+/* Returns 1 if a count was moved, 0 if none was, or -ENOMEM. */
 static int settle_cell(struct share *s, uint32_t junction, unsigned cell) {
   struct side side[2];
   look(s, junction, cell, side);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As struct pml_count_module. */
+/* Creates a constant of type struct pml_count_module. */
 static LLVMValueRef make_table(struct pml_module *m) {
   LLVMTypeRef i32 = LLVMInt32TypeInContext(m->context);
   LLVMValueRef words[PML_COUNT_CELLS / 64];
@@ -27,7 +27,7 @@ static LLVMValueRef make_table(struct pml_module *m) {
   return table;
 }
 
-/* A function of the module that hands the table to @runtime. */
+/* Create a function that passes the table to @runtime. */
 static LLVMValueRef make_caller(struct pml_module *m, LLVMValueRef table, const char *name, const char *runtime) {
   LLVMTypeRef nothing = LLVMVoidTypeInContext(m->context), taken = LLVMTypeOf(table);
   LLVMTypeRef type = LLVMFunctionType(nothing, &taken, 1, 0);
@@ -40,7 +40,7 @@ static LLVMValueRef make_caller(struct pml_module *m, LLVMValueRef table, const 
   return f;
 }
 
-/* Lists of this kind cannot be added to: a longer one takes the place of what was there. */
+/* Lists of this kind cannot be extended, so a longer copy replaces the old list. */
 static void append_to(struct pml_module *m, const char *list, LLVMValueRef function, unsigned priority) {
   LLVMTypeRef byte = LLVMPointerType(LLVMInt8TypeInContext(m->context), 0);
   LLVMValueRef fields[] = {LLVMConstInt(LLVMInt32TypeInContext(m->context), priority, 0), function,

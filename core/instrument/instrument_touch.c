@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * core/instrument/instrument_touch.c - runtime calls for accessed memory: loads, stores, atomic operations, copies.
- * What is under a mask, or of a length that the machine chooses, is not told.
- */
+/* core/instrument/instrument_touch.c - runtime calls for accessed memory: loads, stores, atomic operations, copies.
+ * Masked accesses, and accesses whose length is determined at run time by the processor, are not reported. */
 #include "instrument/instrument_function.h"
 
 #include <string.h>
