@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define LARGE (PML__RECORDING_BLOCKS_BYTES / 4) /* blocks from here on have an extent of their own */
+#define LARGE (PML__RECORDING_BLOCKS_BYTES / 4) /* larger blocks have a separate extent */
 
 /* ---- memory ---- */
 
@@ -82,7 +82,7 @@ void pml_recording_put(struct pml_recording *s, void *memory) {
 
 /* ---- names ---- */
 
-/* Who sets the bit writes the name. */
+/* The thread that sets the bit writes the name. */
 void pml_recording_name(struct pml_recording *s, pml_region_t region) {
   struct pml_region_info info;
   if (region >= PML__RECORDING_MARKS) return;

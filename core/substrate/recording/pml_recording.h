@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/recording/pml_recording.h - recorded calls of a process in its log (pml_log.h), which survive however
- * it ends.
+ * core/substrate/recording/pml_recording.h - recorded calls of a process in its log (pml_log.h), which survives however
+ * the process ends.
  *
- * The log is mapped shared, so the kernel has every write at once: SIGKILL, exec, _exit and a crash lose nothing. It is
- * read later (pml_recording_read.h). It contains the names of regions, the memory of a profile (pml_profile.h), and, if
- * requested, every enter and leave. Events without room are dropped and counted.
+ * The log is mapped shared, so every write reaches the kernel at once: SIGKILL, exec, _exit and a crash lose nothing.
+ * It is read later (pml_recording_read.h). It contains the names of regions, the memory of a profile (pml_profile.h),
+ * and, if requested, every enter and leave. Events without room are dropped and counted.
  */
 #ifndef PML_RECORDING_H
 #define PML_RECORDING_H
@@ -39,93 +39,93 @@ PML__SHARED const char *pml_recording_path(const struct pml_recording *s);
 void pml_recording_close(struct pml_recording *s);
 PML__SHARED void pml_recording_abandon(struct pml_recording *s);
 
-/* pml_recording_share - sections of the process are in the same log, if they are not asked for elsewhere; NULL: no
- * more. */
+/* pml_recording_share - store the process's sections in the same log, unless another place is requested; NULL: stop. */
 PML__SHARED void pml_recording_share(struct pml_recording *s);
 
-/* pml_recording_note - what the process says of itself under @key; it takes the place of what it said before. A lock.
- */
+/* pml_recording_note - store @text as a fact about the process under @key, replacing an earlier one. Takes a lock. */
 PML__SHARED void pml_recording_note(struct pml_recording *s, const char *key, const char *text);
 
-/* pml_recording_counted - where the compiler counts in this process. One store; async-signal-safe. */
+/*
+ * pml_recording_counted - note which modules of this process contain compiler counters. One store; async-signal-safe.
+ */
 PML__SHARED void pml_recording_counted(struct pml_recording *s, enum pml_count_at at);
 
-/* pml_recording_end - how the process ends, or its recording failed. Async-signal-safe. */
+/* pml_recording_end - note how the process ends, or that its recording failed. Async-signal-safe. */
 PML__SHARED void pml_recording_end(struct pml_recording *s, enum pml_recording_end how);
 
 /*
- * pml_recording_seal - make no more system calls for the recording: the file does not grow, events without room are
+ * pml_recording_seal - make no more system calls for the recording: the file stops growing, events without room are
  * dropped and counted, and a closed recording stays mapped. For a process that is about to forbid itself system calls.
  * One store; async-signal-safe.
  */
 PML__SHARED void pml_recording_seal(struct pml_recording *s);
 
-/* pml_recording_lose_counts - note that some thread's events have no values from here on, because of @err.
+/* pml_recording_lose_counts - note that a thread's events have no values from now on, because of @err.
  * Async-signal-safe. */
 PML__SHARED void pml_recording_lose_counts(struct pml_recording *s, int err);
 
 /*
- * pml_recording_child - before a fork: room in the log to note the child until it has its own recording; NULL: none
- * now. @s belongs to the calling process (@grows), or, while that has none, to the process that it was forked from. The
- * child is noted once it stores its pid there, with release order. Never waits for a lock and never allocates:
- * async-signal-safe. Takes 4 KiB of the file for the first 63 children, then 64 KiB to 4 MiB at a time.
- * pml_recording_child_opened - the child has a recording, or @err, why it has none; _ended - how it ends without one.
- * By the child, each one store; async-signal-safe.
+ * pml_recording_child - before a fork: reserve room in the log to note the child until it has its own recording; NULL:
+ * no room now. @s belongs to the calling process (@grows), or, until that has its own, to the process from which it was
+ * forked. The child is noted once it stores its pid there, with release order. Never waits for a lock and never
+ * allocates: async-signal-safe. Takes 4 KiB of the file for the first 63 children, then 64 KiB to 4 MiB at a time.
+ * pml_recording_child_opened - the child has a recording, or has none because of @err; _ended - how it ends without
+ * one. Called by the child, one store each; async-signal-safe.
  */
 PML__SHARED int32_t *pml_recording_child(struct pml_recording *s, bool grows);
 PML__SHARED void pml_recording_child_opened(int32_t *pid, int err);
 PML__SHARED void pml_recording_child_ended(int32_t *pid, enum pml_recording_end how);
 
-/* pml_recording_lose_child - a child could not be recorded: by that child, before it abandons. Async-signal-safe. */
+/* pml_recording_lose_child - note that a child could not be recorded; called by this child, before it abandons.
+ * Async-signal-safe. */
 PML__SHARED void pml_recording_lose_child(struct pml_recording *s);
 
-/*
- * pml_recording_get - @bytes of the file, zeroed, aligned to 64, for part @part of @whose; NULL: no room. A lock.
- * pml_recording_put - it is of no use any more. NULL is fine. Neither in the child of a fork.
- */
+/* pml_recording_get - allocate @bytes of the file, zeroed, aligned to 64, for part @part of @whose; NULL: no room.
+ * Takes a lock. pml_recording_put - free them. NULL is fine. Neither may be called in the child of a fork. */
 PML__SHARED void *pml_recording_get(struct pml_recording *s, uint32_t whose, uint32_t part, size_t bytes);
 PML__SHARED void pml_recording_put(struct pml_recording *s, void *memory);
 
-/* pml_recording_name - the name of @region goes into the file, once. One load if it is there; a lock the first time. */
+/*
+ * pml_recording_name - write the name of @region to the file, once. Later calls cost one load; the first takes a lock.
+ */
 PML__SHARED void pml_recording_name(struct pml_recording *s, pml_region_t region);
 
 /* Limits of a trace; 0: no limit. Omitted calls are counted. */
 struct pml_recording_limits {
-  uint32_t max_depth;         /* calls inside that many others */
-  uint32_t max_calls;         /* of a function, in all threads */
-  uint64_t min_ticks;         /* calls that recorded none inside and were shorter */
-  uint64_t last_bytes;        /* the latest events, in so many bytes of the file; see pml__log_keep_last() */
+  uint32_t max_depth;  /* omit calls inside that many others */
+  uint32_t max_calls;  /* calls per function, in all threads */
+  uint64_t min_ticks;  /* omit shorter calls without recorded calls inside */
+  uint64_t last_bytes; /* keep only the latest events, within this many bytes of the file; see pml__log_keep_last() */
   const char *const *metrics; /* names of the values to keep, NULL: none */
   size_t nmetrics;
 };
 
 /*
- * pml_recording_trace - write every enter and leave of all threads to the file, 16 bytes each (16 in all for a call
+ * pml_recording_trace - write every enter and leave of all threads to the file, 16 bytes each (16 in total for a call
  * with no event inside), and the values of events with these metrics, until pml_recording_close(). The recorded events
- * are balanced.
+ * are balanced. @limits: copied; NULL: no limits. Returns 0, -ENOMEM, or an error of pml_stream_add().
  * @limits: copied; NULL: none. Returns 0, -ENOMEM, or what pml_stream_add() returns.
  *
- * Cost of an event: no lock, no allocation, general registers only; for each 4000 events of a thread three syscalls,
- * of which one writes them. Memory: 64 KiB of the file mapped per thread, 16 bytes per call under way, 4 MiB of address
- * space for marks.
+ * Cost of an event: no lock, no allocation, general registers only; for each 4000 events of a thread three system
+ * calls, one of which writes them. Memory: 64 KiB of the file mapped per thread, 16 bytes per open call, 4 MiB of
+ * address space for marks.
  */
 PML__SHARED int pml_recording_trace(struct pml_recording *s, const struct pml_recording_limits *limits);
 
 /*
- * pml_recording_sum - from now on what each function's own calls add to the values of events with these metrics is
- * summed in the file, but not what calls inside them add. Before pml_recording_trace(), if that keeps the same values.
- * Ends with pml_recording_close(). Returns 0, -EINVAL, -ENOMEM, or what pml_stream_add() returns. Memory per thread: 16
- * bytes per call under way and value; 64 and 8 bytes per function and value.
+ * pml_recording_sum - from now on, sum in the file how much each function's calls add to the values of events with
+ * these metrics, excluding nested calls. Call it before pml_recording_trace() if that records the same values. Ends
+ * with pml_recording_close(). Returns 0, -EINVAL, -ENOMEM, or an error of pml_stream_add(). Memory per thread: 16 bytes
+ * per open call and value; 64 and 8 bytes per function and value.
  */
 PML__SHARED int pml_recording_sum(struct pml_recording *s, const char *const *names, size_t n);
 
 /*
- * pml_recording_keep_values - allow adding values of calls. @in_trace: also write them to the trace, which
- * pml_recording_trace() has begun. Returns 0.
- * pml_recording_add_values - add arguments, or results (@results), of a call of @region: count, sum, least and most of
- * each value are recorded. The first call of a function names its values. A NaN is only added to the sum. In the trace
- * the values belong to the calling thread's innermost call: arguments follow its enter, results precede its leave. The
- * trace omits the values of calls that it omits.
+ * pml_recording_keep_values - allow adding values of calls. @in_trace: also write them to the trace that
+ * pml_recording_trace() has begun. Returns 0. pml_recording_add_values - add arguments, or results (@results), of a
+ * call of @region: count, sum, minimum and maximum of each value are recorded. The first call of a function names its
+ * values. A NaN is only added to the sum. In the trace the values belong to the calling thread's innermost call:
+ * arguments follow its enter, results precede its leave. The trace omits the values of omitted calls.
  *
  * Cost: four to five atomic operations for each value; a lock and memory of the file at a function's first call. 16 MiB
  * of address space from the first call on; some 600 bytes of the file per function and value; in the trace 16 bytes and

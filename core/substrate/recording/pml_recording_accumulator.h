@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * core/substrate/recording/pml_recording_accumulator.h - a thread's accumulators of event values by call. Internal. All
- * here needs general registers only, unless values may be doubles.
- */
+/* core/substrate/recording/pml_recording_accumulator.h - a thread's accumulators of event values by call. Internal. All
+ * functions need general registers only, unless values may be doubles. */
 #ifndef PML_RECORDING_ACCUMULATOR_H
 #define PML_RECORDING_ACCUMULATOR_H
 
@@ -14,14 +12,14 @@ struct pml__recording_accumulator {
   struct pml_recording *recording;
   const struct pml_stream_metrics *metrics;
   uint32_t n, depth, capacity, beyond;
-  pml_region_t *region;        /* [capacity] of open calls; 0: its enter brought no values */
+  pml_region_t *region;        /* [capacity] regions of open calls; 0: the enter had no values */
   uint64_t *value;             /* [capacity][2 n] */
   struct pml__log_sums **slot; /* [mask + 1] by a hash of regions; NULL before the first sums */
   uint32_t nsums, mask;
   struct pml__recording_accumulator *following;
 };
 
-/* Where the sums of @region are, or would be. */
+/* The slot with the sums of @region, or the free slot for them. */
 static inline struct pml__log_sums **pml__accumulator_find(struct pml__log_sums **slot, uint32_t mask,
                                                            pml_region_t region) {
   uint32_t i = (uint32_t)((uint64_t)region * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
@@ -29,7 +27,7 @@ static inline struct pml__log_sums **pml__accumulator_find(struct pml__log_sums 
   return &slot[i];
 }
 
-/* The caller has seen to room. @values may be NULL. The stores are atomic so that compilers call no memset(). */
+/* There must be room. @values may be NULL. The stores are atomic so that compilers do not call memset(). */
 static inline void pml__accumulator_enter(struct pml__recording_accumulator *t, pml_region_t region,
                                           const uint64_t *values) {
   uint64_t *mine = t->value + (size_t)2 * t->n * t->depth, *inside = mine + t->n;
@@ -42,12 +40,12 @@ static inline void pml__accumulator_enter(struct pml__recording_accumulator *t, 
   t->depth++;
 }
 
-/* The innermost call is of @region, as far as that is known. */
+/* Whether the innermost call is of @region; true if its region is unknown. */
 static inline bool pml__accumulator_is_innermost(const struct pml__recording_accumulator *t, pml_region_t region) {
   return t->depth > 0 && (t->region[t->depth - 1] == region || t->region[t->depth - 1] == 0);
 }
 
-/* And both its ends have values. */
+/* Whether also both its ends have values. */
 static inline bool pml__accumulator_has(const struct pml__recording_accumulator *t, const struct pml_stream_event *e) {
   return t->region[t->depth - 1] != 0 && e->metrics == t->metrics;
 }
@@ -56,14 +54,15 @@ static inline bool pml__accumulator_is_absent(uint64_t value, bool real) {
   return value == PML_VALUE_ABSENT || (!real && value == PML_VALUE_ABSENT_SIGNED);
 }
 
-/* From or to no value nothing has changed. */
+/* The change is 0 if either value is absent. */
 static inline uint64_t pml__accumulator_change(uint64_t from, uint64_t to, bool real) {
   return pml__accumulator_is_absent(from, real) || pml__accumulator_is_absent(to, real)
              ? 0
              : pml_value_minus(to, from, real);
 }
 
-/* That call, which is counted in no more, adds to @s, NULL: there was no memory. @reals: some may be doubles. */
+/* Add the values of the call just removed from the stack to @s (NULL: there was no memory) and to its caller's nested
+ * values. @reals: some may be doubles. */
 static inline void pml__accumulator_add(struct pml__recording_accumulator *t, const struct pml_stream_event *e,
                                         struct pml__log_sums *s, bool reals) {
   uint64_t *mine = t->value + (size_t)2 * t->n * t->depth, *outer = t->depth > 0 ? mine - t->n : NULL;
@@ -76,7 +75,7 @@ static inline void pml__accumulator_add(struct pml__recording_accumulator *t, co
   }
 }
 
-/* As pml_stream_consumer.fast and .fast_values: not without memory, nor of doubles. */
+/* Like pml_stream_consumer.fast and.fast_values; they neither allocate nor support doubles. */
 pml_stream_fast pml__accumulator_enter_fast, pml__accumulator_leave_fast;
 pml_stream_fast_values pml__accumulator_enter_fast_values, pml__accumulator_leave_fast_values;
 

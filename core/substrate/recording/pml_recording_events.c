@@ -11,12 +11,12 @@
 #define THREADS_MAX (1u << 20)
 
 struct thread {
-  void *track; /* NULL: it has not begun, or has ended */
-  size_t last; /* the last extent that begins as its own */
-  /* The collective operation that ends with the call around it, whose values are these; 0: none. */
-  uint32_t collective; /* the lower half of its event */
-  uint32_t inside;     /* calls under way in that call */
-  uint64_t open;       /* calls under way */
+  void *track; /* NULL: the thread has not begun, or has ended */
+  size_t last; /* the last extent that begins with this thread */
+  /* A collective operation that ends with the call around it, and its values; 0: no collective. */
+  uint32_t collective; /* the lower half of the event */
+  uint32_t inside;     /* open calls inside this call */
+  uint64_t open;       /* open calls of the thread */
   uint64_t value[PML__LOG_CALL_VALUES];
 };
 
@@ -25,14 +25,15 @@ struct listening {
   const struct pml__recording_listener *to;
   struct thread *thread; /* [nthreads] by number */
   size_t nthreads;
-  size_t extent;      /* the one that is read */
-  struct thread *in;  /* NULL: of a thread that there is no place for */
+  size_t extent;      /* the current extent */
+  struct thread *in;  /* NULL: there is no place for the thread */
   void *now;          /* its track, or NULL */
-  uint64_t under_way; /* so many calls said that they were under way when this extent began */
-  uint64_t moved_out; /* extents of it that were read: what comes behind them must follow them */
-  bool is_timed;      /* in this extent an event of this thread had a time; the last one: */
+  uint64_t under_way; /* number of calls reported as open at the beginning of this extent */
+  uint64_t moved_out; /* moved-out copies of this extent read so far; events after them must follow them */
+  bool is_timed;      /* an event of this thread in this extent had a time; the last one: */
   uint64_t ticks;
-  const struct pml__log_event *ahead; /* the next one behind where it was looked for; NULL: not looked for */
+  const struct pml__log_event
+      *ahead; /* the next event with a time after the position last searched; NULL: not searched */
 };
 
 /* ---- threads ---- */
@@ -70,9 +71,9 @@ static void drop(const struct listening *l, struct thread *t) {
 }
 
 /*
- * Within an extent the next thread has the memory of one that has ended: all that is kept for it is given back, such as
- * the 4 MiB of an open event file, before the next one wants as much. What a damaged file has of it later is another
- * thread's.
+ * A thread reuses the extent of an ended one. All memory kept for the ended thread, such as the 4 MiB of an open event
+ * file, is freed before the next thread allocates as much. In a damaged file, later events of the ended thread count as
+ * another thread's.
  */
 static int switch_thread(struct listening *l, uint64_t thread, int64_t tid) {
   struct thread *before = l->in;
@@ -84,7 +85,7 @@ static int switch_thread(struct listening *l, uint64_t thread, int64_t tid) {
   return err == 0 ? go_to(l, thread, tid) : err;
 }
 
-/* Which extents begin as which thread's. */
+/* Find the last extent that begins with each thread. */
 static int find_last(struct listening *l) {
   const struct pml__log_reader *log = &l->reader->log;
   int err = 0;
@@ -128,7 +129,7 @@ static int emit_openmp(struct listening *l, const struct pml__log_event *e) {
   return emit(l, &event);
 }
 
-/* Those of the innermost call; results are of the time of the leave, which follows them. */
+/* Emit values of the innermost call; results have the time of the leave that follows them. */
 static int emit_values(struct listening *l, const struct pml__log_event *e, const struct pml__log_event *next,
                        const struct pml__log_event *end) {
   uint32_t low = (uint32_t)e->word;
@@ -156,7 +157,7 @@ static int emit_communication(struct listening *l, const struct pml__log_event *
 
 /* ---- communications of a call ---- */
 
-/* The next event with a time behind @at. Between one and the next it is looked for once. */
+/* The next event with a time after @at. Between two such events it is searched once. */
 static const struct pml__log_event *look_ahead(struct listening *l, const struct pml__log_event *at,
                                                const struct pml__log_event *end) {
   if (l->ahead != NULL && l->ahead > at) return l->ahead;
@@ -167,7 +168,8 @@ static const struct pml__log_event *look_ahead(struct listening *l, const struct
   return l->ahead = at;
 }
 
-/* What completes comes after MPI's function: with the leave, which is the next event, unless the process was killed. */
+/* The time of a completed communication: it completes after MPI's function, with the leave, which is the next event
+ * unless the process was killed. */
 static uint64_t ticks_behind(struct listening *l, const struct pml__log_event *e, const struct pml__log_event *end) {
   const struct pml__log_event *next = look_ahead(l, e, end);
   bool is = next < end && next->word != 0 && next->word >> 32 != PML__LOG_THREAD;
@@ -179,7 +181,7 @@ static bool is_after(uint32_t what) {
          what == PML__LOG_REQUEST_TESTED;
 }
 
-/* Begin and end of a collective operation are one event; the end is emitted with the leave. */
+/* The begin and the end of a collective operation are one event; the end is emitted with the leave. */
 static int begin_collective(struct listening *l, struct pml__recording_communicated *event, uint32_t low) {
   static const uint64_t blocks;
   struct thread *t = l->in;
@@ -215,7 +217,7 @@ static int emit_of_call(struct listening *l, const struct pml__log_event *e, con
   return collective ? begin_collective(l, &event, low) : l->to->communication(l->to->arg, l->now, &event);
 }
 
-/* A call begins or ends in the one that has a collective operation, or that one ends. */
+/* Track the calls inside a call with a collective operation, and end the operation with that call. */
 static int follow_collective(struct listening *l, const struct pml__log_event *e) {
   struct thread *t = l->in;
   if (PML_LIKELY(t == NULL || t->collective == 0)) return 0;
@@ -243,10 +245,8 @@ static int emit_call(struct listening *l, const struct pml__log_event *e) {
   return err == 0 ? emit_event(l, e, enter ? PML_STREAM_ENTER : PML_STREAM_LEAVE) : err;
 }
 
-/*
- * It begins here where what was before is gone: the outer ones come first, as many as were open. Those that are only a
- * number are taken as open; their leaves lead nowhere.
- */
+/* Open calls are emitted if earlier events are missing: the outer ones come first, as many as were open. Calls stored
+ * only as a number count as open; their leaves are ignored. */
 static int emit_under_way(struct listening *l, const struct pml__log_event *e) {
   const struct pml__log_event enter = {e->ticks, PML__LOG_WORD(PML__LOG_ENTER, e->word)};
   if (l->in == NULL) return 0;
@@ -256,7 +256,7 @@ static int emit_under_way(struct listening *l, const struct pml__log_event *e) {
   return 0;
 }
 
-/* It may be one of a call that has a collective operation, and does not end that. */
+/* A whole call may be inside a call with a collective operation, but never ends it. */
 static int emit_whole(struct listening *l, const struct pml__log_event *e, uint64_t end) {
   const struct pml__log_event leave = {end, e->word};
   int err = emit_event(l, e, PML_STREAM_ENTER);
@@ -270,7 +270,7 @@ static void has_time(struct listening *l, uint64_t ticks) {
   l->ticks = ticks;
 }
 
-/* Emit the whole calls that stand in a row from *@at on, and move *@at behind them. */
+/* Emit the consecutive whole calls from *@at on, and move *@at behind them. */
 static int read_whole(struct listening *l, const struct pml__log_event **at, const struct pml__log_event *end) {
   int err = 0;
   for (; *at < end && PML__LOG_IS_WHOLE((*at)->word) && err == 0; ++*at) {
@@ -281,7 +281,7 @@ static int read_whole(struct listening *l, const struct pml__log_event **at, con
   return err;
 }
 
-/* Events from @at on, until there are no more in this extent. */
+/* Read events from @at to the end of this extent. */
 static int read_events(struct listening *l, const struct pml__log_event *at, const struct pml__log_event *end) {
   int err = read_whole(l, &at, end);
   while (at < end && err == 0) {
@@ -346,7 +346,7 @@ static int read_extent(struct listening *l, size_t i) {
   if (events == NULL) return err;
   l->moved_out += e->from != 0;
   size_t n = (size_t)bytes / sizeof *events;
-  /* One that began again says whose it is. Its first thread may have no events left. */
+  /* An extent that was reused names its thread in its first event, because its first thread may have no events left. */
   bool says = n > PML__RECORDING_FIRST_EVENT && events[PML__RECORDING_FIRST_EVENT].word >> 32 == PML__LOG_THREAD;
   l->extent = i;
   l->in = NULL;
@@ -374,7 +374,7 @@ int pml__recording_listen(const struct pml_recording_reader *r, const struct pml
 
 /* ---- metrics ---- */
 
-/* Lines of the note, as many as there are metrics. */
+/* Copy the lines of the note, one for each metric. */
 static uint32_t names_of_metrics(const char *text, uint32_t n, char (*name)[PML__RECORDING_METRIC_BYTES]) {
   uint32_t found = 0;
   while (found < n && text != NULL && *text != '\0') {

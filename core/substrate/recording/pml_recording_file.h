@@ -11,7 +11,7 @@
 
 #define PML__RECORDING_BLOCKS_BYTES 65536u /* extent of small blocks */
 #define PML__RECORDING_EVENTS_BYTES 65536u /* extent of events */
-#define PML__RECORDING_MARKS (1u << 20)    /* regions from here on are not recorded */
+#define PML__RECORDING_MARKS (1u << 20)    /* regions with higher numbers are not recorded */
 #define PML__RECORDING_SIZES 40
 _Static_assert(PML__RECORDING_MARKS <= 1u << 24 && PML_RECORDING_VALUES_MAX <= 0x7f, "each has its bits in an event");
 
@@ -24,7 +24,7 @@ _Static_assert(PML__RECORDING_VALUES_BYTES_MAX % 64 == 0, "a block can be as lar
 static inline size_t pml__recording_stripe_bytes(uint32_t n) {
   return (n * sizeof(struct pml__log_figures) + 63) & ~(size_t)63;
 }
-/* [n]; those behind the last stripe are the names. */
+/* [n]; the names are behind the last stripe. */
 static inline struct pml__log_figures *pml__recording_figures(struct pml__log_values *b, uint32_t n, uint32_t stripe) {
   return (struct pml__log_figures *)(void *)((char *)(b + 1) + stripe * pml__recording_stripe_bytes(n));
 }
@@ -38,11 +38,12 @@ struct pml_recording {
   struct pml__log *log;
   struct pml__log_recording *head; /* in the log */
 
-  struct pml__mutex lock;                            /* guards what follows */
-  struct pml__log_block *free[PML__RECORDING_SIZES]; /* by the logarithm of their sizes */
-  char *at, *end;                                    /* of the extent that small blocks come from */
+  struct pml__mutex lock;                            /* guards the following fields */
+  struct pml__log_block *free[PML__RECORDING_SIZES]; /* by the logarithm of the size */
+  char *at, *end;                                    /* the rest of the extent for small blocks */
 
-  uint32_t *mark; /* [PML__RECORDING_MARKS] atomic: a bit if the region has its name in the log, and its calls */
+  uint32_t
+      *mark; /* [PML__RECORDING_MARKS] atomic: a bit if the log has the region's name, and the number of its calls */
   struct pml_recording_limits limits;
   const struct pml_stream_metrics *metrics;
   uint64_t consumer;
@@ -51,17 +52,17 @@ struct pml_recording {
   uint64_t summing;
   struct pml__recording_accumulator *accumulators, *spare_accumulators; /* under the lock */
   struct pml__log_values **values; /* atomic, [2 PML__RECORDING_MARKS]: arguments, results of a region */
-  bool trace_values;               /* they are in the trace, too */
+  bool trace_values;               /* the trace contains them as well */
 };
 
-#define PML__RECORDING_NOTE "calls." /* the keys of its notes begin so */
+#define PML__RECORDING_NOTE "calls." /* prefix of the keys of a recording's notes */
 #define PML__RECORDING_NAMED (UINT32_C(1) << 31)
 
-/* Each ends its consumer, if there is one. */
+/* Each removes its consumer, if there is one. */
 void pml__recording_sum_end(struct pml_recording *s);
 void pml__recording_trace_end(struct pml_recording *s);
 void pml__recording_values_end(struct pml_recording *s);
-/* The calling thread's trace gets values of its innermost call, if that is one of @region and is in the trace. */
+/* Write values of the innermost call to the calling thread's trace, if this call is of @region and in the trace. */
 void pml__recording_trace_values(const struct pml_recording *s, pml_region_t region, bool results,
                                  const struct pml_recording_value *v, uint32_t n);
 

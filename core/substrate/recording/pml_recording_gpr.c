@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * core/substrate/recording/pml_recording_gpr.c - enters and leaves that need neither memory nor a name, in general
- * registers only.
- */
+/* core/substrate/recording/pml_recording_gpr.c - enters and leaves that need neither memory nor a name, with general
+ * registers only. */
 #include "substrate/recording/pml_recording_track.h"
 
 struct pml__log_event pml__recording_elsewhere[2] = {[1] = {.word = PML__LOG_WORD(PML__LOG_ENTER, 0)}};
@@ -29,7 +27,7 @@ __attribute__((noinline)) static uint64_t enter_limited(struct pml__recording_tr
   return 0;
 }
 
-/* The call before it was of another region, or there is no room for a frame. */
+/* Taken if the frame's previous call was of another region, or there is no room for a frame. */
 __attribute__((noinline)) static uint64_t enter_another(struct pml__recording_track *t, pml_region_t region,
                                                         uint64_t ticks) {
   if (PML_UNLIKELY(t->top == t->last || !is_named(t, region))) return enter_limited(t, region, ticks);
@@ -37,7 +35,7 @@ __attribute__((noinline)) static uint64_t enter_another(struct pml__recording_tr
   return pml__recording_enter_fast(t, region, ticks);
 }
 
-/* What is common is looked at here, and again in the others: so it needs few registers. */
+/* Contains the common case only, and the other functions repeat its checks, so that it needs few registers. */
 uint64_t pml__recording_enter_fast(void *data, pml_region_t region, uint64_t ticks) {
   struct pml__recording_track *t = data;
   struct pml__recording_frame *f = t->top;
@@ -70,7 +68,7 @@ __attribute__((noinline)) static uint64_t leave_limited(struct pml__recording_tr
   return 0;
 }
 
-/* Of a call with others, or anything else, inside. */
+/* Leave a call that has other events inside. */
 __attribute__((noinline)) static uint64_t leave_outer(struct pml__recording_track *t, pml_region_t region,
                                                       uint64_t ticks) {
   if (PML_UNLIKELY(ticks < t->place.last_ticks)) return leave_limited(t, region, ticks);
@@ -93,7 +91,7 @@ uint64_t pml__recording_leave_fast(void *data, pml_region_t region, uint64_t tic
   return 0;
 }
 
-/* For the values of @e, which are the recording's, and @events more. */
+/* Whether @e has the recording's metrics, and there is room for its values and @events more. */
 static bool has_room_for(const struct pml__recording_track *t, const struct pml_stream_event *e, size_t events) {
   size_t room = (size_t)(t->place.end - t->place.next);
   return e->metrics == t->recording->metrics && room >= pml__recording_of_values(e->metrics) + events;

@@ -10,7 +10,7 @@
 
 /* ---- names ---- */
 
-/* "omp CONSTRUCT @OBJECT+0xOFFSET"; false: it is another name. */
+/* Parse "omp CONSTRUCT @OBJECT+0xOFFSET"; returns false for other names. */
 static bool parse(const char *name, size_t *before, uint64_t *offset) {
   const char *at = strncmp(name, "omp ", 4) == 0 ? strstr(name, " @") : NULL;
   const char *plus = at != NULL ? strrchr(at, '+') : NULL;
@@ -45,7 +45,7 @@ static const char *name_of(unsigned construct) {
   return construct < PML__LOG_OPENMP_CONSTRUCTS ? name[construct] : NULL;
 }
 
-/* What is not whole, or cannot be, is left out. */
+/* Incomplete or implausible sums are omitted. */
 static int visit_one(const struct pml_recording_reader *r, const struct pml__log_openmp *o,
                      int (*visit)(const struct pml_recording_openmp *o, void *arg), void *arg) {
   const double ns = pml_recording_tick_ns(r);

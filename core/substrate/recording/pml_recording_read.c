@@ -18,15 +18,16 @@ double pml_recording_tick_ns(const struct pml_recording_reader *r) {
   return 1e9 / r->log.head.ticks_per_second;
 }
 
-/* ---- what can be ---- */
+/* ---- plausible values ---- */
 
 static uint64_t later(uint64_t a, uint64_t b) {
   return a > b ? a : b;
 }
 
 /*
- * Since the recording began, and a minute more for clocks that were set. That of the machine which recorded may be
- * ahead of this one's: then the process's end, or the file's last change, is later than now.
+ * The longest possible duration since the beginning of the recording, plus a minute for clocks that were set. The clock
+ * of the recording machine may be ahead of this machine's: then the process's end, or the file's last change, is later
+ * than now.
  */
 static double seconds(const struct pml_recording_reader *r) {
   const struct pml__log_head *h = &r->log.head;
@@ -42,7 +43,7 @@ bool pml__recording_plausible_ticks(const struct pml_recording_reader *r, uint64
   return (double)ticks <= seconds(r) * r->log.head.ticks_per_second;
 }
 
-/* Both are within the process's life. */
+/* Valid if both times are within the process's life. */
 uint64_t pml__recording_end_ticks(const struct pml_recording_reader *r) {
   const struct pml__log_head *h = &r->log.head;
   if (h->ended_ns <= h->started_ns) return 0;
@@ -52,7 +53,7 @@ uint64_t pml__recording_end_ticks(const struct pml_recording_reader *r) {
 
 /* ---- names ---- */
 
-/* The facts and names of the recording; what does not fit is left out. */
+/* Read the recording's facts and names; contradictory ones are omitted. */
 static int take_name(struct pml_recording_reader *r, const char *at, size_t bytes) {
   struct pml__log_region d;
   if (bytes <= sizeof d) return 0;
@@ -104,7 +105,8 @@ static int take_recording(struct pml_recording_reader *r) {
   return pml__log_read_at(&r->log, e[i].at, &r->head, sizeof r->head);
 }
 
-/* Of threads that had a track, too: what was moved out of one has counts of then. */
+/* Sum the counts of the head and of all threads' extents. Moved-out extents are skipped, because their counts are
+ * outdated. */
 static int count_all(struct pml_recording_reader *r) {
   struct pml__log_track t;
   int err = 0;
@@ -180,7 +182,7 @@ int pml__recording_each_block(const struct pml_recording_reader *r, pml__recordi
   return err;
 }
 
-/* The errno of a reason, as a code. */
+/* A reason's errno as a code; 0 if it is implausible. */
 static int code_of(int32_t reason) {
   return reason > 0 && reason < 8192 ? -reason : 0;
 }
@@ -194,7 +196,7 @@ static enum pml_recording_end end_of(const struct pml_recording_reader *r) {
   return r->head.failed != 0 ? PML_RECORDING_FAILED : end_as(r->log.head.ended);
 }
 
-/* Children may be written while they are read: a word at a time, so that what is copied first may be the older. */
+/* Children may be written during the read, one word at a time, so words that are copied first may be older. */
 static int each_child_of(const struct pml_recording_reader *r, const struct pml__log_entry *e,
                          int (*visit)(const struct pml_recording_child *c, void *arg), void *arg) {
   struct pml__log_children head;

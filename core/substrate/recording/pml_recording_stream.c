@@ -12,10 +12,10 @@
 
 #define FIRST_DEPTH 64u
 #define DEPTH_MAX (1u << 20)
-#define OF_CALL (2 * (1 + PML_RECORDING_VALUES_MAX / 2)) /* events: the most arguments and results of a call */
-#define UNDER_WAY_MAX (PML__RECORDING_EXTENT_EVENTS / 2) /* events that repeat which calls are under way */
-/* Events that must be left in an extent for another thread to go on in it, unless only the last are kept: then it must
- * be moved out, to go some day. */
+#define OF_CALL (2 * (1 + PML_RECORDING_VALUES_MAX / 2)) /* limit of events for the arguments and results of a call */
+#define UNDER_WAY_MAX (PML__RECORDING_EXTENT_EVENTS / 2) /* limit of events that repeat the open calls */
+/* The room in events for which another thread reuses an extent. If only the last events are kept, an extent is always
+ * reused, because it must be moved out to be removed some day. */
 #define WORTH 256
 
 /* ---- events ---- */
@@ -29,12 +29,13 @@ static bool first_extent(struct pml__recording_track *t) {
   return true;
 }
 
-/* Whole cache lines, by stores: memset() has an instruction for as many bytes, which simulators count once for each. */
+/* Clears whole cache lines by stores: memset() may use an instruction that clears many bytes, which simulators count
+ * once for each. */
 static void clear(char *at, const char *end) {
   for (; at < end; at += 64) memset(at, 0, 64);
 }
 
-/* Its counts stay. The order of the stores is that of pml__log_move_out(). */
+/* Move the events out; the counts stay. The stores have the same order as in pml__log_move_out(). */
 static bool empty_extent(struct pml__recording_track *t) {
   struct pml__log_event *events = (struct pml__log_event *)(void *)t->extent + PML__RECORDING_FIRST_EVENT;
   int out = pml__log_move_out(t->recording->log, t->entry, t->extent);
@@ -46,7 +47,8 @@ static bool empty_extent(struct pml__recording_track *t) {
   return true;
 }
 
-/* For a reader that finds no extent before. Of too many calls the outer ones are a number. */
+/* Repeats the open calls, for a reader that finds no earlier extent. If there are too many, the outer ones are stored
+ * as a number. */
 static void put_under_way(struct pml__recording_track *t) {
   uint64_t calls = 0, outer;
   for (const struct pml__recording_frame *f = t->frame + 1; f <= t->top; f++) calls += f->enter != NULL;
@@ -91,7 +93,7 @@ static bool has_room(struct pml__recording_track *t, size_t events) {
   return PML_LIKELY((size_t)(t->place.end - t->place.next) >= events) || more_room(t);
 }
 
-/* How many events the values of @e take; those of other metrics take none. */
+/* How many events the values of @e take; values of other metrics are not recorded. */
 static size_t room_for_values(struct pml__recording_track *t, const struct pml_stream_event *e) {
   if (PML_LIKELY(e->metrics == NULL)) return 0;
   if (e->metrics == t->recording->metrics) return pml__recording_of_values(e->metrics);
@@ -106,10 +108,8 @@ struct of_call {
   uint32_t n;
 };
 
-/*
- * The ticks are those of the event before; for results the reader takes those of the leave, which follows in the same
- * extent. A call without an enter in the file has no values there.
- */
+/* The ticks are copied from the previous event; for results the reader uses the ticks of the leave, which follows in
+ * the same extent. A call without an enter in the file has no values there. */
 static void put_values_of_call(void *data, void *arg) {
   struct pml__recording_track *t = data;
   const struct of_call *c = arg;
@@ -163,7 +163,7 @@ static void prepare(void *data, pml_region_t region) {
                         (t->recording->trace_values ? OF_CALL : 0));
 }
 
-/* Whether a fast function may have the event: an adapter of others may emit one at 0. */
+/* Whether a fast function may handle the event; other adapters may emit events at tick 0. */
 static bool is_plain(const struct pml_stream_event *e) {
   return e->metrics == NULL && e->ticks != 0 && !e->unwound;
 }
@@ -188,10 +188,8 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   if (t->top->enter != NULL) pml__recording_put_values(t, e, t->place.last_ticks);
 }
 
-/*
- * Nothing was written since the call's enter but its values: those of the enter are one event, those that it was given
- * or gave one each.
- */
+/* Whether only values follow the call's enter: the values of the enter are one event, arguments and results one event
+ * each. */
 static bool is_last(const struct pml__recording_track *t, const struct pml__log_event *enter) {
   const struct pml__log_event *at = enter + 1;
   if (t->place.next == at) return true;
@@ -238,19 +236,17 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
     end_call(data, e, e->unwound ? PML__LOG_LEFT : PML__LOG_LEAVE);
 }
 
-/* Whether what stands at @at is an enter or a leave whose call has begun, or ended, already. */
+/* Whether the event at @at is an enter or a leave whose call has begun, or ended, already. */
 static bool has_moved(const struct pml__recording_track *t, const struct pml__log_event *at) {
   const struct pml__recording_frame *f = t->top;
   uint64_t kind = at->word >> 32;
   if (kind == PML__LOG_ENTER) return f > t->frame && f->enter == at;
-  /* Of a call in one of the same function that is not known: then the leave stays. */
+  /* In a nested call of the same function this is unknown; then the leave stays. */
   return (kind == PML__LOG_LEAVE || kind == PML__LOG_LEFT) && (pml_region_t)f[1].word == (pml_region_t)at->word;
 }
 
-/*
- * What was under way is done if its call has begun or ended already, else undone. The end of a whole call is the one
- * that is seen in its enter.
- */
+/* Completes an interrupted event if its call has begun or ended already, else removes it. The end of a whole call is
+ * visible in its enter. */
 static void repair(void *data) {
   struct pml__recording_track *t = data;
   struct pml__log_event *next = t->place.next;
@@ -274,7 +270,7 @@ static void on_metric(void *data, const struct pml_stream_event *e) {
   pml__recording_put_values(t, e, pml__recording_lift(t, e->ticks));
 }
 
-/* Its call may be one that a limit left out. */
+/* Write an event of a call, which may have been omitted because of a limit. */
 static void put_told(struct pml__recording_track *t, const struct pml_stream_event *e, enum pml__log_event_kind kind) {
   const struct pml__log_event *pair = (const struct pml__log_event *)(const void *)e->values;
   size_t follow = (PML__LOG_COMMUNICATED_N(e->region) + (size_t)1) / 2;
@@ -306,7 +302,7 @@ static void free_track(struct pml__recording_track *t) {
   free(t);
 }
 
-/* A thread that ended left most of its extent unused. */
+/* Take the track of an ended thread, which left most of its extent unused. */
 static struct pml__recording_track *spare(struct pml_recording *s) {
   pml__mutex_take(&s->lock);
   struct pml__recording_track *t = s->spare;
@@ -386,7 +382,7 @@ int pml_recording_trace(struct pml_recording *s, const struct pml_recording_limi
     int err = pml_stream_metrics(s->limits.metrics, s->limits.nmetrics, &metrics);
     if (err < 0) return err;
   }
-  s->limits.metrics = NULL; /* of the caller */
+  s->limits.metrics = NULL; /* it belongs to the caller */
   s->metrics = metrics;
   s->head->nmetrics = (uint32_t)s->limits.nmetrics;
   s->head->traced = 1;

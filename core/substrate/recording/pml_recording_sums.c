@@ -2,8 +2,7 @@
 /*
  * core/substrate/recording/pml_recording_sums.c - event values by function: a consumer that sums them in a recording.
  *
- * Values of a call that another one makes are the other's alone, as exclusive time is. Sums are integers; of values
- * that are doubles, doubles.
+ * Nested calls are excluded, as in exclusive time. Sums of integers are integers, sums of doubles are doubles.
  */
 #include "base/pml_cancel.h"
 #include "base/pml_error.h"
@@ -98,7 +97,7 @@ static void free_accumulator(struct pml__recording_accumulator *t) {
   free(t);
 }
 
-/* A thread goes on with the sums of one that ended, so that there are no more than threads at a time. */
+/* A thread continues with the sums of an ended one, so that there are never more sums than concurrent threads. */
 static void *thread_begin(void *arg, uint64_t thread) {
   struct pml_recording *s = arg;
   (void)thread;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * core/substrate/recording/pml_recording_track.h - a thread's event buffer: append to its extent. Internal. All here
- * needs general registers only.
- */
+/* core/substrate/recording/pml_recording_track.h - a thread's event buffer: append to its extent. Internal. All
+ * functions need general registers only. */
 #ifndef PML_RECORDING_TRACK_H
 #define PML_RECORDING_TRACK_H
 
@@ -10,9 +8,9 @@
 #include "substrate/recording/pml_recording_file.h"
 
 /*
- * A call under way. @enter: its enter in the thread's extent; pml__recording_elsewhere: in an earlier extent; NULL:
+ * An open call. @enter: its enter in the thread's extent; pml__recording_elsewhere: in an earlier extent; NULL:
  * omitted. @word is the word of the enter, if the log has the region's name; its lower half is the region. For an
- * omitted call the lower half is PML__RECORDING_NO_REGION, and the upper half belongs to the call. The frame is left
+ * omitted call the lower half is PML__RECORDING_NO_REGION, and the upper half is the region. The frame is left
  * unchanged when the call ends, because the next call in it is mostly of the same region.
  */
 #define PML__RECORDING_NO_REGION UINT32_MAX
@@ -23,25 +21,24 @@ struct pml__recording_frame {
 static inline pml_region_t pml__recording_region_of(const struct pml__recording_frame *f) {
   return (pml_region_t)(f->enter != NULL ? f->word : f->word >> 32);
 }
-/* One thread. */
 struct pml__recording_track {
   struct pml_recording *recording;
   struct pml_stream_place place;           /* next == end: there is no extent, or it is full */
   uint64_t *count;                         /* in the extent, or in the head */
-  struct pml__recording_frame *frame;      /* frame[0] is of no call */
-  struct pml__recording_frame *top, *last; /* innermost; the last with room, before one of no region */
-  uint32_t *mark;                          /* the recording's */
+  struct pml__recording_frame *frame;      /* frame[0] belongs to no call */
+  struct pml__recording_frame *top, *last; /* innermost; the last usable one, before a frame without a region */
+  uint32_t *mark;                          /* owned by the recording */
   /* Ends for enters and leaves that need not check limits or overflowing calls; NULL: all must check. */
   struct pml__log_event *enters_end, *leaves_end;
-  uint64_t beyond; /* enters too deep for @frame, with top == last: their leaves come first */
-  bool full;       /* no room any more: later events would not be balanced */
+  uint64_t beyond; /* calls too deep for @frame, with top == last: their leaves come first */
+  bool full;       /* no room any more, because later events would not be balanced */
   struct pml__log_track *extent;
-  struct pml__log_entry *entry; /* its entry */
+  struct pml__log_entry *entry; /* the extent's entry in the log */
   uint32_t thread;
   struct pml__recording_track *following;
 };
 
-/* An extent's thread counts in it; threads without an extent count in the head. */
+/* A thread with an extent counts in it; threads without an extent count in the head. */
 static inline void pml__recording_count(struct pml__recording_track *t, enum pml__log_count which) {
   if (PML_LIKELY(t->extent != NULL))
     __atomic_store_n(&t->count[which], t->count[which] + 1, __ATOMIC_RELAXED);
@@ -50,35 +47,36 @@ static inline void pml__recording_count(struct pml__recording_track *t, enum pml
 }
 
 /*
- * An event is written and then counted, and in between its call begins or ends. A signal handler may leave by a longjmp
- * between any two stores: so the order of these is kept, and mend() of pml_recording_stream.c sees how far they got.
+ * An event is written first and then counted, and its call begins or ends in between. A signal handler may leave by a
+ * longjmp between any two stores, so their order is fixed, and repair() in pml_recording_stream.c detects how far they
+ * got.
  */
 static inline void pml__recording_in_order(void) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Overwrites zeros: the slot was never used, or was cleared again. */
+/* Overwrites zeros: the slot was never used, or was cleared. */
 static inline void pml__recording_write(struct pml__log_event *next, uint64_t ticks, uint64_t word) {
   next->ticks = ticks;
   __atomic_store_n(&next->word, word, __ATOMIC_RELEASE);
   pml__recording_in_order();
 }
 
-/* The event at @next, which was written, and @follow more behind it. */
+/* Count the event at @next, which is written, and @follow more events behind it. */
 static inline void pml__recording_written(struct pml__recording_track *t, const struct pml__log_event *next,
                                           size_t follow) {
   pml__recording_in_order();
   pml__own_move(&t->place.next, next, (ptrdiff_t)((1 + follow) * sizeof *next));
 }
 
-/* @follow: events with its values, written already. */
+/* @follow: number of following events with its values, which are written already. */
 static inline void pml__recording_put(struct pml__recording_track *t, uint64_t ticks, uint64_t word, size_t follow) {
   struct pml__log_event *next = t->place.next;
   pml__recording_write(next, ticks, word);
   pml__recording_written(t, next, follow);
 }
 
-/* The enter at @next, of the frame behind the top; and a leave of the innermost call. */
+/* Write the enter of the frame above the top; and a leave of the innermost call. */
 static inline void pml__recording_put_enter(struct pml__recording_track *t, struct pml__log_event *next, uint64_t ticks,
                                             uint64_t word) {
   t->top[1].enter = next;
@@ -99,20 +97,18 @@ static inline uint64_t pml__recording_lift(struct pml__recording_track *t, uint6
   return t->place.last_ticks;
 }
 
-/* The call is followed, but has no enter in the file. */
+/* Push a call without an enter in the file. */
 static inline void pml__recording_leave_out(struct pml__recording_track *t, pml_region_t region) {
   t->top[1] = (struct pml__recording_frame){.word = (uint64_t)region << 32 | PML__RECORDING_NO_REGION};
   pml__recording_in_order();
   t->top++;
 }
 
-/*
- * Room that an enter takes: so that its leave, if nothing is inside, and what an adapter says of its call are in the
- * same extent. A call that is taken back counts on it.
- */
+/* Room that an enter needs, so that its leave, if nothing is inside, and communication events of its call are in the
+ * same extent. Removing a short call relies on this. */
 #define PML__RECORDING_OF_ENTER (1 + PML_STREAM_FITS + 1)
 
-/* After any change of the extent, its end, or the number of overflowing calls. */
+/* Call after any change of the extent, its end, or the number of overflowing calls. */
 static inline void pml__recording_choose_ends(struct pml__recording_track *t) {
   const struct pml_recording_limits *l = &t->recording->limits;
   bool whole = t->beyond == 0 && t->place.end != NULL;
@@ -121,7 +117,7 @@ static inline void pml__recording_choose_ends(struct pml__recording_track *t) {
   t->place.fits = t->extent != NULL && !t->full ? t->place.end - PML_STREAM_FITS : NULL;
 }
 
-/* Whether a limit leaves out this call, whose frame is the next. */
+/* Whether a limit omits this call, whose frame is the next. */
 static inline bool pml__recording_left_out(struct pml__recording_track *t, pml_region_t region) {
   const struct pml_recording_limits *l = &t->recording->limits;
   if (l->max_depth != 0 && (uint64_t)(t->top - t->frame) + t->beyond >= l->max_depth) {
@@ -140,13 +136,13 @@ static inline bool pml__recording_left_out(struct pml__recording_track *t, pml_r
 /* Represents an enter in an earlier extent, whose memory may hold another event by now. */
 extern struct pml__log_event pml__recording_elsewhere[2];
 
-/* The event after the enter, if any, may be values. */
+/* The event after the enter, if there is one, may be values. */
 static inline bool pml__recording_has_values(const struct pml__log_event *enter) {
   return (enter[1].word >> 32 & 0xff) != PML__LOG_ENTER;
 }
 
-/* @enter: the last event. Its call ends at @ticks: it becomes a whole one, by one store. False: too long, or time went
- * back. */
+/* Turn the enter @enter, the last event, into a whole call that ends at @ticks, by one store. Returns false if the call
+ * is too long, or the clock went back. */
 static inline bool pml__recording_make_whole(struct pml__log_event *enter, uint64_t ticks) {
   uint64_t took = ticks - enter->ticks;
   if (PML_UNLIKELY(took > PML__LOG_WHOLE_LONGEST)) return false;
@@ -154,7 +150,7 @@ static inline bool pml__recording_make_whole(struct pml__log_event *enter, uint6
   return true;
 }
 
-/* The innermost call ends without values. */
+/* End the innermost call without values. */
 static inline void pml__recording_end_call(struct pml__recording_track *t, pml_region_t region, uint64_t ticks) {
   const struct pml__recording_frame *f = t->top;
   if (f->enter + 1 != t->place.next || !pml__recording_make_whole(f->enter, ticks))
@@ -163,25 +159,25 @@ static inline void pml__recording_end_call(struct pml__recording_track *t, pml_r
     pml__own_move(&t->top, f, -(ptrdiff_t)sizeof *f);
 }
 
-/* Events that values take: one, and two to each that follows. */
+/* The number of events that values take: one, and one for each two values. */
 static inline size_t pml__recording_of_values(const struct pml_stream_metrics *m) {
   return 1 + ((size_t)m->n + 1) / 2;
 }
 
-/* There is room. */
+/* There must be room. */
 static inline void pml__recording_put_values(struct pml__recording_track *t, const struct pml_stream_event *e,
                                              uint64_t ticks) {
   struct pml__log_event *at = t->place.next;
   uint64_t *value = (uint64_t *)(at + 1);
   for (uint32_t i = 0; i < e->metrics->n; i++)
-    __atomic_store_n(&value[i], e->values[i], __ATOMIC_RELAXED); /* no call of memcpy() */
+    __atomic_store_n(&value[i], e->values[i], __ATOMIC_RELAXED); /* avoids a call of memcpy() */
   for (int i = 0; i < 2; i++)
     __atomic_store_n(&t->recording->head->real[i], __atomic_load_n(&e->metrics->real[i], __ATOMIC_RELAXED),
                      __ATOMIC_RELAXED);
   pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_METRIC, e->metrics->n), (e->metrics->n + 1) / 2);
 }
 
-/* The call, which is over, recorded none inside; if it was short its enter, and its values, are taken back. */
+/* Remove the enter of a call that has ended, and its values, if the call was short and recorded no call inside. */
 static inline bool pml__recording_take_back(struct pml__recording_track *t, struct pml__log_event *enter,
                                             pml_region_t region, uint64_t ticks) {
   if (ticks - enter->ticks >= t->recording->limits.min_ticks) return false;
@@ -197,7 +193,7 @@ static inline bool pml__recording_take_back(struct pml__recording_track *t, stru
   return true;
 }
 
-/* For events without values. Not 0: a name or room is needed; nothing has changed. */
+/* For events without values. Return a value other than 0, with nothing changed, if a name or room is needed. */
 pml_stream_fast pml__recording_enter_fast, pml__recording_leave_fast;
 /* For events with values. */
 pml_stream_fast_values pml__recording_enter_fast_values, pml__recording_leave_fast_values;

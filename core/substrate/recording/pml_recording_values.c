@@ -3,9 +3,10 @@
  * core/substrate/recording/pml_recording_values.c - arguments and results of calls in a recording: count, sum, minimum
  * and maximum of each.
  *
- * A block of memory for each list of values of a function, with names and STRIPES copies of the figures, so that
- * threads seldom change the same cache lines. Threads that share a copy change it by atomic operations, so that
- * nothing is lost; the extremes come first and the count last, so that what is counted has its extremes.
+ * Each list of values of a function has a block of memory, with names and STRIPES copies of the figures, so that
+ * threads seldom change the same cache lines. Threads that share a copy change it by atomic operations, so that no
+ * value is lost. They update the extremes first and the count last, so that every counted value is included in the
+ * extremes.
  */
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
@@ -18,7 +19,8 @@
 
 #define SLOTS ((size_t)PML__RECORDING_MARKS * 2)
 
-static struct pml__log_values no_room; /* in the place of a block that could not be made: asked for once */
+static struct pml__log_values
+    no_room; /* replaces a block that could not be allocated, so that allocation is tried once */
 
 static double real_of(uint64_t bits) {
   double d;
@@ -51,7 +53,7 @@ static void add_real(uint64_t *sum, uint64_t bits) {
   }
 }
 
-/* 128 bits in two words: who makes the lower one overflow carries into the upper one. */
+/* 128 bits in two words: the thread that makes the lower one overflow carries into the upper one. */
 static void add_integer(struct pml__log_figures *f, uint64_t bits) {
   uint64_t before = __atomic_fetch_add(&f->low, bits, __ATOMIC_RELAXED);
   uint64_t carry = before + bits < before, upper = (int64_t)bits < 0 ? UINT64_MAX : 0;
@@ -80,7 +82,7 @@ static void fill(struct pml__log_values *b, pml_region_t region, bool results, c
   char *name = (char *)pml__recording_figures(b, n, PML__LOG_STRIPES);
   for (uint32_t i = 0; i < n; i++) {
     size_t bytes = strnlen(v[i].name, PML__LOG_VALUE_NAME_MAX);
-    memcpy(name, v[i].name, bytes); /* its end is there */
+    memcpy(name, v[i].name, bytes); /* the memory is zeroed */
     name += bytes + 1;
     b->real |= (uint64_t)v[i].real << i;
     for (uint32_t k = 0; k < PML__LOG_STRIPES; k++) begin_figures(&pml__recording_figures(b, n, k)[i], v[i].real);
@@ -90,7 +92,7 @@ static void fill(struct pml__log_values *b, pml_region_t region, bool results, c
   __atomic_store_n(&b->n, n, __ATOMIC_RELEASE);
 }
 
-/* Of two threads that make one, one takes the other's. */
+/* If two threads make a block, one uses the other's. */
 __attribute__((noinline, cold)) static struct pml__log_values *make(struct pml_recording *s,
                                                                     struct pml__log_values **slot, pml_region_t region,
                                                                     bool results, const struct pml_recording_value *v,
@@ -115,7 +117,7 @@ int pml_recording_keep_values(struct pml_recording *s, bool in_trace) {
   return 0;
 }
 
-/* Of two threads that make them, one takes the other's. NULL: no memory. */
+/* If two threads map the slots, one uses the other's. NULL: no memory. */
 __attribute__((noinline, cold)) static struct pml__log_values **make_slots(struct pml_recording *s) {
   size_t bytes = SLOTS * sizeof *s->values;
   struct pml__log_values **found = NULL, **all = MAP_FAILED;
@@ -143,7 +145,7 @@ void pml_recording_add_values(struct pml_recording *s, pml_region_t region, bool
   slot += (size_t)2 * region + results;
   struct pml__log_values *b = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
   if (PML_UNLIKELY(b == NULL)) b = make(s, slot, region, results, v, n);
-  if (PML_UNLIKELY(b->n != n)) return; /* no room, or two functions of one name with other values */
+  if (PML_UNLIKELY(b->n != n)) return; /* no room, or two functions with the same name but other values */
   struct pml__log_figures *f = pml__recording_figures(b, n, (uint32_t)pml_thread_self()->id % PML__LOG_STRIPES);
   for (uint32_t i = 0; i < n; i++) add_one(&f[i], v[i].bits, (b->real >> i & 1) != 0);
   if (s->trace_values) pml__recording_trace_values(s, region, results, v, n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/recording/pml_recording_values_file.c - values of calls in a recording. */
+/* core/substrate/recording/pml_recording_values_file.c - reader of values of calls in a recording. */
 #include "base/pml_error.h"
 #include "substrate/recording/pml_recording_read_private.h"
 
@@ -13,7 +13,7 @@ static double real_of(uint64_t bits) {
   return d;
 }
 
-/* Of one value in all stripes. */
+/* The sum of one value over all stripes. */
 struct total {
   uint64_t count, low, high;
   int64_t least, most;
@@ -40,13 +40,13 @@ static struct pml_value integer(int64_t i) {
   return (struct pml_value){.type = PML_TYPE_INT64, .i = i};
 }
 
-/* A double if it is no 64-bit integer. */
+/* A double if the sum does not fit into 64 bits. */
 static struct pml_value integer_sum(const struct total *t) {
   bool fits = t->high == ((int64_t)t->low < 0 ? UINT64_MAX : 0);
   return fits ? integer((int64_t)t->low) : real((double)(int64_t)t->high * 0x1p64 + (double)t->low);
 }
 
-/* False: no value, or its extremes are not stored yet. */
+/* Returns false without a value, or before its extremes are stored. */
 static bool give(const struct total *t, bool is_real, struct pml_recording_function_value *v) {
   v->count = t->count;
   if (t->count == 0) return false;
@@ -56,7 +56,7 @@ static bool give(const struct total *t, bool is_real, struct pml_recording_funct
     v->most = integer(t->most);
     return t->least <= t->most;
   }
-  bool numbers = t->least_real <= t->most_real; /* else all were NaN */
+  bool numbers = t->least_real <= t->most_real; /* otherwise all were NaN */
   v->sum = real(t->sum);
   v->least = real(numbers ? t->least_real : NAN);
   v->most = real(numbers ? t->most_real : NAN);
@@ -71,7 +71,7 @@ static int check_count(const struct pml_recording_reader *r, uint64_t count) {
 
 /* ---- blocks ---- */
 
-/* A block as it is in the file, and its names. */
+/* A block of the file, and its names. */
 struct block {
   union {
     struct pml__log_values values;
@@ -80,7 +80,7 @@ struct block {
   struct pml__recording_named_values named;
 };
 
-/* The names come after the figures and fill no more than the block. */
+/* The names follow the figures and must lie within the block. */
 static bool find_names(struct block *from, uint64_t bytes) {
   struct pml__log_values *b = &from->b.values;
   const char *name = (const char *)pml__recording_figures(b, b->n, PML__LOG_STRIPES), *end = from->b.bytes + bytes;
@@ -93,7 +93,7 @@ static bool find_names(struct block *from, uint64_t bytes) {
   return true;
 }
 
-/* 1: it is there, whole; 0: it is not one, or is damaged. */
+/* Returns 1 if the block is complete, 0 if it has another kind or is damaged. */
 static int read_block(const struct pml_recording_reader *r, const struct pml__log_block *block, uint64_t at,
                       struct block *to) {
   struct pml__log_values *b = &to->b.values;
@@ -109,7 +109,7 @@ static int read_block(const struct pml_recording_reader *r, const struct pml__lo
   return to->named.region != 0 && find_names(to, block->bytes);
 }
 
-/* Each block, to one of two visitors: of the names, or of the figures. */
+/* Visits each block with one of two functions: for the names, or for the figures. */
 struct visiting {
   int (*named)(const struct pml__recording_named_values *v, void *arg);
   int (*value)(const struct pml_recording_function_value *v, void *arg);
