@@ -12,7 +12,7 @@ static const char *why_not(const struct pml_plugin_info *info) {
   return info->here ? "" : "another process of the job measures it";
 }
 
-/* What the number means beside the description: "load [10^-2 W; absolute_point, sync, per host]". */
+/* The unit and kind of a metric, appended to its description: "load [10^-2 W; absolute_point, sync, per host]". */
 static void describe(char *text, size_t size, const struct pml_plugin_info *info, const struct pml_plugin_metric *m) {
   char factor[48] = "";
   if (m->exponent != 0) (void)snprintf(factor, sizeof factor, "%d^%lld ", m->binary ? 2 : 10, (long long)m->exponent);
@@ -27,8 +27,8 @@ static int walk_one(struct pml_plugin *p, void *arg) {
   struct pml_plugin_info info;
   int rc = 0;
   pml_plugin_describe(p, &info);
-  if (pml_plugin_find(info.name) != p) return 0;                /* there is a newer one of its name */
-  if (info.state == PML_PLUGIN_DROPPED && info.nmetrics == 0) { /* one row stands for what it would have had */
+  if (pml_plugin_find(info.name) != p) return 0;                /* a newer plugin has the same name */
+  if (info.state == PML_PLUGIN_DROPPED && info.nmetrics == 0) { /* one row represents the unknown metrics */
     char name[PML_EVENT_NAME_MAX];
     (void)snprintf(name, sizeof name, PML__PLUGIN_PREFIX "%.128s::", info.name);
     struct pml_event_info row = {.name = name, .description = "", .source = "plugin", .pmu = info.name};

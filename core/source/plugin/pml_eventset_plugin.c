@@ -11,14 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A metric. The first line is what a read of a strictly synchronous one looks at. */
+/* A metric. A read of a strictly synchronous one uses the first cache line only. */
 struct metric {
-  uint64_t (*get)(uint64_t id); /* NULL: it is asked in another way, or not at all. Takes the low half */
+  uint64_t (*get)(uint64_t id); /* NULL: read in another way, or not at all. Takes the low half */
   uint64_t id;
-  uint32_t event; /* in the set */
+  uint32_t event; /* index in the set */
   bool level, real, frozen;
   enum pml_mode mode;
-  uint64_t last;                       /* frozen: its plugin has ended, or was dropped */
+  uint64_t last;                       /* frozen: the plugin has ended or was dropped */
   struct pml__plugin_counter *counter; /* NULL: another process measures it */
   struct pml_plugin *plugin;
   const struct pml_plugin_metric *metric;
@@ -26,19 +26,20 @@ struct metric {
 
 struct plugin_share {
   struct pml__share share;
-  bool plain;            /* each metric is the difference of two words, as it stands */
-  uint64_t epoch;        /* that reads expect; none, where each of them needs a fence */
-  uint64_t seen;         /* as of which @metric knows what has ended */
+  bool plain;            /* each difference is the plain difference of two words */
+  uint64_t epoch;        /* the epoch that reads expect; NEVER if each read needs a fence */
+  uint64_t seen;         /* the epoch at which @metric was last updated */
   struct metric *metric; /* [share.n] */
   struct pml__sde_reader *reader;
-  const uint64_t *last; /* the words that were read last */
+  const uint64_t *last; /* the words of the last read */
 };
 
 static struct plugin_share *share_of(const struct pml_eventset *s) {
   return (struct plugin_share *)s->share;
 }
 
-/* What a read calls without a lock: a strictly synchronous metric's own function, if its value is one as it stands. */
+/* Choose the function that reads call without a lock: a strictly synchronous metric's own function, if its value needs
+ * no conversion. */
 static void choose(struct metric *m) {
   const struct pml_plugin *p = m->plugin;
   bool plain = p->sync == PML_PLUGIN_STRICTLY_SYNC && !pml_mode_is_relative(m->mode) && m->counter != NULL;
@@ -47,7 +48,7 @@ static void choose(struct metric *m) {
   if (plain && !m->counter->dead && pml__plugin_alive(p)) memcpy(&m->get, &p->call.get_current_value, sizeof m->get);
 }
 
-/* Epochs count from 0: none is NEVER. */
+/* Epochs count from 0 and never reach this value. */
 #define NEVER UINT64_MAX
 
 static void note_epoch(struct plugin_share *h, uint64_t epoch) {
@@ -59,7 +60,7 @@ static void note_epoch(struct plugin_share *h, uint64_t epoch) {
 
 static void choose_read(struct plugin_share *h);
 
-/* Some plugin ended or was dropped: its events go on with what they had. */
+/* A plugin ended or was dropped: its events keep their last values. */
 __attribute__((noinline, cold)) static void look_again(struct plugin_share *h, uint64_t epoch) {
   note_epoch(h, epoch);
   for (uint32_t i = 0; i < h->share.n; i++) {
@@ -86,7 +87,7 @@ __attribute__((noinline)) static uint64_t ask(struct metric *m) {
   return m->level ? absent_of(m) : 0;
 }
 
-/* An exception came out of metric @i: it stands at what it was. */
+/* Metric @i threw an exception: it keeps its last value. */
 __attribute__((noinline, cold)) static uint64_t threw(struct plugin_share *h, uint32_t i, struct _Unwind_Exception *e) {
   pml__plugin_threw(h->metric[i].plugin, "get_current_value", e);
   look_again(h, atomic_load(&pml__plugin_epoch));
@@ -101,9 +102,9 @@ static inline uint64_t value_of(struct plugin_share *h, uint32_t i) {
 }
 
 /*
- * As pml__sde_enter() and pml__sde_leave(), but without counting passes: nothing is loaded, so that a read does not
- * wait for the one before. The thread that ends a plugin polls until it finds the reader outside; since a pass that
- * began after the end does not call the plugin any more, missing a moment outside only costs another look.
+ * Like pml__sde_enter() and pml__sde_leave(), but without counting passes: nothing is loaded, so a read does not wait
+ * for the previous one. The thread that ends a plugin polls until it finds the reader outside. A pass that began after
+ * the end does not call the plugin any more, so if the polling thread misses a moment outside, it only polls once more.
  */
 __attribute__((noinline, cold)) static void enter_slowly(struct plugin_share *h) {
   atomic_store_explicit(&h->reader->passes, 1, memory_order_seq_cst);
@@ -135,7 +136,7 @@ static int snapshot_metrics(struct pml__share *share, uint64_t *words, bool time
 static void difference(const struct pml__share *share, uint64_t *values) {
   const struct plugin_share *h = (const struct plugin_share *)share;
   const uint64_t *now = pml__share_now(share), *base = pml__share_base(share);
-  if (h->plain) return; /* what every event's difference is */
+  if (h->plain) return; /* every event has the plain difference already */
   for (uint32_t i = 0; i < share->n; i++) {
     const struct metric *m = &h->metric[i];
     if (m->level)
@@ -145,7 +146,7 @@ static void difference(const struct pml__share *share, uint64_t *values) {
   }
 }
 
-/* No other source is looked at. */
+/* Ignores all other sources. */
 static int read_metrics(struct pml_eventset *s, uint64_t *values) {
   struct plugin_share *h = share_of(s);
   uint64_t *now = s->now;
@@ -162,7 +163,7 @@ static int read_metrics(struct pml_eventset *s, uint64_t *values) {
   return 0;
 }
 
-/* The end of a read of one metric. */
+/* Finish a read of one metric. */
 static inline int keep(struct pml_eventset *s, struct plugin_share *h, uint64_t *values, uint64_t value) {
   uint64_t *now = s->now;
   *now = value;
@@ -171,7 +172,8 @@ static inline int keep(struct pml_eventset *s, struct plugin_share *h, uint64_t 
   return 0;
 }
 
-/* What most sets with plugins are. As few registers live across the call as can be: each is a push and a pop. */
+/* The usual case of sets with plugins. It keeps as few registers as possible across the call, because each costs a push
+ * and a pop. */
 static int read_metric(struct pml_eventset *s, uint64_t *values) {
   struct plugin_share *h = share_of(s);
   atomic_store_explicit(&h->reader->passes, 1, memory_order_relaxed);
@@ -199,7 +201,7 @@ static void choose_read(struct plugin_share *h) {
   h->share.read = h->share.n == 1 && h->plain ? read_metric : read_metrics;
 }
 
-/* ---- opened and described ---- */
+/* ---- open and describe ---- */
 
 static int open_one(struct plugin_share *h, uint32_t k, const char *name) {
   struct metric *m = &h->metric[k];

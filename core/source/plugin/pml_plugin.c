@@ -87,7 +87,7 @@ void pml__plugin_trouble(struct pml_plugin *p, const char *fmt, ...) {
     atomic_store(&p->troubled, true);
   }
   pml__lock_leave(&list_lock);
-  if (p->next != p) say(line); /* linked to itself: being loaded, the failure has it */
+  if (p->next != p) say(line); /* linked to itself: the plugin is being loaded, and its failure reports the line */
 }
 
 void pml__plugin_say_trouble(const struct pml_plugin *p) {
@@ -146,7 +146,7 @@ bool pml__plugin_is_taken(const char *name) {
   return taken;
 }
 
-/* Of plugins with one name the newest. */
+/* If several plugins have the name, finds the newest. */
 int pml__plugin_lookup(const char *event, struct pml_plugin **p, uint32_t *metric) {
   char name[PML_EVENT_NAME_MAX];
   const char *sep = strstr(event, "::");
@@ -165,7 +165,8 @@ int pml__plugin_lookup(const char *event, struct pml_plugin **p, uint32_t *metri
   return PML_ENOEVENT;
 }
 
-/* What exits and forks need once there is a plugin: the process, which a child of vfork() is not. */
+/* Handlers at exit and fork, registered with the first plugin. The owner is the process, but not its children of
+ * vfork(). */
 static pid_t owner;
 
 static bool has_own(const void *object) {
@@ -181,23 +182,19 @@ static void at_exit(void) {
     if (!p->inherited) {
       (void)pml_plugin_end(p);
     } else if (!p->silenced && !has_own(p->object)) {
-      p->silenced = true; /* this handler is registered more than once */
+      p->silenced = true; /* the handler is registered several times */
       pml__plugin_silence(p);
     }
 }
 
-/*
- * Exit runs its handlers last to first, and destructors of a plugin's static objects are among them: ours must come
- * after whatever the plugin has registered in its first calls.
- */
+/* Exit handlers run last to first, and include destructors of a plugin's static objects. This handler must run before
+ * anything that the plugin registered in its first calls. */
 void pml__plugin_end_at_exit(void) {
   (void)atexit(at_exit);
 }
 
-/*
- * Another thread may have been in any of them, or about to list one: their locks are new, the end of the list is looked
- * for, and nothing is asked any more.
- */
+/* Another thread of the parent may have held any lock, or been inserting into the list: so locks are initialised again,
+ * the end of the list is searched, and the plugins get no more calls. */
 static void in_child(void) {
   owner = getpid();
   end = &first;
@@ -272,7 +269,7 @@ int pml__plugin_add_metric(struct pml_plugin *p, const struct pml_plugin_metric 
   int err = check_metric(p->name, m);
   if (err < 0) return err;
   for (uint32_t i = 0; i < p->nmetrics; i++)
-    if (strcmp(p->metric[i].name, m->name) == 0) return 0; /* two tokens may stand for the same */
+    if (strcmp(p->metric[i].name, m->name) == 0) return 0; /* two tokens may select the same metric */
   if (p->nmetrics == PML_PLUGIN_METRICS_MAX)
     return pml_fail(PML_EFULL, "plugin %s has more than %u metrics", p->name, PML_PLUGIN_METRICS_MAX);
   struct pml_plugin_metric *grown = realloc(p->metric, (p->nmetrics + 1u) * sizeof *grown);

@@ -38,10 +38,10 @@ struct pml_plugin; /* never freed */
 
 #define PML_PLUGIN_METRICS_MAX 4096u
 
-/* In the order of Score-P's. */
+/* In Score-P's order. */
 enum pml_plugin_sync {
   PML_PLUGIN_STRICTLY_SYNC, /* a value at each read */
-  PML_PLUGIN_SYNC,          /* a new value at a read, if there is one; else the previous one */
+  PML_PLUGIN_SYNC,          /* a new value at a read, if available; otherwise the previous one */
   PML_PLUGIN_ASYNC_EVENT,   /* a series; reads collect its current values */
   PML_PLUGIN_ASYNC,         /* a series, collected at the end */
   PML_PLUGIN_SYNCS
@@ -75,7 +75,7 @@ struct pml_plugin_info {
   enum pml_plugin_sync sync;
   enum pml_plugin_scope scope;
   enum pml_plugin_state state;
-  bool here;            /* this process is the measuring one of its host, or of all */
+  bool here;            /* this process measures for its host or for all processes */
   uint64_t delta_ticks; /* minimum time between two reads */
   size_t nmetrics;
   const struct pml_plugin_metric *metric; /* [nmetrics] */
@@ -89,24 +89,25 @@ struct pml_plugin_pair {
 
 struct pml_plugin_options {
   const char *name; /* "NAME" of libNAME.so */
-  const char *path; /* that file, or the folder it is in; NULL: where the loader finds it, or among those that ship */
-  const char *const *metrics; /* [nmetrics] tokens; NULL: of $SCOREP_METRIC_<NAME>, separated by its _SEP or "," */
+  const char
+      *path; /* its file, or the folder of the file; NULL: where the loader finds it, or among the plugins of pmlua */
+  const char *const *metrics; /* [nmetrics] tokens; NULL: from $SCOREP_METRIC_<NAME>, separated by its _SEP or "," */
   size_t nmetrics;
 };
 
 /*
  * pml_plugin_load - load a plugin and get its metrics.
  *
- * Returns 0; -EINVAL (no name); -EEXIST (one of that name is loaded and has not ended); -ENOENT (no such library);
- * PML_EPLUGIN (it cannot be loaded, is not a plugin, or failed: the detail says which call and how); -ENOMEM. *@p is
- * NULL on failure. A plugin without metrics is also loaded, and has no cost. Thread-safe; not to be called by a plugin.
- * Cost: the loader's and the plugin's.
+ * Returns 0; -EINVAL (no name); -EEXIST (a plugin of this name is loaded and has not ended); -ENOENT (no such library);
+ * PML_EPLUGIN (it cannot be loaded, is not a plugin, or failed: the detail names the call and the failure); -ENOMEM.
+ * *@p is NULL on failure. A plugin without metrics is also loaded, and has no cost. Thread-safe; a plugin must not call
+ * it. Cost: the loader's and the plugin's.
  */
 PML_API int pml_plugin_load(const struct pml_plugin_options *o, struct pml_plugin **p);
 
 /*
- * pml_plugin_load_environment - load the plugins that $SCOREP_METRIC_PLUGINS names (separated by
- * $SCOREP_METRIC_PLUGINS_SEP or ","), once per process; those that fail are in the list, dropped. Listing and parsing
+ * pml_plugin_load_environment - load the plugins listed in $SCOREP_METRIC_PLUGINS (separated by
+ * $SCOREP_METRIC_PLUGINS_SEP or ","), once per process; failed ones are in the list, dropped. Listing and parsing
  * events call it.
  */
 PML__SHARED void pml_plugin_load_environment(void);
@@ -123,7 +124,7 @@ struct pml_plugin_provider {
   int (*read)(void *arg, size_t metric, uint64_t *value); /* synchronous: 1, 0 (nothing new) or negative */
   int (*collect)(void *arg, size_t metric, struct pml_plugin_pair **list, size_t *n); /* the list from malloc() */
   void (*stop)(void *arg);  /* stop measuring; existing values may still be collected */
-  void (*close)(void *arg); /* the last call; also after a failure to provide or start it */
+  void (*close)(void *arg); /* the last call, also after a failed provide or start */
   void *arg;
 };
 PML_API int pml_plugin_provide(const char *name, const struct pml_plugin_provider *provider, struct pml_plugin **p);
@@ -136,34 +137,30 @@ PML_API int pml_plugin_list(pml_plugin_visit *visit, void *arg);
 
 /*
  * pml_plugin_start - let the calling thread join: add its counters and start the plugin. Idempotent. Returns 0,
- * PML_ECLOSED (ended), PML_EPLUGIN (dropped).
- * pml_plugin_collect - collect the current values of an ASYNC_EVENT plugin. Returns 0, PML_EMODE (another kind),
- * PML_ECLOSED.
- * pml_plugin_end - stop the plugin, collect its series, finalize it; idempotent. Waits for reads that are under way.
- * -EBUSY: a read did not return within a second; the plugin is not finalized. -EDEADLK: called by a plugin.
- * Thread-safe.
+ * PML_ECLOSED (ended), PML_EPLUGIN (dropped). pml_plugin_collect - collect the current values of an ASYNC_EVENT plugin.
+ * Returns 0, PML_EMODE (another kind), PML_ECLOSED. pml_plugin_end - stop the plugin, collect its series, finalize it;
+ * idempotent. Waits for running reads. -EBUSY: a read did not return within a second; the plugin is not finalized.
+ * -EDEADLK: called by a plugin. Thread-safe.
  */
 PML_API int pml_plugin_start(struct pml_plugin *p);
 PML_API int pml_plugin_collect(struct pml_plugin *p);
 PML_API int pml_plugin_end(struct pml_plugin *p);
 
-/* A series of one metric at one place, in the order of time. */
+/* A series of one metric at one place, ordered by time. */
 struct pml_plugin_series {
   const struct pml_plugin_metric *metric;
-  uint64_t thread; /* pml_thread id that its counter was added on; 0: of the process or more */
+  uint64_t thread; /* pml_thread id of the thread that added the counter; 0: the scope is the process or larger */
   int tid;         /* the system's number of that thread */
   size_t n;
   const struct pml_plugin_pair *pair; /* [n], valid until the visitor returns */
-  uint64_t outside;                   /* values left out: from before the beginning, or from the future */
-  uint64_t backwards;                 /* steps down of what only grows; the values are kept */
+  uint64_t outside;                   /* omitted values: earlier than the beginning, or in the future */
+  uint64_t backwards;                 /* decreases of a metric that should only grow; the values are kept */
 };
 typedef int pml_plugin_series_visit(const struct pml_plugin_series *s, void *arg); /* non-zero stops */
 PML_API int pml_plugin_series(struct pml_plugin *p, pml_plugin_series_visit *visit, void *arg);
 
-/*
- * pml_plugin_on_trouble - call @say with each line of trouble outside of a call (a failing load has its
- * detail instead); NULL: none. It may be called on any thread, with locks held: it must not call the core.
- */
+/* pml_plugin_on_trouble - call @say with each line of trouble outside of a call (a failing load reports it as its
+ * detail); NULL: no reports. It may be called on any thread, with locks held: it must not call the core. */
 PML__SHARED void pml_plugin_on_trouble(void (*say)(const char *line));
 
 PML_END_DECLS

@@ -17,7 +17,7 @@ void pml__plugin_threw(struct pml_plugin *p, const char *what, struct _Unwind_Ex
   pml__plugin_drop(p);
 }
 
-/* One call of a library: its arguments, and what it gave. */
+/* Arguments and results of one call of a library. */
 struct job {
   const SCOREP_Metric_Plugin_Info *call;
   char *name;
@@ -28,7 +28,7 @@ struct job {
   SCOREP_MetricTimeValuePair *list;
 };
 
-/* False: it threw, and is dropped. */
+/* Returns false if the call threw an exception: the plugin is dropped. */
 static bool call(struct pml_plugin *p, const char *what, void (*f)(void *), struct job *j) {
   j->call = &p->call;
   struct _Unwind_Exception *e = pml__guard_call(f, j);
@@ -74,7 +74,7 @@ int32_t pml__plugin_add(struct pml_plugin *p, uint32_t metric) {
   const char *name = p->metric[metric].name;
   if (p->object == NULL) return (int32_t)metric;
   struct job j = {.id = -1};
-  j.name = strdup(name); /* the plugin's to write to */
+  j.name = strdup(name); /* the plugin may write to it */
   if (j.name == NULL) return -1;
   if (!call(p, "add_counter", add_counter, &j)) j.id = -1;
   free(j.name);
@@ -83,7 +83,7 @@ int32_t pml__plugin_add(struct pml_plugin *p, uint32_t metric) {
   return j.id;
 }
 
-/* MPI is up in this process. */
+/* Whether MPI is initialised in this process. */
 static bool mpi_is_up(void) {
   int (*initialized)(int *), flag = 0;
   void *at = dlsym(RTLD_DEFAULT, "MPI_Initialized");
@@ -139,7 +139,7 @@ bool pml__plugin_pairs(struct pml__plugin_counter *c, struct pml_plugin_pair **l
   struct job j = {.id = c->id};
   if (!call(p, "get_all_values", get_all_values, &j)) return false;
   size_t most = j.list != NULL ? malloc_usable_size(j.list) / sizeof *j.list : 0;
-  if (j.value > most) { /* also a list that is not there */
+  if (j.value > most) { /* also catches a missing list */
     pml__plugin_trouble(p, "get_all_values reports %llu values of %.64s but its list holds %zu; values left out",
                         (unsigned long long)j.value, p->metric[c->metric].name, most);
     free(j.list);

@@ -19,10 +19,8 @@ static void find(void *object, const char *name, void *function) {
   memcpy(function, &at, sizeof at);
 }
 
-/*
- * The unwinder's functions, looked up: nothing else here needs its library, and what throws has it loaded. Written
- * once, before anything is called that may throw.
- */
+/* The unwinder's functions are looked up, because nothing else here needs its library, and code that throws has loaded
+ * it. Written once, before the first guarded call. */
 static struct {
   void (*set_register)(struct _Unwind_Context *, int, _Unwind_Word);
   void (*set_ip)(struct _Unwind_Context *, _Unwind_Ptr);
@@ -44,8 +42,9 @@ void pml__guard_prepare(void) {
 #if defined(__x86_64__) || defined(__aarch64__)
 
 /*
- * There is one call in it, so that its personality needs no table: whatever comes by is caught, and lands behind the
- * call with the exception in the register of the second result, where a call that returns has NULL.
+ * The frame contains a single call, so its personality needs no table: it catches every exception, and control
+ * continues behind the call with the exception in the register of the second result, which a returning call sets to
+ * NULL.
  */
 #if defined(__x86_64__)
 #define GUARD_TYPE "@function"
@@ -81,7 +80,7 @@ __asm__(".text\n"
         ".type pml__guard_get, " GUARD_TYPE "\n"
         "pml__guard_get:\n"
         ".cfi_startproc\n"
-        ".cfi_personality 0x1b, pml__guard_personality\n" /* a 32-bit offset from here */
+        ".cfi_personality 0x1b, pml__guard_personality\n" /* a 32-bit offset relative to this position */
         GUARD_CALL ".globl pml__guard_landing\n"
         "pml__guard_landing:\n" GUARD_LAND "ret\n"
         ".cfi_endproc\n"
@@ -130,7 +129,7 @@ struct _Unwind_Exception *pml__guard_call(void (*f)(void *arg), void *arg) {
   return pml__guard_get((uintptr_t)&c, call).e;
 }
 
-/* What the C++ run time of the code that threw offers, whichever that is. */
+/* Functions of the throwing code's C++ runtime, of any implementation. */
 struct runtime {
   void *(*begin)(void *);
   void (*end)(void);
@@ -146,11 +145,11 @@ static void method(const void *object, size_t i, void *function) {
   memcpy(function, (const void *)(table + i * sizeof table), sizeof table);
 }
 
-#define CAN_CATCH 4u /* of a type_info, in the C++ run times of GCC and of LLVM */
-#define WHAT 2u      /* of a std::exception */
-#define DEPENDENT 1u /* the exception is somewhere else, as std::rethrow_exception() makes it */
+#define CAN_CATCH 4u /* index in a type_info, in the C++ runtimes of GCC and LLVM */
+#define WHAT 2u      /* index in a std::exception */
+#define DEPENDENT 1u /* the exception object is elsewhere, as created by std::rethrow_exception() */
 
-/* The text of a std::exception; NULL: another type. The object stands behind the unwinder's part. */
+/* The text of a std::exception; NULL: another type. The object follows the unwinder's header. */
 static const char *what_of(const struct runtime *cxx, struct _Unwind_Exception *e, const void *type) {
   bool (*can_catch)(const void *, const void *, void **, unsigned);
   const char *(*what)(const void *);
@@ -167,7 +166,7 @@ void pml__guard_flatten(char *text) {
     if (iscntrl((unsigned char)*text)) *text = ' ';
 }
 
-/* A class of exceptions is eight characters, the most significant first: the vendor, then the language. */
+/* A class of exceptions consists of eight characters, the most significant first: the vendor, then the language. */
 static int is_cxx(const struct _Unwind_Exception *e) {
   return (e->exception_class >> 8 & 0xffffff) == 0x432b2b; /* "C++" */
 }
@@ -188,7 +187,7 @@ void pml__guard_end(struct _Unwind_Exception *e, void *object, char *text, size_
   }
   (void)cxx.begin(e);
   const void *type = cxx.type != NULL ? cxx.type() : NULL;
-  if (type != NULL) { /* a type_info: its name is behind the pointer to its virtual functions */
+  if (type != NULL) { /* a type_info stores its name behind the pointer to its virtual functions */
     const char *name;
     memcpy(&name, (const char *)type + sizeof(void *), sizeof name);
     char *plain = cxx.demangle != NULL ? cxx.demangle(name, NULL, NULL, &(int){0}) : NULL;

@@ -38,7 +38,7 @@ static int where(char *path, const struct pml_plugin_options *o) {
   return 0;
 }
 
-/* The loader says the file first, where it is that which is not there. */
+/* The loader's message begins with the file if this file is missing. */
 static int refused(const char *name, const char *path, const char *said) {
   char foreign[PATH_BYTES + 128];
   size_t n = strlen(path);
@@ -49,7 +49,8 @@ static int refused(const char *name, const char *path, const char *said) {
   return pml_fail(PML_EPLUGIN, "plugin %s: %s", name, said);
 }
 
-/* Those that ship are beside this library: built in plugins, installed in pmlua/plugins. False: no such plugin. */
+/* Find a plugin of pmlua beside this library: in plugins in the build folder, in pmlua/plugins if installed. Returns
+ * false if there is no such plugin. */
 static bool ours(char *path, const char *name) {
   static const char *const place[] = {"plugins", "pmlua/plugins"};
   Dl_info here;
@@ -82,7 +83,7 @@ static int open_library(struct pml_plugin *p, const struct pml_plugin_options *o
   return p->path != NULL ? 0 : pml_fail(-ENOMEM, "no memory for plugin %s", p->name);
 }
 
-/* --- its first calls --- */
+/* --- first calls --- */
 
 struct opening {
   struct pml_plugin *p;
@@ -164,7 +165,7 @@ static int validate(struct pml_plugin *p) {
   return 0;
 }
 
-/* --- its metrics --- */
+/* --- metrics --- */
 
 static void add(struct pml_plugin *p, const SCOREP_Metric_Plugin_MetricProperties *m) {
   struct pml_plugin_metric metric = {.name = m->name, .description = m->description, .unit = m->unit};
@@ -176,7 +177,7 @@ static void add(struct pml_plugin *p, const SCOREP_Metric_Plugin_MetricPropertie
   if (err < 0) pml__plugin_trouble(p, "metric %.64s is left out: %s", m->name, pml_error_detail(err));
 }
 
-/* How many elements the block that the plugin gave can have; one that never ends is not followed further. */
+/* The number of elements that fit into the plugin's block, which limits lists without an end. */
 static size_t capacity(SCOREP_Metric_Plugin_MetricProperties *block) {
   return malloc_usable_size(block) / sizeof *block;
 }
@@ -203,7 +204,7 @@ static void take_properties(struct opening *o) {
 static int describe(struct opening *o, char *const *token, size_t n) {
   int err = 0;
   for (size_t i = 0; err == 0 && i < n; i++) {
-    o->token = strdup(token[i]); /* the plugin's to write to */
+    o->token = strdup(token[i]); /* the plugin may write to it */
     if (o->token == NULL) return pml_fail(-ENOMEM, "no memory for plugin %s", o->p->name);
     err = first_call(o, "get_event_info", get_event_info);
     if (err == 0) take_properties(o);

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct pml__lock load_lock; /* one is loaded at a time */
+static struct pml__lock load_lock; /* one plugin is loaded at a time */
 
 bool pml__plugin_is_here(enum pml_plugin_scope scope) {
   struct pml__launched l;
   pml__launched(&l);
-  if (scope == PML_PLUGIN_HOST) return l.local_rank <= 0; /* the first, or no sign of others */
+  if (scope == PML_PLUGIN_HOST) return l.local_rank <= 0; /* the first rank on the host, or no sign of other ranks */
   return scope != PML_PLUGIN_ONCE || l.rank <= 0;
 }
 
@@ -61,7 +61,7 @@ int pml_plugin_load(const struct pml_plugin_options *o, struct pml_plugin **out)
   return err;
 }
 
-/* --- what a program provides --- */
+/* --- plugins of the program --- */
 
 static int check_provider(const char *name, const struct pml_plugin_provider *v) {
   if ((unsigned)v->sync >= PML_PLUGIN_SYNCS || (unsigned)v->scope >= PML_PLUGIN_SCOPES)
@@ -109,9 +109,9 @@ int pml_plugin_provide(const char *name, const struct pml_plugin_provider *v, st
   return err;
 }
 
-/* --- of the environment --- */
+/* --- plugins of the environment --- */
 
-/* The parts of @text between any of @separators, empty ones left out; the array and its strings are one block. */
+/* Split @text at any of @separators, without empty parts; the array and its strings are one block. */
 static int split(const char *text, const char *separators, char ***out, size_t *n) {
   size_t length = strlen(text), most = length / 2 + 1;
   char **part = malloc(most * sizeof *part + length + 1);
@@ -140,7 +140,7 @@ int pml__plugin_tokens(const char *name, char ***token, size_t *n) {
   return split(value != NULL ? value : "", separators_of(variable), token, n);
 }
 
-/* One that cannot be loaded stays in the list with the reason. */
+/* A plugin that cannot be loaded stays in the list with the reason. */
 static void load_named(const char *name) {
   struct pml_plugin *p;
   int err = pml_plugin_load(&(struct pml_plugin_options){.name = name}, &p);

@@ -15,13 +15,13 @@
 /* An extent of series. */
 struct part {
   uint32_t number;
-  bool taken; /* by the first metric of that number */
+  bool taken; /* already used by the first metric with this number */
   size_t entry;
 };
 
 struct loading {
   const struct pml__log_reader *log;
-  struct part *part; /* by number, then as written */
+  struct part *part; /* by number, then in the order of writing */
   size_t nparts;
   struct pml_plugin_pair *pair;
   size_t room;
@@ -129,11 +129,11 @@ int pml_plugin_load_series(const char *path, pml_plugin_log_visit *visit, void *
   return err;
 }
 
-/* ---- a log of the series alone ---- */
+/* ---- a log that contains only series ---- */
 
 struct saving {
   const char *folder, *name, *plugin;
-  struct pml__log *log; /* NULL: there was no value yet */
+  struct pml__log *log; /* NULL: no value so far */
   size_t series;
 };
 

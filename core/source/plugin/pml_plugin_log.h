@@ -14,9 +14,9 @@ PML_BEGIN_DECLS
 
 /*
  * pml_plugin_load_series - call @visit with each series that has values in the log @path, in the order of time. The
- * arguments are valid until @visit returns; a value other than 0 ends the walk and is returned. The log's process may
- * still run. No file is trusted: an invalid series is omitted. Returns 0, also without any series, -errno, -ENOMEM or
- * PML_EFORMAT (no log, or damaged). Memory: 16 bytes a value of the longest series, and its extents.
+ * arguments are valid until @visit returns; a value other than 0 ends the iteration and is returned. The log's process
+ * may still run. No file is trusted: an invalid series is omitted. Returns 0, also without any series, -errno, -ENOMEM
+ * or PML_EFORMAT (no log, or damaged). Memory: 16 bytes a value of the longest series, and its extents.
  *
  * Ticks belong to the clock of the log's process, which may have run on another machine.
  */

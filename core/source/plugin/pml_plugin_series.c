@@ -24,10 +24,8 @@ void pml__plugin_note_value(struct pml__plugin_counter *c, uint64_t value) {
   c->has = true;
 }
 
-/*
- * Appends what is of the time between the beginning and @now, and counts the rest. Of what comes later than newer
- * values it is not said that it goes backwards, and it is not the newest.
- */
+/* Append the values between the beginning and @now, and count the others. A value that arrives after newer ones does
+ * not count as going backwards, and does not become the newest. */
 static void append(struct pml__plugin_counter *c, const struct pml_plugin_pair *list, size_t n, uint64_t now) {
   const struct pml_plugin_metric *m = &c->use->plugin->metric[c->metric];
   bool relative = pml_mode_is_relative(m->mode), grows = !pml_mode_is_level(m->mode) && !relative;
@@ -51,7 +49,7 @@ static void append(struct pml__plugin_counter *c, const struct pml_plugin_pair *
   c->npairs = (size_t)(to - c->pair);
 }
 
-/* Each kind of trouble once. */
+/* Reports each kind of trouble once. */
 static void tell(struct pml__plugin_counter *c, uint64_t outside, uint64_t backwards) {
   struct pml_plugin *p = c->use->plugin;
   const char *name = p->metric[c->metric].name;
@@ -117,7 +115,7 @@ int pml_plugin_series(struct pml_plugin *p, pml_plugin_series_visit *visit, void
 
 /* ---- the log ---- */
 
-#define PAIRS_MAX 65536u /* of an extent, unless more are appended at once */
+#define PAIRS_MAX 65536u /* limit of pairs in an extent, unless more are appended at once */
 
 int pml__plugin_define(struct pml__log *log, uint32_t number, const char *plugin, const struct pml_plugin_metric *m,
                        uint64_t thread, int tid) {
@@ -144,7 +142,7 @@ static bool begin_log(struct pml__log *log, struct pml__plugin_counter *c) {
                             use->plugin->scope == PML_PLUGIN_THREAD ? use->thread : 0, use->tid) == 0;
 }
 
-/* As many again as there are, so that long series have few extents. */
+/* The new extent has as much room as all former ones, so that long series have few extents. */
 static bool extend_log(struct pml__log *log, struct pml__plugin_counter *c) {
   size_t n = c->npairs - c->kept;
   if (n < c->kept) n = c->kept < PAIRS_MAX ? c->kept : PAIRS_MAX;

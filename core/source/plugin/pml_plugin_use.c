@@ -74,10 +74,10 @@ static int refuse(const struct pml_plugin *p) {
                   atomic_load(&((struct pml_plugin *)(uintptr_t)p)->troubled) ? p->trouble : "dropped");
 }
 
-/* What a plugin calls while it is called would wait for itself. */
+/* The plugin that this thread is calling. A plugin that calls pmlua in its functions would wait for its own lock. */
 static PML_THREAD_LOCAL const struct pml_plugin *inside;
 
-/* What was entered before. */
+/* Returns the plugin entered before. */
 static const struct pml_plugin *enter(struct pml_plugin *p) {
   const struct pml_plugin *before = inside;
   pml__process_look();
@@ -144,7 +144,7 @@ static void ask(struct pml__plugin_counter *c) {
 
 bool pml__plugin_ask(struct pml__plugin_counter *c, uint64_t *value) {
   struct pml_plugin *p = c->use->plugin;
-  bool again = inside == p; /* a plugin that reads its own event: this thread has the lock */
+  bool again = inside == p; /* the plugin reads its own event: this thread holds the lock */
   const struct pml_plugin *before = again ? p : enter(p);
   if (!again) ask(c);
   bool has = c->has;
@@ -168,12 +168,12 @@ int pml_plugin_collect(struct pml_plugin *p) {
   if (inside == p) return pml_fail(-EDEADLK, "plugin %s cannot read its own metrics", p->name);
   const struct pml_plugin *before = enter(p);
   if (pml__plugin_alive(p)) take_all(p);
-  int err = pml__plugin_alive(p) ? 0 : refuse(p); /* also when it failed just now */
+  int err = pml__plugin_alive(p) ? 0 : refuse(p); /* includes a failure of this call */
   leave(p, before);
   return err;
 }
 
-/* False: one did not come back. */
+/* Returns false if a reader does not return. */
 static bool wait_for_readers(void) {
   struct pml__sde_body *const going[] = {&pml__plugin_inside};
   for (unsigned ms = 0; ms < PATIENCE_MS; ms++) {
@@ -183,14 +183,14 @@ static bool wait_for_readers(void) {
   return false;
 }
 
-/* Of what the program provides, also where it was dropped: it owns threads and memory. */
+/* Close a plugin provided by the program, even if it was dropped, because it owns threads and memory. */
 static void close_provided(struct pml_plugin *p) {
   if (p->object != NULL || p->closed || p->inherited) return;
   p->closed = true;
   pml__plugin_finalize(p);
 }
 
-/* As Score-P does: first notify all, then collect series, then finish. */
+/* Like Score-P: first notify all uses, then collect series, then finalize. */
 static void end_calls(struct pml_plugin *p, bool begun) {
   for (struct pml__plugin_use *use = p->uses; begun && use != NULL; use = use->next)
     if (atomic_load(&p->state) != PML_PLUGIN_DROPPED) pml__plugin_synchronize(p, use->responsible, false);
@@ -232,9 +232,10 @@ int pml_plugin_end(struct pml_plugin *p) {
 /*
  * ---- exit of forked children ----
  *
- * A child has the static objects of a plugin, but not its threads. When it exits, their destructors would wait for
- * threads that are not there, or end the process as that of a std::thread does. What is registered to be run at exit
- * cannot be taken back, so that there are returns where the library's code was: each function of it comes back at once.
+ * A child has the static objects of a plugin, but not its threads. When it exits, destructors of these objects would
+ * wait for threads that do not exist, or terminate the process as a std::thread's destructor does. Exit handlers cannot
+ * be unregistered, so the library's code is overwritten with return instructions: each of its functions returns at
+ * once.
  */
 
 #if defined(__x86_64__)
@@ -252,10 +253,10 @@ static void fill(char *at, size_t n) {
 
 struct code {
   const struct link_map *map;
-  uintptr_t from, to; /* none where they are equal */
+  uintptr_t from, to; /* equal: no code */
 };
 
-/* Where the loader has not moved what an entry points to, it is an offset. */
+/* Dynamic entries that the loader has not relocated are offsets. */
 static uintptr_t address(const struct link_map *map, uintptr_t at) {
   return at < map->l_addr ? map->l_addr + at : at;
 }
@@ -266,14 +267,14 @@ static uintptr_t entry(const struct link_map *map, int64_t tag) {
   return 0;
 }
 
-/* One with a handler of forks has its own ideas of what a child does, which may have threads of it. */
+/* A library with fork handlers prepares its children, which may have threads of it. */
 static bool knows_of_forks(const struct link_map *map) {
   static const char name[] = "\0__register_atfork";
   uintptr_t strings = entry(map, DT_STRTAB);
   return strings == 0 || memmem((const void *)strings, entry(map, DT_STRSZ), name, sizeof name) != NULL;
 }
 
-/* A segment that begins with the file's head has tables too: there the code is from .init to .fini. */
+/* The segment that begins with the ELF header also contains tables; its code extends from.init to.fini. */
 static void take_segment(struct code *c, const ElfW(Phdr) * s) {
   c->from = c->map->l_addr + s->p_vaddr;
   c->to = c->from + s->p_memsz;
@@ -294,7 +295,7 @@ static int find_code(struct dl_phdr_info *info, size_t size, void *arg) {
   return 1;
 }
 
-/* Patch all of it, or none: if the system refuses, the code stays as it was. */
+/* Replaces all of the code or none: if the system refuses, the code stays unchanged. */
 static void replace(const struct code *c) {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = c->from & ~(page - 1);
   size_t bytes = ((c->to + page - 1) & ~(page - 1)) - first;
