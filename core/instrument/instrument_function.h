@@ -53,8 +53,9 @@ int pml_body_add_all(struct pml_body *f, struct pml_counts *counts);
 bool pml_body_in_loop(const struct pml_body *f, LLVMBasicBlockRef block);
 
 /*
- * Functions of the module that add to cells, on targets with assembly: instrument_adder.c. pml_adder_of - the function
- * for this @key, with the cells and @numbers further parameters; a new function has no body. NULL: no memory.
+ * Functions of the module that add to cells, on targets with assembly: instrument_adder.c.
+ * pml_adder_of - the function for this @key, with the cells and @numbers further parameters; a new function has no
+ * body. NULL: no memory.
  * pml_adder_use - call it, at the builder's position. pml_adder_add - call the function that adds @c, sorted by cell,
  * at the builder's position; returns 0 or -ENOMEM.
  */

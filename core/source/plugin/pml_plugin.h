@@ -137,10 +137,11 @@ PML_API int pml_plugin_list(pml_plugin_visit *visit, void *arg);
 
 /*
  * pml_plugin_start - let the calling thread join: add its counters and start the plugin. Idempotent. Returns 0,
- * PML_ECLOSED (ended), PML_EPLUGIN (dropped). pml_plugin_collect - collect the current values of an ASYNC_EVENT plugin.
- * Returns 0, PML_EMODE (another kind), PML_ECLOSED. pml_plugin_end - stop the plugin, collect its series, finalize it;
- * idempotent. Waits for running reads. -EBUSY: a read did not return within a second; the plugin is not finalized.
- * -EDEADLK: called by a plugin. Thread-safe.
+ * PML_ECLOSED (ended), PML_EPLUGIN (dropped).
+ * pml_plugin_collect - collect the current values of an ASYNC_EVENT plugin. Returns 0, PML_EMODE (another kind),
+ * PML_ECLOSED.
+ * pml_plugin_end - stop the plugin, collect its series, finalize it; idempotent. Waits for running reads. -EBUSY: a
+ * read did not return within a second; the plugin is not finalized. -EDEADLK: called by a plugin. Thread-safe.
  */
 PML_API int pml_plugin_start(struct pml_plugin *p);
 PML_API int pml_plugin_collect(struct pml_plugin *p);

@@ -80,8 +80,11 @@ PML__SHARED void pml_recording_child_ended(int32_t *pid, enum pml_recording_end 
  * Async-signal-safe. */
 PML__SHARED void pml_recording_lose_child(struct pml_recording *s);
 
-/* pml_recording_get - allocate @bytes of the file, zeroed, aligned to 64, for part @part of @whose; NULL: no room.
- * Takes a lock. pml_recording_put - free them. NULL is fine. Neither may be called in the child of a fork. */
+/*
+ * pml_recording_get - allocate @bytes of the file, zeroed, aligned to 64, for part @part of @whose; NULL: no room.
+ * Takes a lock.
+ * pml_recording_put - free them. NULL is fine. Neither may be called in the child of a fork.
+ */
 PML__SHARED void *pml_recording_get(struct pml_recording *s, uint32_t whose, uint32_t part, size_t bytes);
 PML__SHARED void pml_recording_put(struct pml_recording *s, void *memory);
 
@@ -122,10 +125,11 @@ PML__SHARED int pml_recording_sum(struct pml_recording *s, const char *const *na
 
 /*
  * pml_recording_keep_values - allow adding values of calls. @in_trace: also write them to the trace that
- * pml_recording_trace() has begun. Returns 0. pml_recording_add_values - add arguments, or results (@results), of a
- * call of @region: count, sum, minimum and maximum of each value are recorded. The first call of a function names its
- * values. A NaN is only added to the sum. In the trace the values belong to the calling thread's innermost call:
- * arguments follow its enter, results precede its leave. The trace omits the values of omitted calls.
+ * pml_recording_trace() has begun. Returns 0.
+ * pml_recording_add_values - add arguments, or results (@results), of a call of @region: count, sum, minimum and
+ * maximum of each value are recorded. The first call of a function names its values. A NaN is only added to the sum. In
+ * the trace the values belong to the calling thread's innermost call: arguments follow its enter, results precede its
+ * leave. The trace omits the values of omitted calls.
  *
  * Cost: four to five atomic operations for each value; a lock and memory of the file at a function's first call. 16 MiB
  * of address space from the first call on; some 600 bytes of the file per function and value; in the trace 16 bytes and
