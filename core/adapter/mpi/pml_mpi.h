@@ -2,12 +2,12 @@
 /*
  * core/adapter/mpi/pml_mpi.h - MPI in unmodified programs: declarations shared by the shims of all MPI libraries.
  *
- * Interception (pml_intercept.h) makes every function of MPI a region. Calls of communicating functions lead to a hook
- * of the shim (core/adapter/mpi/shim), which is compiled with that MPI's header. The hook calls the function and emits
- * the communication events. The code here is independent of MPI: handles are numbers.
+ * Interception (pml_intercept.h) makes every MPI function a region. Calls of communicating functions lead to a hook of
+ * the shim (core/adapter/mpi/shim), which is compiled with the header of that MPI. The hook calls the function and
+ * emits the communication events. The code here does not depend on an MPI implementation: handles are numbers.
  *
- * Fortran's bindings are libraries that call the C functions: these calls are seen, so that each interface of Fortran
- * is recorded under the names of C, once.
+ * Fortran bindings are libraries that call the C functions. These calls are recorded, so that each call from Fortran is
+ * recorded once, under its C name.
  */
 #ifndef PML_MPI_H
 #define PML_MPI_H
@@ -28,12 +28,12 @@ PML_BEGIN_DECLS
 /* ---- libraries ---- */
 
 /*
- * pml_mpi_intercept - let interceptions that are installed later handle MPI. Idempotent. Cost: a store; a shim is
+ * pml_mpi_intercept - let interceptions that are installed later handle MPI. Idempotent. Cost: one store; a shim is
  * loaded when a library of its MPI is loaded.
- * pml__mpi_report - the same if only sections are recorded: only MPI_Init and MPI_Finalize are intercepted. False:
- * there is no folder for the log (PMLUA_REPORT), no MPI, or no interception.
+ * pml__mpi_report - the same if only sections are recorded: only MPI_Init and MPI_Finalize are intercepted. Returns
+ * false without a folder for the log (PMLUA_REPORT), an MPI library, or interception.
  * pml_mpi_trouble - the reason why messages of this process are not recorded, or NULL. Never freed.
- * pml__mpi_set_trouble - set it, from the shim; only the first call counts. One thread at a time.
+ * pml__mpi_set_trouble - set this reason, from the shim; only the first call has an effect. One thread at a time.
  */
 PML__SHARED void pml_mpi_intercept(void);
 bool pml__mpi_report(void);
@@ -47,7 +47,7 @@ struct pml__mpi_hook {
 struct pml__mpi_hooks {
   const struct pml__mpi_hook *at;
   size_t n;
-  bool always; /* also where sections alone are kept */
+  bool always; /* also used if only sections are recorded */
 };
 
 /* The type of a shim's export pml__mpi_shim: lists, ended by NULL. */
@@ -56,9 +56,10 @@ typedef const struct pml__mpi_hooks *pml__mpi_shim_t;
 /* ---- events ---- */
 
 /*
- * pml__mpi_emit - a communication of the calling thread, now: @what is a PML__LOG_COMMUNICATED() with as many
- * @values as it says, and room for an even number of them. No lock, no allocation but at a thread's first event.
- * pml__mpi_put   - the same, written in place; false if that is impossible, then nothing is emitted. @what is a
+ * pml__mpi_emit - emit a communication of the calling thread, now: @what is a PML__LOG_COMMUNICATED(), which contains
+ * the number of @values; @values has room for an even number of them. No lock, no allocation except at a thread's first
+ * event.
+ * pml__mpi_put - the same, written in place; returns false if that is impossible, and then emits nothing. @what is a
  * constant.
  */
 PML__SHARED void pml__mpi_emit(uint32_t what, const uint64_t *values);
@@ -87,15 +88,15 @@ static inline bool pml__mpi_put(uint32_t what, uint64_t v0, uint64_t v1, uint64_
  * Events of a call whose enter is the thread's last event: they use the time of the enter or of the leave, so no clock
  * is read (PML__LOG_CALL_COMMUNICATION).
  *
- * pml__mpi_open - begin a delivery in which they are written; NULL: emit or put them instead. @enter: the word of the
- * call's enter, which other threads may set. There is room for PML_STREAM_FITS events. End it with
- * pml__stream_unguard(); no other event of the thread is written before that. pml__mpi_take - allocate some of this
- * room. pml__mpi_store - write @e, whose values after the first are stored already, unless they are 0. It stores
- * halves, because constants then need no register; the event becomes valid by its kind, which is stored last.
+ * pml__mpi_open - begin a delivery to write them; NULL: emit or put them instead. @enter: the word of the call's enter,
+ * which other threads may set. There is room for PML_STREAM_FITS events. End it with pml__stream_unguard(); no other
+ * event of the thread may be written before that. pml__mpi_take - allocate some of this room. pml__mpi_store - write
+ * @e, whose values after the first are stored already, unless they are 0. It stores halves, because constants then need
+ * no register; the event becomes valid by its kind, which is stored last.
  */
 typedef uint32_t __attribute__((may_alias)) pml__mpi_half_t;
 static inline pml__mpi_half_t *pml__mpi_half(uint64_t *whole) {
-  return (pml__mpi_half_t *)whole; /* the lower one first: MPI's statuses are copied so, too */
+  return (pml__mpi_half_t *)whole; /* the lower half first; MPI's statuses are copied in the same way */
 }
 /* Returns room for @n events. */
 static inline struct pml__log_event *pml__mpi_take(struct pml_stream_place *p, uint32_t n) {
@@ -119,15 +120,15 @@ static inline void pml__mpi_store(struct pml__log_event *e, uint32_t what, uint6
 
 /* ---- handles ---- */
 
-/* A table of handles. No lock: an exchange of its key takes a slot. A handle may briefly have two entries, if a thread
- * completed a request and another thread already got the same handle again; the older entry is then claimed. */
+/* A table of handles. No lock: a thread takes a slot by exchanging its key. A handle may briefly have two entries, if a
+ * thread completed a request and another thread already got the same handle again; the older entry is then claimed. */
 #define PML__MPI_LEFT 1u
 enum pml__mpi_state { PML__MPI_FREE, PML__MPI_KNOWN, PML__MPI_CLAIMED };
 
 struct pml__mpi_entry {
   uint64_t key;   /* atomic; 0: never used; PML__MPI_LEFT: free again */
   uint32_t state; /* atomic */
-  uint32_t kind;  /* the user's */
+  uint32_t kind;  /* defined by the user */
 };
 
 #define PML__MPI_LEVELS 16u
@@ -140,13 +141,13 @@ struct pml__mpi_table {
 /*
  * pml__mpi_add - a free entry for @key, which is not found before pml__mpi_publish(). NULL: no memory.
  * pml__mpi_find - the entry of @key; NULL if none is published and unclaimed.
- * pml__mpi_drop - the table is empty again, without memory; no other thread uses it.
- * pml__mpi_claim - no other thread finds it any more, until it is published again. pml__mpi_remove - it is free.
- * @key is more than PML__MPI_LEFT. Thread-safe; not async-signal-safe. Cost: some 10 instructions for what is there.
+ * pml__mpi_drop - empty the table and free its memory; no other thread may use it.
+ * pml__mpi_claim - hide an entry from other threads until it is published again. pml__mpi_remove - free an entry. @key
+ * is greater than PML__MPI_LEFT. Thread-safe; not async-signal-safe. Cost: some 10 instructions for an existing entry.
  */
 PML__SHARED void *pml__mpi_add(struct pml__mpi_table *t, uint64_t key);
 void pml__mpi_drop(struct pml__mpi_table *t);
-PML__SHARED void *pml__mpi_search(struct pml__mpi_table *t, uint64_t key); /* without a look at the first */
+PML__SHARED void *pml__mpi_search(struct pml__mpi_table *t, uint64_t key); /* without checking the first slot */
 static inline struct pml__mpi_entry *pml__mpi_entry_at(char *level, unsigned bits, uint64_t key, uint64_t k) {
   uint64_t hash = key * PML__HASH_FACTOR >> (64 - bits);
   return (struct pml__mpi_entry *)(void *)(level + ((hash + k) & ((UINT64_C(1) << bits) - 1)) * PML__MPI_ENTRY_BYTES);
@@ -155,7 +156,7 @@ static inline bool pml__mpi_is_of(const struct pml__mpi_entry *e, uint64_t key) 
   return __atomic_load_n(&e->key, __ATOMIC_ACQUIRE) == key &&
          __atomic_load_n(&e->state, __ATOMIC_ACQUIRE) == PML__MPI_KNOWN;
 }
-/* Looks in the first place for @key only, where it usually is. */
+/* Checks only the first slot for @key, where it usually is. */
 static inline void *pml__mpi_glance(struct pml__mpi_table *t, uint64_t key) {
   char *level = __atomic_load_n(&t->level[0], __ATOMIC_ACQUIRE);
   if (PML_UNLIKELY(level == NULL)) return NULL;
@@ -192,13 +193,13 @@ static inline void pml__mpi_remove(struct pml__mpi_entry *e) {
 
 /* ---- the log ---- */
 
-/* Each writes to the process's log, if there is one. A lock each. Thread-safe. */
+/* Each function writes to the process's log, if there is one, and takes a lock. Thread-safe. */
 
-/* @version: a line, of the library. pml__mpi_has_begun - whether it was called. */
+/* @version: the library's version, one line. pml__mpi_has_begun - whether pml__mpi_log_process() was called. */
 bool pml__mpi_has_begun(void);
 PML__SHARED void pml__mpi_log_process(const struct pml__log_mpi *mpi, const char *version);
-/* @ranks: lists of ranks in the world, such as "0 1 2"; both "" where the process does not write them. @remote: of the
- * other group of an inter-communicator. */
+/* @ranks: lists of ranks in the world, such as "0 1 2"; "" if the process does not write them. @remote: the ranks of an
+ * inter-communicator's other group. */
 PML__SHARED void pml__mpi_log_communicator(const struct pml__log_communicator *c, const char *name, const char *ranks,
                                            const char *remote);
 PML__SHARED void pml__mpi_log_window(const struct pml__log_window *w, const char *name);
@@ -209,9 +210,9 @@ struct pml__mpi_clock {
   uint64_t started_ns, started_ticks;
   double ticks_per_second;
   char clock[32];
-  char machine[40]; /* the same where one clock is read: the kernel's boot, and the processor's counter */
+  char machine[40]; /* equal if two processes read the same clock: the kernel's boot id, and the processor's counter */
 };
-/* pml__mpi_clock - zeros if the process has no log: clock is "" then. */
+/* pml__mpi_clock - the clock of the log; without a log all is zero, and clock is "". */
 PML__SHARED void pml__mpi_clock(struct pml__mpi_clock *c);
 static inline double pml__mpi_clock_ns(const struct pml__mpi_clock *c, uint64_t ticks) {
   return ((double)(int64_t)(ticks - c->started_ticks)) * (1e9 / c->ticks_per_second);

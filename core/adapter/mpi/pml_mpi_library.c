@@ -16,12 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Binary interfaces, by the names under which programs are linked with them. */
+/* Binary interfaces, by the file names with which programs are linked. */
 static const struct {
   const char *file, *shim;
 } library[] = {{"libmpi.so.40", "openmpi"}, {"libmpich.so.12", "mpich"}, {"libmpi.so.12", "mpich"}};
 
-/* How names of files begin, also of what MPI is built on. The longer of two comes first. */
+/* Prefixes of file names, including libraries on which MPI is built. If two match, the longer one comes first. */
 static const struct {
   const char *begins;
   enum pml__hooks_role role;
@@ -36,11 +36,11 @@ static const struct {
 };
 
 static struct {
-  bool report;            /* hooks that are always of use, and no others */
-  void *library;          /* handle of MPI's */
-  pml__mpi_shim_t *hooks; /* of the shim; NULL: it is not loaded */
+  bool report;            /* only hooks that are always used */
+  void *library;          /* handle of the MPI library */
+  pml__mpi_shim_t *hooks; /* hooks of the shim; NULL: not loaded */
   char trouble[512];
-} mpi; /* under the lock of the scan; trouble is written once */
+} mpi; /* guarded by the lock of the scan; trouble is written once */
 
 static bool begins(const char *text, const char *with) {
   return strncmp(text, with, strlen(with)) == 0;
@@ -63,7 +63,7 @@ static const char *shim_for(const char *path) {
   return NULL;
 }
 
-/* The shim finds MPI where all find it: one that was opened for a plugin alone becomes visible. */
+/* The shim looks MPI up in the global scope, so a library that was opened for one plugin only becomes global. */
 static void open_shim(const char *library_path, const char *path) {
   void *handle = dlopen(library_path, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
   mpi.library = handle;
@@ -92,9 +92,9 @@ static void load(const char *path) {
 #define BEHIND_MAX 512u
 static struct {
   uintptr_t hook, function;
-} stands[BEHIND_MAX]; /* which function a hook stands before; what has no room keeps its hook for good */
+} stands[BEHIND_MAX]; /* the function behind each hook; if there is no room, the function keeps its hook permanently */
 static size_t nstands;
-static struct pml__lock lock; /* of both */
+static struct pml__lock lock; /* guards both */
 
 static const struct pml__mpi_hook *find_hook(const char *name) {
   for (pml__mpi_shim_t *list = mpi.hooks; list != NULL && *list != NULL; list++)
@@ -103,7 +103,7 @@ static const struct pml__mpi_hook *find_hook(const char *name) {
   return NULL;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static uintptr_t look_behind(uintptr_t hook) {
   size_t i = 0;
   while (i < nstands && stands[i].hook != hook) i++;
@@ -126,13 +126,13 @@ static void stand_before(uintptr_t hook, uintptr_t function) {
   pml__lock_leave(&lock);
 }
 
-/* With these a binding converts handles. */
+/* Bindings use these functions to convert handles. */
 static bool converts(const char *name) {
   size_t n = strlen(name);
   return n > 4 && (strcmp(name + n - 4, "_f2c") == 0 || strcmp(name + n - 4, "_c2f") == 0);
 }
 
-/* Programs call the names with P to be seen by no tool; bindings and tools do so for all. */
+/* Programs call the PMPI_ names to bypass tools; bindings and tools always do so. */
 static const char *hook(const char *name, uintptr_t at, bool binding, uintptr_t *to) {
   if (binding && begins(name, "PMPI_")) name++;
   if (!begins(name, "MPI_") || (binding && converts(name))) return NULL;
@@ -143,7 +143,7 @@ static const char *hook(const char *name, uintptr_t at, bool binding, uintptr_t 
   return name;
 }
 
-/* What Darshan, mpiP and others export: functions of their own that call the names with P. */
+/* Whether the library is a layer such as Darshan or mpiP, which exports MPI functions and calls the PMPI_ names. */
 static bool layer(const char *name, bool (*exports)(const void *object, const char *name), const void *object) {
   return begins(name, "PMPI_") && (exports(object, name + 1) || exports(object, "MPI_Init") ||
                                    exports(object, "MPI_Init_thread") || exports(object, "MPI_Finalize"));
@@ -175,14 +175,14 @@ bool pml__mpi_report(void) {
     return false;
   pml_mpi_intercept();
   mpi.report = true;
-  return pml_intercept_install(&o) == 0; /* without it, ranks are reported one by one */
+  return pml_intercept_install(&o) == 0; /* without interception, ranks are reported separately */
 }
 
 void pml__mpi_set_trouble(const char *text) {
   if (mpi.trouble[0] == '\0') (void)snprintf(mpi.trouble, sizeof mpi.trouble, "%s", text);
 }
 
-/* MPI says so whenever it is asked, also after its end. */
+/* MPI allows this query at any time, also after MPI_Finalize. */
 static bool is_initialized(void) {
   int (*ask)(int *) = NULL;
   void *at = mpi.library != NULL ? dlsym(mpi.library, "PMPI_Initialized") : NULL;

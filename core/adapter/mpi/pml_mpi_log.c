@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* That of recorded calls first: its tracks have the messages. */
+/* The log of recorded calls takes precedence, because its tracks contain the messages. */
 static struct pml__log *log_here(void) {
   struct pml__log *log = pml__log_shared();
   if (log != NULL) return log;
@@ -61,6 +61,6 @@ void pml__mpi_clock(struct pml__mpi_clock *c) {
   c->started_ticks = log->head->started_ticks;
   c->ticks_per_second = log->head->ticks_per_second;
   (void)snprintf(c->clock, sizeof c->clock, "%s", log->head->clock);
-  (void)pml__file_peek("/proc/sys/kernel/random/boot_id", c->machine, sizeof c->machine); /* "": not known */
+  (void)pml__file_peek("/proc/sys/kernel/random/boot_id", c->machine, sizeof c->machine); /* "": unknown */
   c->machine[strcspn(c->machine, "\n")] = '\0';
 }

@@ -4,13 +4,13 @@
 
 #include <sys/mman.h>
 
-#define WINDOW 16u /* entries of a level that a key may be in */
+#define WINDOW 16u /* slots of a level that a key may use */
 
 static size_t bytes_of(uint32_t level) {
   return ((size_t)1 << (PML__MPI_FIRST_BITS + level)) * PML__MPI_ENTRY_BYTES;
 }
 
-/* Of two threads that make one, one takes the other's. */
+/* If two threads make a level, one uses the other's. */
 static char *make_level(struct pml__mpi_table *t, uint32_t i) {
   char *found = NULL,
        *level = mmap(NULL, bytes_of(i), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -34,7 +34,7 @@ static bool take(struct pml__mpi_entry *e, uint64_t key) {
          __atomic_compare_exchange_n(&e->key, &now, key, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* Where an entry was never used, the key is in none behind it, nor in a further level. */
+/* If a slot was never used, the key is in no slot behind it, and in no further level. */
 static struct pml__mpi_entry *find_in(char *level, uint32_t i, uint64_t key, bool *last) {
   for (uint32_t k = 0; k < WINDOW; k++) {
     struct pml__mpi_entry *e = entry_at(level, i, key, k);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Functions of libraries other than MPI: those with the least time are left out first. */
+/* Functions of libraries other than MPI: those with the least time are omitted first. */
 static bool is_spare(const struct pml_summary_row *row) {
   return row->kind == PML_SUMMARY_CALL && strncmp(row->name, "MPI_", 4) != 0;
 }
@@ -17,7 +17,7 @@ static int by_time(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* Those of @s by time, the longest first; the caller frees it. NULL: no memory. */
+/* The functions of @s that may be omitted, the longest time first; the caller frees the list. NULL: no memory. */
 static const struct pml_summary_row **spare_rows(const struct pml_summary *s, size_t *n) {
   const struct pml_summary_row *row, **all;
   size_t rows = 0;
@@ -54,7 +54,7 @@ static int copy_ranks(struct pml_summary *to, const struct pml_summary *s) {
   return err;
 }
 
-/* @s without the spare rows behind the first @kept of @n. */
+/* Copy @s without the functions after the first @kept of @n. */
 static int without(const struct pml_summary *s, const struct pml_summary_row *const *spare, size_t n, size_t kept,
                    struct pml_summary **to) {
   const struct pml_summary_row *row;
@@ -76,7 +76,9 @@ static int pack_without(const struct pml_summary *s, const struct pml_summary_ro
   return err;
 }
 
-/* Halves what lies between what fits and what does not, a few times; as little as can be left where nothing fits. */
+/*
+ * Bisects a few times between a fitting and a too large number of functions; if nothing fits, all of them are omitted.
+ */
 static int pack_most(const struct pml_summary *s, size_t most, unsigned char **bytes, size_t *size) {
   size_t n, fits = 0, too_many;
   const struct pml_summary_row **spare = spare_rows(s, &n);

@@ -22,8 +22,8 @@
 #define TIMEOUT_MAX_S 86400
 
 static struct pml_mpi_reduction asked;
-static uint32_t spawned; /* this job's number, if another one started it */
-static bool added;       /* what this rank measured is in its summary */
+static uint32_t spawned; /* this job's number if another job spawned it */
+static bool added;       /* the summary contains this rank's measurements */
 
 void pml_mpi_reduce(const struct pml_mpi_reduction *r) {
   asked = *r;
@@ -34,7 +34,7 @@ void pml__mpi_reduction_spawned(uint32_t job) {
   spawned = job;
 }
 
-/* The log of PMLUA_REPORT, and the job's file beside it. */
+/* Add the log of PMLUA_REPORT; the job's file is beside it. */
 static int add_log(struct pml_summary *s, int64_t rank, void *path) {
   const struct pml__log *log = pml__log_own();
   if (log == NULL) return -ENOENT;
@@ -45,7 +45,7 @@ static int add_log(struct pml_summary *s, int64_t rank, void *path) {
   return pml__section_own_summary(log->file.path, s, rank);
 }
 
-/* What the log of PMLUA_REPORT has is reduced, too; no message is counted. */
+/* The log of PMLUA_REPORT is also reduced, without counts of messages. */
 __attribute__((constructor)) static void reduce_log(void) {
   static char path[PATH_MAX];
   if (pml__mpi_report()) asked = (struct pml_mpi_reduction){add_log, NULL, path, path, false};
@@ -60,7 +60,7 @@ int64_t pml__mpi_reduction_timeout(void) {
   return (int64_t)(seconds * 1e9);
 }
 
-/* What all ranks have in common, once. */
+/* Add the properties of the job, once. */
 static int add_job(struct pml_summary *s, int size) {
   struct pml_summary_value value[] = {{"size", false, size, pml_summary_one(size, 0)},
                                       {"block", false, pml__mpi_block(size), pml_summary_one(pml__mpi_block(size), 0)}};
@@ -97,7 +97,7 @@ void pml__mpi_reduction_written(void) {
   if (added && asked.written != NULL) asked.written(asked.arg);
 }
 
-/* A rank that cannot say what it measured still passes on what others did. */
+/* A rank without measurements still forwards the measurements of other ranks. */
 struct pml_summary *pml__mpi_reduction_begin(int rank, int size) {
   struct pml_summary *s = NULL;
   if (asked.add == NULL || pml_summary_open(&s) < 0) return NULL;
@@ -138,7 +138,7 @@ static size_t most_bytes(const struct pml_summary *s) {
   return asked.all ? SIZE_MAX : PML__MPI_BYTES * (size_t)ranks;
 }
 
-/* The logs of ranks go once the file has what they have: so it is read back. */
+/* The ranks' logs are removed once the file contains their data, so it is read back. */
 static int read_back(const char *path, size_t n) {
   struct pml_summary *s = NULL;
   unsigned char *bytes = malloc(n);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/reduction/pml_mpi_reduction.h - summary of an MPI job, made at MPI_Finalize.
+ * core/adapter/mpi/reduction/pml_mpi_reduction.h - summary of an MPI job, created at MPI_Finalize.
  *
- * Each rank adds what it measured to a summary (record/summary); these go up a tree of ranks and are merged on the way,
- * and rank 0 writes one file. This part knows no MPI; core/adapter/mpi/shim/reduction.c sends and receives.
+ * Each rank adds its measurements to a summary (record/summary). The summaries are sent up a tree of ranks and merged
+ * on the way, and rank 0 writes one file. This part does not use MPI; core/adapter/mpi/shim/reduction.c sends and
+ * receives.
  *
- * No rank waits for another longer than the timeout. Ranks that are not in the file are those that its ranges do not
- * have; their own logs have what they measured.
+ * No rank waits for another longer than the timeout. The file lists ranges of ranks; the measurements of other ranks
+ * are in their logs.
  */
 #ifndef PML_MPI_REDUCTION_H
 #define PML_MPI_REDUCTION_H
@@ -27,21 +28,19 @@ struct pml_mpi_reduction {
   void (*written)(void *arg);                                 /* called once they are in the job's file; may be NULL */
   void *arg;
   const char *path; /* the file that rank 0 writes, .../job.pmlsum; stays */
-  bool all;         /* no limit of size; else PML__MPI_BYTES for each rank in it */
+  bool all;         /* no limit of size; otherwise PML__MPI_BYTES for each rank in it */
 };
 #define PML__MPI_BYTES 8192u
 
 /*
- * pml_mpi_reduce - let MPI_Finalize reduce the ranks' summaries, and count messages. @r is copied. Before MPI_Init, in
- * all ranks. Not thread-safe. Without this call, and with PMLUA_REPORT set, the contents of the processes' logs are
- * reduced to job.pmlsum beside them.
+ * pml_mpi_reduce - let MPI_Finalize reduce the ranks' summaries, and count messages. @r is copied. Call it before
+ * MPI_Init, in all ranks. Not thread-safe. Without this call, and with PMLUA_REPORT set, the contents of the processes'
+ * logs are reduced to job.pmlsum beside them.
  */
 PML__SHARED void pml_mpi_reduce(const struct pml_mpi_reduction *r);
 
-/*
- * pml__mpi_time_summary - a row PML_SUMMARY_MPI "time" for @s, which has the calls of @rank alone: its time in
- * functions of MPI but for Init and Finalize. Returns 0 or what pml_summary_add() returns.
- */
+/* pml__mpi_time_summary - add a row PML_SUMMARY_MPI "time" to @s, which contains calls of @rank only: its time in MPI
+ * functions except Init and Finalize. Returns 0 or an error of pml_summary_add(). */
 PML__SHARED int pml__mpi_time_summary(struct pml_summary *s, int64_t rank);
 
 /* ---- for the shim ---- */
@@ -72,9 +71,9 @@ PML__SHARED int64_t pml__mpi_reduction_timeout(void);
 
 /*
  * pml__mpi_pack_within - pack @s into @size bytes, at most @most if possible: functions of libraries other than MPI are
- * left out, beginning with the least time, and a row PML_SUMMARY_MPI "left out" has their number (functions), calls,
- * and exclusive time. Sections, counters and MPI's rows are never left out. Free @bytes with free(). Returns 0 or an
- * error of pml_summary_pack() or pml_summary_add().
+ * omitted, beginning with the least time, and a row PML_SUMMARY_MPI "left out" contains their number (functions),
+ * calls, and exclusive time. Sections, counters and MPI's rows are never omitted. Free @bytes with free(). Returns 0 or
+ * an error of pml_summary_pack() or pml_summary_add().
  */
 int pml__mpi_pack_within(const struct pml_summary *s, size_t most, unsigned char **bytes, size_t *size);
 
@@ -103,7 +102,7 @@ static inline double pml__mpi_tree_share(int height, int size) {
 
 /*
  * pml_mpi_times_summary - add to @s the time that the process of the log @path spent in the calls that sent and
- * received its messages, by size: rows "time sent" and "time received", whose values are ns, named as the values of
+ * received its messages, by size: rows "time sent" and "time received", whose values are ns, named like the values of
  * "messages sent". The time of a call with several messages is divided equally among them. The begin and each test of a
  * request count with its message. Without a trace there are no events, and no rows. The process may continue writing.
  * This also counts the events that the shim wrote without counting them (PML__LOG_CALL_COMMUNICATION), so call it once,

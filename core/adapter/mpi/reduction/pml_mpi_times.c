@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * core/adapter/mpi/reduction/pml_mpi_times.c - time in a process's message calls by message size, from the events in
- * its log. Those that were written without being counted are counted here.
- */
+/* core/adapter/mpi/reduction/pml_mpi_times.c - time in a process's message calls by message size, from the events in
+ * its log. It also counts the events that were written without being counted. */
 #include "adapter/mpi/pml_mpi.h"
 #include "adapter/mpi/reduction/pml_mpi_traffic.h"
 #include "base/pml_array.h"
@@ -20,8 +18,8 @@
 /* An immediate send or receive. */
 struct request {
   struct pml__mpi_entry entry;
-  double ticks;   /* of a receive: in calls before its size was known */
-  uint32_t class; /* of a send */
+  double ticks;   /* for a receive: time in calls before its size was known */
+  uint32_t class; /* for a send: class of its size */
   bool sent;
 };
 _Static_assert(sizeof(struct request) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
@@ -31,14 +29,14 @@ struct call {
   bool of_mpi;
 };
 
-/* Where the time of the call at @depth goes when it ends, in equal shares. */
+/* The cells that get equal shares of the time of the call at @depth when it ends. */
 struct shares {
   double **to;
   size_t n, capacity, depth;
 };
 
 struct thread {
-  struct call *call; /* [depth] under way */
+  struct call *call; /* [depth] open calls */
   size_t depth, capacity;
   struct shares shares;
 };
@@ -72,7 +70,7 @@ static double *cell_of(struct reading *r, enum pml__mpi_direction way, uint64_t 
   return &r->ticks[way][pml__mpi_class(pml__log_bytes(bytes))];
 }
 
-/* The innermost call has a message, whose time is kept at @to. */
+/* The innermost call has a message: add the cell @to of its time. */
 static int share(struct thread *t, double *to) {
   struct shares *s = &t->shares;
   if (s->depth != t->depth) s->n = 0;
@@ -82,7 +80,7 @@ static int share(struct thread *t, double *to) {
   return 0;
 }
 
-/* Ids are from 1 on, keys from PML__MPI_LEFT + 1 on. */
+/* Ids begin at 1, keys at PML__MPI_LEFT + 1. */
 static struct request *request_of(struct reading *r, uint64_t id) {
   return id < UINT64_MAX ? pml__mpi_find(&r->requests, id + PML__MPI_LEFT) : NULL;
 }
@@ -112,7 +110,7 @@ static int complete_receive(struct reading *r, struct thread *t, const uint64_t 
   return share(t, cell);
 }
 
-/* A completed send, a request that was tested, or one that ends without a message. */
+/* Handle a completed send, a tested request, or a request that ends without a message. */
 static int take_request(struct reading *r, struct thread *t, uint32_t what, uint64_t id) {
   struct request *q = request_of(r, id);
   if (q == NULL) return 0;
@@ -171,7 +169,7 @@ static struct thread *thread_at(struct reading *r, uint64_t number) {
   return &r->thread[number];
 }
 
-/* How many events behind one are its values. */
+/* The number of events that contain the values of @e. */
 static size_t values_behind(const struct pml__log_event *e) {
   uint32_t low = (uint32_t)e->word;
   switch (e->word >> 32) {
@@ -191,7 +189,7 @@ static size_t values_behind(const struct pml__log_event *e) {
 static int take_event(struct reading *r, struct thread *t, const struct pml__log_event *e) {
   uint32_t low = (uint32_t)e->word, n;
   uint64_t v[PML__LOG_CALL_VALUES];
-  if (PML__LOG_IS_WHOLE(e->word)) return 0; /* it had no messages */
+  if (PML__LOG_IS_WHOLE(e->word)) return 0; /* it contains no messages */
   switch (e->word >> 32) {
   case PML__LOG_ENTER:
     return enter(r, t, e);
@@ -203,14 +201,14 @@ static int take_event(struct reading *r, struct thread *t, const struct pml__log
     return take_message(r, t, PML__LOG_COMMUNICATED_WHAT(low), PML__LOG_COMMUNICATED_N(low), (const uint64_t *)(e + 1));
   case PML__LOG_CALL_COMMUNICATION:
     n = pml__log_call_values(e, v);
-    if (n > 0) pml__mpi_count(low, v); /* that was left to here, when it was written */
+    if (n > 0) pml__mpi_count(low, v); /* not counted when it was written */
     return take_message(r, t, PML__LOG_COMMUNICATED_WHAT(low), n, v);
   default:
     return 0;
   }
 }
 
-/* A thread's number is that of the extent until an event names another. */
+/* The extent contains its thread's number; an event may name another thread. */
 static int take_events(struct reading *r, uint64_t number, const struct pml__log_event *at,
                        const struct pml__log_event *end) {
   struct thread *t = thread_at(r, number);

@@ -32,12 +32,12 @@ static const char *const operation_name[PML__MPI_OPERATIONS] = {"barrier",
                                                                 "neighbor_alltoallv",
                                                                 "neighbor_alltoallw"};
 
-/* A rank of a communicator that messages were sent to. */
+/* A rank of a communicator to which messages were sent. */
 struct partner {
   struct pml__mpi_entry entry;
-  int32_t world;            /* its rank in the world, -1: in another */
+  int32_t world;            /* its rank in the world, -1: not in this world */
   uint64_t messages, bytes; /* atomic */
-  struct partner *next;     /* in the list of all */
+  struct partner *next;     /* list of all partners */
 };
 _Static_assert(sizeof(struct partner) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
 
@@ -45,8 +45,8 @@ PML_THREAD_LOCAL struct pml__mpi_lane *pml__mpi_lane __attribute__((tls_model("i
 
 static struct {
   bool counting;
-  int size;                    /* of the world; 0: not known yet */
-  struct pml__mpi_lane *lanes; /* atomic; those of threads that ended stay */
+  int size;                    /* size of the world; 0: unknown */
+  struct pml__mpi_lane *lanes; /* atomic; lanes of ended threads stay */
   struct partner *partners;    /* atomic */
   struct pml__mpi_table table;
   int (*world_rank)(uint32_t communicator, int32_t rank);
@@ -124,7 +124,7 @@ void pml__mpi_count(uint32_t what, const uint64_t *v) {
 static const char *const file_function[] = {PML__MPI_FILE_FUNCTIONS(NAME_OF)};
 _Static_assert(sizeof file_function / sizeof *file_function == PML__MPI_FILE_N, "each function has a name");
 
-/* Atomic: threads share them. A call for a file takes so long that this does not show. */
+/* Atomic, because threads share them. Calls for files take so long that the cost is negligible. */
 static struct { uint64_t calls, bytes; } file[PML__MPI_FILE_N];
 
 void pml__mpi_count_file(enum pml__mpi_file_function function, uint64_t bytes) {
@@ -136,7 +136,7 @@ void pml__mpi_traffic_count(void) {
   traffic.counting = true;
 }
 
-/* ---- into a summary ---- */
+/* ---- summary ---- */
 
 /* A row under construction. */
 struct row {
@@ -175,7 +175,8 @@ static uint64_t get(const uint64_t *from) {
   return __atomic_load_n(from, __ATOMIC_RELAXED);
 }
 
-#define COUNTERS (offsetof(struct pml__mpi_lane, blocks_of_rank) / sizeof(uint64_t)) /* a lane begins with them */
+#define COUNTERS                                                                                                       \
+  (offsetof(struct pml__mpi_lane, blocks_of_rank) / sizeof(uint64_t)) /* a lane begins with the counters */
 
 static void sum_lanes(struct pml__mpi_lane *sum) {
   uint64_t *to = (uint64_t *)(void *)sum;
@@ -207,7 +208,7 @@ static int add_operation(struct pml_summary *s, const struct pml__mpi_lane *sum,
   return end_row(s, &r);
 }
 
-/* Block by block: the receivers of one rank are in few of them, or in all. */
+/* Sum the partners by block. The receivers of one rank are in a few blocks, or in all. */
 static void sum_partners(struct pml__mpi_blocks *to, int size) {
   for (const struct partner *p = __atomic_load_n(&traffic.partners, __ATOMIC_ACQUIRE); p != NULL; p = p->next) {
     if (p->world < 0 || p->world >= size) continue;
@@ -216,7 +217,7 @@ static void sum_partners(struct pml__mpi_blocks *to, int size) {
   }
 }
 
-/* A row of the matrix. */
+/* Add a row of the matrix. */
 static int add_line(struct pml_summary *s, const char *name, const uint64_t to[PML__MPI_BLOCKS], int rank, int size) {
   struct row r;
   char from[16];
@@ -230,7 +231,7 @@ static int add_file(struct pml_summary *s, unsigned i, int rank) {
   struct row r;
   begin_row(&r, "file", file_function[i], rank);
   put(&r, "calls", get(&file[i].calls));
-  if (r.of.nvalues > 0) r.value[r.of.nvalues++] = value_of("bytes", get(&file[i].bytes), rank); /* also if it is 0 */
+  if (r.of.nvalues > 0) r.value[r.of.nvalues++] = value_of("bytes", get(&file[i].bytes), rank); /* even if it is 0 */
   return end_row(s, &r);
 }
 

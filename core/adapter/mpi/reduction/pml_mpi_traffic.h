@@ -2,12 +2,12 @@
 /*
  * core/adapter/mpi/reduction/pml_mpi_traffic.h - message counters. Internal.
  *
- * Where a trace is written usual messages are counted when it is read, at MPI_Finalize (pml_mpi_times.c); others where
- * they are sent and received.
+ * If a trace is written, ordinary messages are counted when it is read, at MPI_Finalize (pml_mpi_times.c); other
+ * messages are counted when they are sent and received.
  *
- * Each thread has its own sums, a lane, which only it writes; others may read a number at any time. A lane counts
- * messages to ranks of the world by block of ranks, so that all lanes have the same size. Ranks of other communicators
- * are in one table of the process, which is enough as few threads send to one rank at a time.
+ * Each thread has private sums, a lane, which only it writes; others may read a number at any time. A lane counts
+ * messages to ranks of the world by block of ranks, so that all lanes have the same size. Messages to ranks of other
+ * communicators are counted in one table of the process, because few threads send to one rank at a time.
  */
 #ifndef PML_MPI_TRAFFIC_H
 #define PML_MPI_TRAFFIC_H
@@ -18,7 +18,7 @@
 
 #define PML__MPI_CLASSES 64u /* classes of sizes: no bytes, 1, 2 to 3, 4 to 7, ... */
 #define PML__MPI_OPERATIONS 22u
-#define PML__MPI_WORLD 1u /* its number */
+#define PML__MPI_WORLD 1u /* number of MPI_COMM_WORLD */
 
 enum pml__mpi_direction { PML__MPI_SENT, PML__MPI_RECEIVED, PML__MPI_DIRECTIONS };
 
@@ -32,27 +32,28 @@ struct pml__mpi_lane {
   struct pml__mpi_moved {
     uint64_t calls, sent, received;
   } moved[PML__MPI_OPERATIONS];
-  uint64_t blocks_of_rank; /* the part of a block that one rank is, in 2^-32 */
-  uint32_t ranks;          /* of the world */
+  uint64_t blocks_of_rank; /* the fraction of a block that one rank is, in 2^-32 */
+  uint32_t ranks;          /* ranks of the world */
   struct pml__mpi_lane *next;
 };
 
-/* The calling thread's; NULL before its first message. Where messages are not counted, threads have one in common. */
+/* The calling thread's lane; NULL before its first message. If messages are not counted, all threads share one lane. */
 extern PML__SHARED PML_THREAD_LOCAL struct pml__mpi_lane *pml__mpi_lane __attribute__((tls_model("initial-exec")));
 
-/* pml__mpi_count - any communication, as pml__mpi_emit() has it. No lock, no allocation but at a thread's first. */
+/* pml__mpi_count - count any communication, with the arguments of pml__mpi_emit(). No lock, no allocation except at a
+ * thread's first communication. */
 PML__SHARED void pml__mpi_count(uint32_t what, const uint64_t *values);
 
 static inline unsigned pml__mpi_class(uint64_t bytes) {
   return 63 - (unsigned)__builtin_clzll(2 * bytes + 1);
 }
-/* @bytes that are not known are 0 here: pml__log_bytes(). */
+/* Unknown @bytes count as 0: pml__log_bytes(). */
 static inline void pml__mpi_count_size(struct pml__mpi_lane *l, enum pml__mpi_direction way, uint64_t bytes) {
   unsigned class = pml__mpi_class(bytes);
   pml__own_add(&l->size[way].messages[class], 1);
   pml__own_add(&l->size[way].bytes[class], bytes);
 }
-/* A message to a rank of the world, less than @l->ranks. */
+/* Count a message to a rank of the world, less than @l->ranks. */
 static inline void pml__mpi_count_sent(struct pml__mpi_lane *l, uint32_t rank, uint64_t bytes) {
   uint64_t block = rank * l->blocks_of_rank >> 32;
   pml__mpi_count_size(l, PML__MPI_SENT, bytes);
@@ -66,7 +67,8 @@ static inline void pml__mpi_count_collective(struct pml__mpi_lane *l, uint32_t c
   pml__own_add(&l->moved[code].received, pml__log_bytes(received));
 }
 
-/* pml__mpi_classes_summary - add to @s a row of MPI with a value for each class that has not 0: 0, -EINVAL, -ENOMEM. */
+/* pml__mpi_classes_summary - add to @s an MPI row with a value for each class that is not 0. Returns 0, -EINVAL or
+ * -ENOMEM. */
 int pml__mpi_classes_summary(struct pml_summary *s, const char *name, const uint64_t value[PML__MPI_CLASSES], int rank);
 
 #endif

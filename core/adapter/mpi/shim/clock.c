@@ -2,9 +2,9 @@
 /*
  * core/adapter/mpi/shim/clock.c - clock offsets of all ranks from rank 0.
  *
- * Ranks on one machine read the same counter: their logs convert its ticks differently, and by how much is calculated.
- * So of each machine only the first rank exchanges messages with rank 0: of some round trips the shortest counts, and
- * half of it is the largest possible error (F. Cristian, Probabilistic clock synchronization, 1989).
+ * Ranks on one machine read the same counter, and their logs convert its ticks differently; this difference is
+ * calculated. So only the first rank of each machine exchanges messages with rank 0: the shortest of several round
+ * trips is used, and half of it is the largest possible error (F. Cristian, Probabilistic clock synchronization, 1989).
  */
 #include "shim.h"
 
@@ -16,10 +16,10 @@
 #define TRIPS 10
 enum { TAG = 0x706d, TAG_SHARED };
 
-static int *leader; /* of each rank: the first rank on its machine */
+static int *leader; /* [ranks] the first rank on each rank's machine */
 static int own, ranks;
-static bool alone;                        /* there is one machine */
-static struct pml__mpi_clock mine, first; /* first: of this machine's first rank */
+static bool alone;                        /* there is only one machine */
+static struct pml__mpi_clock mine, first; /* first: the clock of this machine's first rank */
 
 /* ---- two clocks ---- */
 
@@ -56,7 +56,7 @@ static void answer(int rank) {
 
 /* ---- all ---- */
 
-/* Send what the first rank of each machine has to the other ranks there. */
+/* Send data of the first rank of each machine to the other ranks there. */
 static void share(void *at, int bytes) {
   MPI_Request request;
   if (leader[own] != own && PMPI_Irecv(at, bytes, MPI_BYTE, leader[own], TAG_SHARED, shim_own, &request) == MPI_SUCCESS)
@@ -65,7 +65,7 @@ static void share(void *at, int bytes) {
     if (leader[i] == own) (void)PMPI_Send(at, bytes, MPI_BYTE, i, TAG_SHARED, shim_own);
 }
 
-/* Between machines. */
+/* The offset between machines. */
 static struct offset between(void) {
   const struct offset zero = {0, 0};
   for (int i = 1; i < ranks && own == 0; i++)

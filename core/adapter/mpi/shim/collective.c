@@ -2,9 +2,9 @@
 /*
  * core/adapter/mpi/shim/collective.c - collective operations, blocking and immediate, with sent and received bytes.
  *
- * Bytes are those that the operation moves if each pair of ranks exchanges its data directly, what a rank gives itself
- * included, unless that is in place: over all ranks as many are sent as are received. Arguments that mean nothing at a
- * rank, as those of the root elsewhere, are not looked at.
+ * Bytes are the data that the operation moves if each pair of ranks exchanges its data directly, including a rank's
+ * data for itself unless the operation is in place: over all ranks, sent and received bytes are equal. Arguments that
+ * are not significant at a rank, such as the root's arguments at other ranks, are ignored.
  */
 #include "collective.h"
 
@@ -18,7 +18,9 @@ static bool is_inter(const struct communicator *c) {
   return (c->flags & PML__LOG_COMM_INTER) != 0;
 }
 
-/* This rank has the root's arguments; of an inter-communicator the other group has those of all others. */
+/*
+ * Whether this rank has the root's arguments; in an inter-communicator, the other group has the arguments of non-roots.
+ */
 static bool is_root(const struct communicator *c, int root) {
   return is_inter(c) ? root == MPI_ROOT : root == c->rank;
 }
@@ -84,7 +86,7 @@ static struct volume scatterv(const struct communicator *c, const count_t nfrom[
   return v;
 }
 
-/* Also of Alltoall. */
+/* Also for Alltoall. */
 static struct volume allgather(const struct communicator *c, const void *from, count_t nfrom, MPI_Datatype type_from,
                                count_t nto, MPI_Datatype type_to) {
   uint64_t each = bytes_in(nto, type_to), others = partners(c) - 1;
@@ -121,7 +123,7 @@ static struct volume allreduce(count_t n, MPI_Datatype type) {
   return (struct volume){bytes, bytes};
 }
 
-/* Counts are of the ranks of this group, and each rank gets its own from all partners. */
+/* @n counts by ranks of this group; each rank gets its own part from all partners. */
 static struct volume reduce_scatter(const struct communicator *c, const void *from, const count_t n[],
                                     MPI_Datatype type) {
   uint64_t all = 0, own = bytes_in(n[c->rank], type), place = from == MPI_IN_PLACE ? 1 : 0;

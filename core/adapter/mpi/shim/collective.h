@@ -5,7 +5,7 @@
 
 #include "quick.h"
 
-/* Bytes of an operation. */
+/* Bytes moved by an operation. */
 struct volume {
   uint64_t sent, received;
 };
@@ -63,7 +63,7 @@ struct volume {
   COLLECTIVE_AS(HOOK_OF(name), name, code, root, bytes, parameters, arguments)                                         \
   COLLECTIVE_REQUEST(name, immediate, code, root, bytes, parameters, arguments)
 
-/* Where @known is true, @bytes calls nothing: the operation is recorded at once, in the world. */
+/* If @known is true, @bytes calls no function: the operation is recorded at once, in the world. */
 #define QUICK_COLLECTIVE(name, immediate, code, root, bytes, known, parameters, arguments)                             \
   HAS_ENTER(name)                                                                                                      \
   COLLECTIVE_AS(slow_##name, name, code, root, bytes, parameters, arguments)                                           \

@@ -2,12 +2,12 @@
 /*
  * core/adapter/mpi/shim/communicator.c - creation and freeing of communicators.
  *
- * All members of one give it the same global id: its rank 0 counts those that it is the first of, and tells the others
- * in the call that made it. A duplicate that is made meanwhile, MPI_Comm_idup, must not wait for others: its id is
- * calculated from that of its parent and how many were made from it so.
+ * All members of a communicator give it the same global id: its rank 0 counts the communicators in which it is rank 0,
+ * and sends the number to the others in the call that created it. MPI_Comm_idup must not wait for others: the
+ * duplicate's id is calculated from the parent's id and the number of earlier duplicates of this kind.
  *
  * A communicator with members of another job (MPI_Comm_spawn, MPI_Comm_connect) is foreign: those members may not be
- * recorded, so that nothing is ever exchanged on it. The members of this job calculate its id, too.
+ * recorded, so pmlua never communicates on it. Its members in this job also calculate its id.
  */
 #include "shim.h"
 
@@ -20,8 +20,8 @@
 
 #define WORLD PML__MPI_WORLD
 #define SELF 2u
-#define UNKNOWN UINT64_MAX        /* a global id that was not agreed on */
-#define LATER (UINT64_C(1) << 31) /* the bit that ids have that are calculated */
+#define UNKNOWN UINT64_MAX        /* a global id without agreement */
+#define LATER (UINT64_C(1) << 31) /* bit of calculated ids */
 
 static struct pml__mpi_table table;
 static struct communicator unknown;
@@ -30,7 +30,7 @@ bool shim_is_spawned;
 static uint32_t numbers = SELF, counted = 1; /* atomic */
 static MPI_Group world_group;
 
-/* ---- what a communicator is ---- */
+/* ---- properties of communicators ---- */
 
 static int world_rank_of(MPI_Group group, int rank) {
   int in_world = MPI_UNDEFINED;
@@ -38,7 +38,7 @@ static int world_rank_of(MPI_Group group, int rank) {
   return in_world != MPI_UNDEFINED ? in_world : -1;
 }
 
-/* "0 1 2", -1 for a rank of another job; to be freed; "" without memory. */
+/* "0 1 2", with -1 for a rank of another job; the caller frees it; "" without memory. */
 static char *ranks_in_world(MPI_Group group) {
   int n = 0;
   (void)PMPI_Group_size(group, &n);
@@ -55,7 +55,8 @@ static bool is_foreign(const struct communicator *c) {
   return (c->flags & PML__LOG_COMM_FOREIGN) != 0;
 }
 
-/* Both sides of an inter-communicator: each gets what the other side's rank 0 has, and then its own back. */
+/* Agree on a global id. In an inter-communicator each side gets the proposal of the other side's rank 0, and then its
+ * own back. */
 static uint64_t agree(MPI_Comm comm, const struct communicator *c, uint64_t proposed) {
   uint64_t mine = c->rank == 0 ? proposed : 0, theirs = 0, ours = 0;
   if (!is_inter(c)) {
@@ -67,7 +68,7 @@ static uint64_t agree(MPI_Comm comm, const struct communicator *c, uint64_t prop
   return ours < theirs ? ours : theirs;
 }
 
-/* The least rank in the world of @group, or the world's size; *@foreign: it has a member of another job. */
+/* The lowest rank in the world of @group, or the world's size; *@foreign: it has a member of another job. */
 static int first_in_world(MPI_Group group, bool *foreign) {
   int n = 0, first = shim_world_communicator->size;
   (void)PMPI_Group_size(group, &n);
@@ -79,7 +80,7 @@ static int first_in_world(MPI_Group group, bool *foreign) {
   return first;
 }
 
-/* Set the flag of a foreign one. Returns the least rank in the world of its own group. */
+/* Set the flag of a foreign communicator. Returns the lowest rank in the world of its local group. */
 static int look_for_foreign(MPI_Comm comm, struct communicator *c) {
   MPI_Group group;
   bool foreign = false;
@@ -107,10 +108,10 @@ static void read_shape(MPI_Comm comm, struct communicator *c) {
   c->partners = inter ? remote : size;
 }
 
-/* ---- by number ---- */
+/* ---- communicators by number ---- */
 
 struct numbered {
-  struct pml__mpi_entry entry; /* its key is the number */
+  struct pml__mpi_entry entry; /* the number is its key */
   MPI_Comm comm;
 };
 static struct pml__mpi_table numbered;
@@ -127,7 +128,7 @@ static void forget_number(uint32_t number) {
   if (e != NULL) pml__mpi_remove(&e->entry);
 }
 
-/* Who gets messages to @rank: of an inter-communicator a rank of the other group. */
+/* The receiver of messages to @rank; in an inter-communicator a rank of the remote group. */
 static int partner_in_world(uint32_t number, int32_t rank) {
   const struct numbered *e = pml__mpi_find(&numbered, number);
   MPI_Group group;
@@ -141,9 +142,10 @@ static int partner_in_world(uint32_t number, int32_t rank) {
   return in_world;
 }
 
-/* ---- into the log ---- */
+/* ---- log ---- */
 
-/* Its first member also writes who is in it; of a foreign one each, as the first may be in another job. */
+/* The first member also writes the list of members. Each member of a foreign communicator does, because the first one
+ * may be in another job. */
 static void define(MPI_Comm comm, const struct communicator *c) {
   struct pml__log_communicator d = {c->number, c->flags, c->rank, c->size, c->parent, -1, c->global};
   char name[MPI_MAX_OBJECT_NAME] = "", *ranks = NULL, *remote = NULL;
@@ -183,9 +185,9 @@ static struct communicator *enter(MPI_Comm comm, const struct communicator *c, u
   return e;
 }
 
-/* ---- new ones ---- */
+/* ---- creation ---- */
 
-/* Between Init and Finalize. */
+/* Whether MPI is initialised and not finalised. */
 static bool is_on(void) {
   return shim_world_communicator != NULL;
 }
@@ -195,7 +197,7 @@ static uint64_t next_global(void) {
   return (uint64_t)(uint32_t)shim_world_communicator->rank << 32 | mine;
 }
 
-/* Of what members of @parent make, who count the same calls. */
+/* A calculated id. All members of @parent count the same calls. */
 static uint64_t later(struct communicator *parent) {
   uint32_t n = __atomic_add_fetch(&parent->made, 1, __ATOMIC_RELAXED);
   if (parent->global == UNKNOWN) return UNKNOWN;
@@ -203,7 +205,7 @@ static uint64_t later(struct communicator *parent) {
   return (parent->global & ~UINT64_C(0xffffffff)) | LATER | (mixed >> 33);
 }
 
-/* The same of a foreign one, of which one call may make several: each has another first member of this job. */
+/* The same for a foreign communicator. One call may create several: each has another first member in this job. */
 static uint64_t later_of(struct communicator *parent, int first) {
   uint64_t global = later(parent);
   return global == UNKNOWN ? UNKNOWN : (uint64_t)(uint32_t)first << 32 | (global & UINT64_C(0xffffffff));
@@ -215,7 +217,7 @@ static void made(MPI_Comm comm, MPI_Comm parent) {
   if (comm == MPI_COMM_NULL || !is_on()) return;
   from = shim_communicator(parent);
   read_shape(comm, &c);
-  /* No other call adds members. */
+  /* only these may contain members of other jobs */
   if (is_inter(&c) || is_foreign(from)) first = look_for_foreign(comm, &c);
   c.number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
   c.global = shim_own == MPI_COMM_NULL ? UNKNOWN
@@ -265,7 +267,7 @@ void shim_communicators_end(void) {
 
 /* ---- hooks ---- */
 
-/* The new communicator is the last argument. @together: all members of @parent call it. */
+/* The new communicator is the last argument. @together: all members of @parent call the function. */
 #define MAKES_IF(name, parent, together, parameters, arguments)                                                        \
   static int hook_MPI_##name(UNWRAP parameters, MPI_Comm *new) {                                                       \
     const bool wanted = (together) && shim_wanted();                                                                   \
@@ -325,7 +327,7 @@ static int hook_MPI_Comm_spawn_multiple(int count, char *command[], char **argv[
   return err;
 }
 
-/* Its request says when it is there. */
+/* The duplicate exists when its request completes. */
 static int begun_later(int err, MPI_Comm old, MPI_Comm *new, const MPI_Request *request) {
   if (err != MPI_SUCCESS || !is_on()) return err;
   const struct request r = {.entry.kind = REQUEST_DUP,
@@ -346,7 +348,7 @@ static int hook_MPI_Comm_idup_with_info(MPI_Comm old, MPI_Info info, MPI_Comm *n
 }
 #endif
 
-/* The name is in a later definition. */
+/* The name is stored by a later definition. */
 static int hook_MPI_Comm_set_name(MPI_Comm comm, const char *name) {
   int err = PMPI_Comm_set_name(comm, name);
   if (err == MPI_SUCCESS && is_on()) define(comm, shim_communicator(comm));

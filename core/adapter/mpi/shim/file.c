@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * core/adapter/mpi/shim/file.c - bytes read from and written to files, as the status reports them. Of immediate
- * operations, whose status another call gets, those that were asked for.
- */
+/* core/adapter/mpi/shim/file.c - bytes read from and written to files, from the status of the operation. Immediate
+ * operations count the requested bytes, because another call gets their status. */
 #include "shim.h"
 
 #include "adapter/mpi/reduction/pml_mpi_files.h"
@@ -31,7 +29,7 @@
 #define WRITES (MPI_File file, const void *from, count_t n, MPI_Datatype type), (file, from, n, type)
 #define WRITES_AT                                                                                                      \
   (MPI_File file, MPI_Offset at, const void *from, count_t n, MPI_Datatype type), (file, at, from, n, type)
-/* The parameters and the arguments are two. */
+/* Parameters and arguments are passed as two macro arguments. */
 #define TWO(macro, ...) macro(__VA_ARGS__)
 
 TWO(MOVES, read, READS)

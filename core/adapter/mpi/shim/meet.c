@@ -3,11 +3,11 @@
  * core/adapter/mpi/shim/meet.c - check that all ranks of the job are recorded, without a collective operation, which
  * would block if one is not.
  *
- * The ranks are a binomial tree. Each waits for its children, reports to its parent, and waits for the answer, which
- * goes down to those that have reported. A rank that is not recorded neither reports nor answers: that counts as no. A
- * rank waits for it somewhat longer than its parent does, whose answer would else come when it is not expected. These
- * messages come before any of the program's, so that they cannot be taken for one another; a rank that is not recorded
- * may get a report that it does not expect.
+ * The ranks form a binomial tree. Each rank waits for its children, reports to its parent, and waits for the answer,
+ * which is forwarded to children that have reported. A rank that is not recorded sends neither report nor answer, which
+ * counts as no. A rank waits for the answer somewhat longer than its parent waits, because otherwise the answer could
+ * arrive unexpectedly. These messages precede all messages of the program, so they cannot be confused; a rank that is
+ * not recorded may get an unexpected report.
  */
 #include "shim.h"
 
@@ -24,19 +24,19 @@
 MPI_Comm shim_own = MPI_COMM_NULL;
 uint32_t shim_job;
 
-/* A job's number: two jobs of one folder have the same in one of two thousand million cases. */
+/* A job's number; two jobs of one folder get the same with probability 1 / 2^31. */
 static int new_job(void) {
   const uint64_t mixed = (pml_clock_realtime_ns() + (uint64_t)getpid()) * PML__HASH_FACTOR;
   return (int)(mixed >> 33 | 1);
 }
 
-/* As long as MPI_Finalize waits; with 0, ranks still need time to answer. */
+/* The timeout of MPI_Finalize; if it is 0, a default, because ranks still need time to answer. */
 static int64_t ask_ns(void) {
   int64_t ns = pml__mpi_reduction_timeout();
   return ns > 0 ? ns : INT64_C(10000000000);
 }
 
-/* Cancel a receive that was posted. Returns whether its message came first. */
+/* Cancel a receive. Returns whether its message arrived before. */
 static bool cancel(MPI_Request *request) {
   MPI_Status status;
   (void)PMPI_Cancel(request);
@@ -44,7 +44,7 @@ static bool cancel(MPI_Request *request) {
   return !is_cancelled(&status);
 }
 
-/* came[i]: it came in time. Returns whether all did. */
+/* came[i]: message i arrived in time. Returns whether all did. */
 static bool await(int n, MPI_Request request[], bool came[], int64_t until_ns) {
   bool all = true;
   for (int i = 0; i < n; i++) {
@@ -54,7 +54,7 @@ static bool await(int n, MPI_Request request[], bool came[], int64_t until_ns) {
   return all;
 }
 
-/* The job's number, which is the answer; 0: no. */
+/* Returns the job's number, which is the answer; 0: no. */
 static int ask_parent(int parent, int64_t until_ns) {
   int job = 1;
   bool came;
@@ -64,7 +64,7 @@ static int ask_parent(int parent, int64_t until_ns) {
   return await(1, &request, &came, until_ns) ? job : 0;
 }
 
-/* The same. */
+/* Returns the job's number, or 0 if a rank is missing. */
 static int all_are_here(int rank, int size) {
   int report[CHILDREN_MAX], n = 0;
   bool came[CHILDREN_MAX];

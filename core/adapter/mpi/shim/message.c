@@ -14,7 +14,7 @@ __attribute__((noinline)) static int received(const MPI_Status *s, MPI_Comm comm
   return MPI_SUCCESS;
 }
 
-/* Handles are those of the world by then; that spares the compiler to save them. */
+/* When this code runs, handles belong to the world, so the compiler need not save them. */
 #define BLOCKING_SEND(name)                                                                                            \
   HAS_ENTER(name)                                                                                                      \
   __attribute__((noinline)) static int slow_##name(const void *at, count_t count, MPI_Datatype type, int peer,         \
@@ -95,10 +95,8 @@ static int HOOK_OF(Sendrecv_replace)(void *at, count_t count, MPI_Datatype type,
 
 /* ---- immediate ---- */
 
-/*
- * The request is the last one that was begun: MPI_Isend calls no code of the program that could begin another. Where it
- * will be stored is volatile: that stays on the stack, where it came, instead of in a register that had to be saved.
- */
+/* The request is the last one that was begun, because MPI_Isend calls no code of the program, which could begin another
+ * request. Its address is volatile: it stays in its stack slot instead of a register that would have to be saved. */
 #define IMMEDIATE_SEND(name)                                                                                           \
   HAS_ENTER(name)                                                                                                      \
   __attribute__((noinline)) static int slow_##name(const void *at, count_t count, MPI_Datatype type, int peer,         \
@@ -150,10 +148,8 @@ static int HOOK_OF(Irecv)(void *at, count_t count, MPI_Datatype type, int peer, 
 }
 
 #if MPI_VERSION >= 4
-/*
- * One request for a send and a receive, of which one may lead nowhere. The status that MPICH 4 gives is not that of the
- * receive: the message is then the one that was asked for, where that says from whom.
- */
+/* One request for a send and a receive, either of which may be MPI_PROC_NULL. MPICH 4 does not return the receive's
+ * status; then the message is assumed as requested, if the request names its sender. */
 static enum request_kind receive_kind(int peer, int tag, bool sends) {
 #ifdef OPEN_MPI
   (void)peer, (void)tag;
@@ -207,7 +203,7 @@ static int HOOK_OF(Isendrecv_replace)(void *at, count_t count, MPI_Datatype type
 }
 #endif
 
-/* ---- probed ---- */
+/* ---- matched probes ---- */
 
 static int HOOK_OF(Mrecv)(void *at, count_t count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
   MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;

@@ -2,14 +2,16 @@
 /*
  * core/adapter/mpi/shim/neighbor.c - neighbourhood collectives, with sent and received bytes.
  *
- * All members of the communicator call them, but each exchanges data with its neighbours alone: no member waits for all
- * others. A neighbour that a Cartesian topology lacks at its border moves nothing.
+ * All members of the communicator call them, but each exchanges data only with its neighbours, and does not wait for
+ * all others. Missing neighbours at the border of a Cartesian topology move no data.
  */
 #include "collective.h"
 
 /* ---- neighbours ---- */
 
-/* How many there are, to and from; @cartesian: two in each dimension, of which some may lack. */
+/*
+ * Numbers of neighbours to send to and receive from; @cartesian: two in each dimension, some of which may be missing.
+ */
 struct neighbors {
   int to, from;
   bool cartesian;
@@ -30,7 +32,7 @@ static struct neighbors neighbors_of(MPI_Comm comm) {
   return (struct neighbors){n, n, false};
 }
 
-/* In the order of the operation's data: of each dimension the one below, then the one above. */
+/* In the order of the operation's data: for each dimension the lower neighbour, then the upper one. */
 static bool is_there(MPI_Comm comm, const struct neighbors *n, int i) {
   int below = MPI_PROC_NULL, above = MPI_PROC_NULL;
   if (!n->cartesian) return true;
@@ -61,7 +63,7 @@ static uint64_t sum_of_types(MPI_Comm comm, const struct neighbors *n, int many,
   return all;
 }
 
-/* Also of alltoall. */
+/* Also for alltoall. */
 static struct volume allgather(MPI_Comm comm, count_t nfrom, MPI_Datatype type_from, count_t nto,
                                MPI_Datatype type_to) {
   const struct neighbors n = neighbors_of(comm);

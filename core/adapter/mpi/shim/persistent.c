@@ -27,7 +27,7 @@ PERSISTENT(Rsend_init, REQUEST_SEND, const void)
 PERSISTENT(Recv_init, REQUEST_RECEIVE, void)
 
 #if !defined LARGE && MPI_VERSION >= 4
-/* Partitions become ready one by one, and arrive so, but they are one message. */
+/* Partitions become ready and arrive one by one, but form one message. */
 #define PARTITIONED(name, which, where)                                                                                \
   static int hook_MPI_##name(where *at, int parts, MPI_Count count, MPI_Datatype type, int peer, int tag,              \
                              MPI_Comm comm, MPI_Info info, MPI_Request *request) {                                     \
@@ -51,7 +51,7 @@ PARTITIONED(Precv_init, REQUEST_PARTITIONED, void)
 #endif
 
 #ifndef LARGE
-/* Before it starts: another thread cannot complete it yet. */
+/* Called before the request starts, when no other thread can complete it. */
 static void start(MPI_Request request) {
   struct request *e = shim_request_find(request);
   if (e == NULL || (e->entry.kind & REQUEST_PERSISTENT) == 0) return;

@@ -2,7 +2,7 @@
 /* core/adapter/mpi/shim/probe.c - matched probes and receives. */
 #include "shim.h"
 
-static struct pml__mpi_table probed; /* messages that are matched and not received; their kind is the communicator */
+static struct pml__mpi_table probed; /* messages matched and not yet received; their kind is the communicator */
 
 static void probe(MPI_Message message, MPI_Comm comm) {
   if (!shim_wanted() || message == MPI_MESSAGE_NULL || message == MPI_MESSAGE_NO_PROC) return;

@@ -9,7 +9,7 @@
 
 shim_key_t shim_world;
 uint32_t shim_ranks;
-static bool begun; /* and not finalized */
+static bool begun; /* initialised and not finalised */
 
 static void set_on(bool on) {
   __atomic_store_n(&shim_world, on ? key_of(MPI_COMM_WORLD) : 0, __ATOMIC_RELAXED);
@@ -63,14 +63,14 @@ static int hook_MPI_Finalize(void) {
   set_on(false);
   bool all = shim_own != MPI_COMM_NULL && shim_reduce() == SHIM_REDUCED_ALL;
   if (shim_own != MPI_COMM_NULL) shim_clock_end(all);
-  if (all) shim_part(); /* by all together */
+  if (all) shim_part(); /* called by all ranks together */
   shim_communicators_end();
   return PMPI_Finalize();
 }
 
-/* 0: nothing is recorded until another number follows. */
+/* Level 0 stops recording until a call with another level. */
 static int hook_MPI_Pcontrol(const int level, ...) {
-  static bool off; /* a program calls it from one thread at a time */
+  static bool off; /* programs call MPI_Pcontrol from one thread at a time */
   if (!begun || off == (level == 0)) return MPI_SUCCESS;
   off = level == 0;
   set_on(!off);

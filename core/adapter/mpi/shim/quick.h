@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * core/adapter/mpi/shim/quick.h - fast path of common calls in some 60 instructions: on MPI_COMM_WORLD, with predefined
- * types, right after the enter event of the call. The functions here call no others, so no argument has to be saved.
- * They return false for any other call: no event was recorded, and event.c must handle the call.
+ * types, directly after the enter event of the call. Its functions call no others, so no argument has to be saved. They
+ * return false for any other call: no event was recorded, and event.c must handle the call.
  */
 #ifndef SHIM_QUICK_H
 #define SHIM_QUICK_H
@@ -14,8 +14,8 @@
 #pragma GCC visibility push(hidden)
 
 /*
- * The word of a function's enters in the log; before the function's first call, the word of no event.
- * shim_learn - find it.
+ * The word of a function's enters in the log; before the function's first call, a word that no event has.
+ * shim_learn - look it up.
  */
 #define UNKNOWN_ENTER UINT64_MAX
 #define ENTER_OF(name) JOINED(enter_of_, name, SUFFIX)
@@ -33,7 +33,7 @@ extern uint32_t shim_ranks; /* ranks of the world, from MPI_Init on */
 
 #define OF_WORLD(what, n) PML__LOG_COMMUNICATED(what, n, PML__MPI_WORLD)
 
-/* @id: of PML__LOG_ISEND, NULL of PML__LOG_SEND; takes a number. */
+/* @id: for PML__LOG_ISEND, it gets a number; NULL: for PML__LOG_SEND. */
 __attribute__((always_inline)) static inline bool shim_quick_send(const uint64_t *enter, uint64_t *id, count_t count,
                                                                   MPI_Datatype type, int peer, int tag) {
   struct pml__stream_thread *t = pml__stream_self;
@@ -87,7 +87,7 @@ static inline bool shim_quick_received(const uint64_t *enter, const MPI_Status *
   return true;
 }
 
-/* The same behind the send of the same call. */
+/* The same after the send of the same call. */
 static inline bool shim_quick_received_too(const uint64_t *enter, const MPI_Status *s) {
   uint64_t sender = shim_sender(s);
   if (PML_UNLIKELY(!shim_is_usual(s, sender))) return false;
@@ -115,19 +115,19 @@ static inline bool shim_quick_request(const uint64_t *enter, enum pml__log_commu
 /* ---- recent requests ---- */
 
 /*
- * Sends and receives of the world that were begun and not completed, each in the one entry that its handle leads to;
- * others are in request.c's table. Sends that were complete when they were begun may have one handle in common: their
- * numbers are in a ring, and a call that completes that handle completes the first of them. For programs whose threads
- * are not in MPI at a time: shim_serial_world is shim_world there, else 0, and all is empty. Receives have odd numbers,
- * sends even ones.
+ * Uncompleted sends and receives in the world. Each is in the single entry selected by its handle; others are in
+ * request.c's table. Sends that were complete when they were begun may share one handle: their numbers are in a ring,
+ * and a call that completes this handle completes the first of them. Used only if the program's threads are not in MPI
+ * at the same time: then shim_serial_world is shim_world, otherwise it is 0, and all entries are empty. Receives have
+ * odd numbers, sends even ones.
  */
-#define RECENTS 256u /* a byte of the key leads to one, and the ring is as long as a byte counts */
+#define RECENTS 256u /* a byte of the key selects an entry, and the ring's indices are bytes */
 #define RECENT_NONE RECENTS
 #define RECENT_SHARED (RECENTS + 1)
 struct recent {
-  shim_key_t key[RECENTS + 1]; /* 0: none; the last one is always 0 */
-  uint64_t id[RECENTS + 1];    /* the last one is of a shared request that is being completed */
-  uint64_t shared[RECENTS];    /* the ring; 0: not used */
+  shim_key_t key[RECENTS + 1]; /* 0: free; the last one is always 0 */
+  uint64_t id[RECENTS + 1];    /* the last one is for a shared request under completion */
+  uint64_t shared[RECENTS];    /* the ring; 0: unused */
   uint8_t first, end;
 };
 extern struct recent shim_recent;
@@ -140,7 +140,7 @@ static inline bool shim_is_recent(MPI_Request handle, size_t *i) {
   *i = shim_recent_at(key_of(handle));
   return PML_LIKELY(shim_recent.key[*i] == key_of(handle));
 }
-/* 0: none. */
+/* Take the first number of the ring; 0: the ring is empty. */
 static inline uint64_t shim_take_shared(void) {
   size_t i = shim_recent.first;
   uint64_t id = shim_recent.shared[i];
@@ -171,7 +171,7 @@ static inline bool shim_is_predefined(MPI_Datatype type) {
   return PML_LIKELY(shim_type_place(type)->key == key_of(type));
 }
 
-/* The operation as a whole, before MPI's function. */
+/* Record the whole operation, before MPI's function. */
 __attribute__((always_inline)) static inline bool shim_quick_collective(const uint64_t *enter,
                                                                         enum pml__log_collective what, int root,
                                                                         uint64_t sent, uint64_t received) {

@@ -2,9 +2,10 @@
 /*
  * core/adapter/mpi/shim/reduction.c - tree reduction of the ranks' summaries (reduction/pml_mpi_reduction.h).
  *
- * A child says how many bytes it has, its parent answers when it is there, and then the bytes follow: to a parent that
- * gave up no more than one number was sent. At the end each parent tells the children that it merged whether the file
- * was written. What is still under way when a rank gives up keeps its memory: MPI may write to it.
+ * A child sends the size of its data, its parent replies when it is ready, and then the data follow: a parent that has
+ * stopped waiting gets at most one number. At the end each parent reports to the children whose data it merged whether
+ * the file was written. Memory of requests that are still active when a rank stops waiting is never freed, because MPI
+ * may write to it.
  */
 #include "shim.h"
 
@@ -33,7 +34,7 @@ static void give_up(MPI_Request *r) {
   if (!is_complete(r)) (void)PMPI_Request_free(r);
 }
 
-/* ---- a parent ---- */
+/* ---- parent ---- */
 
 struct child {
   int rank;
@@ -42,7 +43,7 @@ struct child {
   uint64_t n;
   unsigned char *at, go;
 };
-static struct child child[CHILDREN]; /* MPI may write to them after we gave up */
+static struct child child[CHILDREN]; /* static, because MPI may write to them after the rank stopped waiting */
 
 static void expect(struct child *c, int rank) {
   *c = (struct child){.rank = rank, .request = MPI_REQUEST_NULL, .answer = MPI_REQUEST_NULL};
@@ -61,7 +62,7 @@ static void merge(struct child *c, struct pml_summary *s) {
   free(c->at);
 }
 
-/* Whether there is more to expect of it. */
+/* Whether more data is expected from the child. */
 static bool is_under_way(struct child *c, struct pml_summary *s) {
   if (c->step == SIZE && is_complete(&c->request)) answer(c);
   if (c->step == BYTES && is_complete(&c->request)) merge(c, s);
@@ -91,9 +92,9 @@ static void tell(int height, enum shim_reduced how) {
   }
 }
 
-/* ---- a child ---- */
+/* ---- child ---- */
 
-/* How it ended for those whose figures are in @s. */
+/* Returns the result for the ranks whose data is in @s. */
 static enum shim_reduced pass_on(const struct pml_summary *s, int parent, int64_t deadline) {
   static uint64_t size;
   static unsigned char go, how;
@@ -118,7 +119,7 @@ static enum shim_reduced pass_on(const struct pml_summary *s, int parent, int64_
   return ended ? (enum shim_reduced)how : SHIM_REDUCED_NOT;
 }
 
-/* ---- all ---- */
+/* ---- reduction ---- */
 
 static enum shim_reduced write_file(const struct pml_summary *s, int size) {
   int64_t first = 0, last = 0;

@@ -2,9 +2,9 @@
 /*
  * core/adapter/mpi/shim/request.c - requests, and the calls that complete them.
  *
- * A call that may complete a request claims its entry first: as soon as MPI has completed it, another thread may get
- * the same handle for a request of its own. What was not completed is published again. Recent requests (quick.h) are
- * there only where threads are not in MPI at a time.
+ * A call that may complete a request claims its entry first, because as soon as MPI has completed it, another thread
+ * may get the same handle for a new request. Requests that were not completed are published again. Recent requests
+ * (quick.h) exist only if threads are not in MPI at the same time.
  */
 #include "quick.h"
 
@@ -50,7 +50,7 @@ static void complete(const struct request *r, const MPI_Status *s) {
   }
 }
 
-/* A send that is complete as soon as it is begun may have the handle of all such. */
+/* A send that completes at once may have a handle shared by all such sends. */
 static bool is_complete(MPI_Request handle) {
   return handle == MPI_REQUEST_NULL || is_shared(handle);
 }
@@ -66,7 +66,7 @@ void shim_requests_end(void) {
   for (uint64_t id; (id = shim_take_shared()) != 0;) shim_request_is(PML__LOG_ISEND_COMPLETE, id);
 }
 
-/* A new entry of the table for @handle. The older of two of one handle was completed out of sight. */
+/* Create a table entry for @handle. If an older entry has the same handle, its request was completed unseen. */
 static struct request *renew(MPI_Request handle) {
   size_t i;
   if (shim_is_recent(handle, &i)) shim_recent.key[i] = 0;
@@ -81,7 +81,7 @@ static void settle(struct request *e, uint64_t id) {
   pml__mpi_publish(&e->entry);
 }
 
-/* Into the table, from where the functions that are not quick complete it. */
+/* Move a recent request to the table, where the slow functions complete it. */
 static void settle_recent(MPI_Request handle) {
   size_t i;
   if (PML_LIKELY(!shim_is_recent(handle, &i))) return;
@@ -93,7 +93,7 @@ static void settle_shared(MPI_Request handle) {
   if (id != 0) settle(pml__mpi_add(&table, key_of(handle)), id);
 }
 
-/* Where that is not quick. Returns MPI_SUCCESS. */
+/* The slow path. Returns MPI_SUCCESS. */
 __attribute__((noinline)) static int complete_recent(uint64_t id, const MPI_Status *s) {
   const struct request r = {
       .entry.kind = id % 2 != 0 ? REQUEST_RECEIVE : REQUEST_SEND, .id = id, .communicator = PML__MPI_WORLD};
@@ -107,9 +107,9 @@ __attribute__((always_inline)) static inline bool is_completed_at_once(const uin
   return PML_LIKELY(!is_cancelled(s)) && shim_quick_request(enter, PML__LOG_ISEND_COMPLETE, id);
 }
 
-/* ---- others ---- */
+/* ---- other requests ---- */
 
-/* It completes out of sight: what a receive gets stays unknown. */
+/* End a request that completes unseen, so the size of a received message stays unknown. */
 static void complete_unseen(const struct request *r) {
   static const MPI_Status whole;
   const uint32_t kind = r->entry.kind & REQUEST_KIND;
@@ -181,7 +181,7 @@ static bool is_active(const struct request *e) {
   return (e->entry.kind & (REQUEST_PERSISTENT | REQUEST_STARTED)) != REQUEST_PERSISTENT;
 }
 
-/* A persistent one stays, to be started again. */
+/* A persistent request stays, to be started again. */
 static void end(struct request *e, const MPI_Status *s) {
   if (is_active(e)) complete(e, s);
   if ((e->entry.kind & REQUEST_PERSISTENT) == 0) {
@@ -201,7 +201,7 @@ static void go_on(struct request *e, bool tested) {
 
 #define FEW 64
 
-/* What a call has of its requests: @status is the caller's or our own. */
+/* The requests of one call; @status belongs to the caller or to this structure. */
 struct several {
   struct request **entry;
   MPI_Status *status;
@@ -210,7 +210,7 @@ struct several {
   void *memory;
 };
 
-/* False: no memory, so the call is made as it came. */
+/* Returns false without memory; then the call is forwarded unchanged. */
 static bool take(struct several *a, int n, const MPI_Request *request, MPI_Status *status) {
   size_t room = (size_t)(n > 0 ? n : 0);
   bool own = status == MPI_STATUSES_IGNORE;
@@ -242,7 +242,7 @@ static void end_at(struct several *a, int i, const MPI_Status *s) {
   a->entry[i] = NULL;
 }
 
-/* All were completed, but for those that failed. */
+/* Complete all requests, except failed ones. */
 static void end_all(struct several *a, int n, int err) {
   for (int i = 0; i < n; i++)
     if (err == MPI_SUCCESS || (err == MPI_ERR_IN_STATUS && a->status[i].MPI_ERROR == MPI_SUCCESS))
@@ -267,14 +267,15 @@ __attribute__((noinline)) static int slow_Wait(MPI_Request *request, MPI_Status 
   return err;
 }
 
-/* Its index in shim_recent; RECENTS for a shared one, whose number is taken from the ring. False: not found. */
+/* The index of a request in shim_recent; RECENTS for a shared one, whose number is taken from the ring. Returns false
+ * if it is not found. */
 static inline bool is_there(MPI_Request handle, size_t *i) {
   if (shim_is_recent(handle, i)) return true;
   *i = RECENTS;
   return is_shared(handle) && (shim_recent.id[RECENTS] = shim_take_shared()) != 0;
 }
 
-/* A request that failed is a recent one still; one that was complete when it was begun does not. */
+/* A failed request stays a recent one, except if it was complete when it was begun. */
 static int hook_MPI_Wait(MPI_Request *request, MPI_Status *status) {
   size_t i;
   if (PML_UNLIKELY(!is_there(*request, &i))) return slow_Wait(request, status);
@@ -288,7 +289,7 @@ static int hook_MPI_Wait(MPI_Request *request, MPI_Status *status) {
   return complete_recent(id, s);
 }
 
-/* Where they are in shim_recent; false: one of them is not, and is no request that is NULL. */
+/* Find the requests in shim_recent. Returns false if one is neither there nor MPI_REQUEST_NULL. */
 static bool are_recent(int n, const MPI_Request request[], uint16_t at[FEW]) {
   if (n < 0 || n > FEW) return false;
   for (int i = 0; i < n; i++) {
@@ -302,7 +303,7 @@ static bool are_recent(int n, const MPI_Request request[], uint16_t at[FEW]) {
   return true;
 }
 
-/* The number of a recent request, which is forgotten. 0: this one is not recent. */
+/* Remove a recent request and return its number; 0: this one is not recent. */
 static uint64_t take_recent(uint16_t at) {
   if (at == RECENT_SHARED) return shim_take_shared();
   if (at == RECENT_NONE) return 0;
@@ -310,11 +311,10 @@ static uint64_t take_recent(uint16_t at) {
   return shim_recent.id[at];
 }
 
-/* From @e on: where what follows goes; NULL: it is not plain. */
+/* Write the completion at @e, and return the position behind it; NULL: the status needs the slow path. */
 static struct pml__log_event *put_complete(struct pml__log_event *e, uint64_t id, const MPI_Status *s) {
   if (id % 2 == 0) {
-    if (PML_UNLIKELY(is_cancelled(s)))
-      return NULL; /* all that MPI says of a send: the rest of the status may be anything */
+    if (PML_UNLIKELY(is_cancelled(s))) return NULL; /* for a send MPI defines only this part of the status */
     pml__mpi_store(e, OF_WORLD(PML__LOG_ISEND_COMPLETE, 0), id);
     return e + 1;
   }
@@ -324,7 +324,7 @@ static struct pml__log_event *put_complete(struct pml__log_event *e, uint64_t id
   return e + 2;
 }
 
-/* Those from @from on that are not completed, one by one: where there is no room, or a status is not plain. */
+/* Complete the remaining requests from @from on, one by one: there is no room, or a status needs the slow path. */
 static void complete_each(int from, int n, const uint16_t at[], const MPI_Status status[]) {
   for (int i = from; i < n; i++) {
     uint64_t id = take_recent(at[i]);
@@ -332,12 +332,12 @@ static void complete_each(int from, int n, const uint16_t at[], const MPI_Status
   }
 }
 
-/* All of them, in one delivery. */
+/* Complete all requests in one delivery. */
 static void complete_all(const uint64_t *enter, int n, const uint16_t at[], const MPI_Status status[]) {
   struct pml__stream_thread *t = pml__stream_self;
   struct pml_stream_place *p = pml__mpi_open(t, enter);
   int i = 0;
-  uint64_t odd = 0; /* one that is not plain: it comes when the delivery is over */
+  uint64_t odd = 0; /* number of a request that needs the slow path, completed after the delivery */
   if (p != NULL) {
     struct pml__log_event *e = p->next;
     for (; i < n && e < p->fits && odd == 0; i++) {
@@ -467,7 +467,7 @@ static int hook_MPI_Testsome(int n, MPI_Request request[], int *done, int index[
   return err;
 }
 
-/* ---- others ---- */
+/* ---- other calls ---- */
 
 static int hook_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
   const struct request *e = shim_wanted() ? shim_request_find(request) : NULL;
@@ -476,7 +476,7 @@ static int hook_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Statu
   return err;
 }
 
-/* MPI completes it later. */
+/* MPI completes the request later. */
 static int hook_MPI_Request_free(MPI_Request *request) {
   struct request *e = claim(*request);
   int err = PMPI_Request_free(request);

@@ -3,9 +3,9 @@
  * core/adapter/mpi/shim/shim.h - declarations shared by the hooks of MPI functions. Compiled for each MPI, with its
  * header.
  *
- * The hook of a function is called hook_ and the function's name. It calls the function by its second name, PMPI_, and
- * emits the communication events: a send before the call, a receive after it. A failed call emits no event. While
- * recording is off, the call goes straight to the function.
+ * The hook of a function is named hook_ and the function's name. It calls the function by its PMPI_ name and emits the
+ * communication events: a send before the call, a receive after it. A failed call emits no event. While recording is
+ * off, the function is called directly.
  */
 #ifndef SHIM_H
 #define SHIM_H
@@ -23,10 +23,10 @@
 /* ---- the binary interface ---- */
 
 /*
- * key_of:    a number for a handle, never 0.
- * bytes_of:  the size of a message in bytes, from its status.
+ * key_of: a number for a handle, never 0.
+ * bytes_of: the size of a message in bytes, from its status.
  * is_shared: the handle represents several requests, which are all complete.
- * shim_is_plain: not cancelled, and shim_plain_bytes_of() has its bytes.
+ * shim_is_plain: not cancelled, and shim_plain_bytes_of() returns its bytes.
  */
 #ifdef OPEN_MPI
 extern char ompi_request_empty __attribute__((visibility("default")));
@@ -58,7 +58,7 @@ static inline uint64_t bytes_of(const MPI_Status *s) {
 static inline bool is_cancelled(const MPI_Status *s) {
   return (s->count_hi_and_cancelled & 1) != 0;
 }
-/* Handles that are built in have 01 in front, MPI_REQUEST_NULL has 00. */
+/* Predefined handles begin with the bits 01, MPI_REQUEST_NULL with 00. */
 static inline bool is_shared(MPI_Request r) {
   return r >= 0 && r != MPI_REQUEST_NULL;
 }
@@ -82,7 +82,7 @@ static inline bool shim_wanted_of_world(MPI_Comm comm) {
 
 /* ---- lists of hooks ---- */
 
-/* Parameters of a function and the arguments of a call, without their parentheses. */
+/* Parameters or arguments of a function without their parentheses. */
 #define UNWRAP(...) __VA_ARGS__
 
 #define HOOK(function)                                                                                                 \
@@ -140,15 +140,15 @@ static inline struct communicator *shim_communicator(MPI_Comm handle) {
   struct communicator *world = shim_world_communicator;
   return PML_LIKELY(handle == MPI_COMM_WORLD && world != NULL) ? world : shim_other_communicator(handle);
 }
-/* Its number, while recording is on. */
+/* The communicator's number, while recording is on. */
 static inline uint32_t shim_number(MPI_Comm handle) {
   return PML_LIKELY(handle == MPI_COMM_WORLD) ? PML__MPI_WORLD : shim_other_communicator(handle)->number;
 }
 extern bool shim_is_spawned; /* another job started this one */
-/* The world and the process alone are there, and the job that started this one. */
+/* Define MPI_COMM_WORLD, MPI_COMM_SELF, and the job that spawned this one. */
 void shim_communicators_begin(void);
 void shim_communicators_end(void);
-/* A duplicate of the communicator with the number @parent, which was only begun before. */
+/* Define a duplicate of the communicator with number @parent, whose creation began earlier. */
 void shim_communicator_made_later(MPI_Comm comm, uint32_t parent, uint64_t global);
 
 /* ---- requests (request.c) ---- */
@@ -161,7 +161,7 @@ enum request_kind {
   REQUEST_COLLECTIVE,
   REQUEST_DUP,
   REQUEST_BOTH,        /* a receive, and a send with id @sent */
-  REQUEST_PARTITIONED, /* a receive whose status has no message: the message is known before */
+  REQUEST_PARTITIONED, /* a receive whose status is not usable: the message is known beforehand */
   REQUEST_BOTH_KNOWN,  /* REQUEST_BOTH with such a receive */
   REQUEST_PERSISTENT = 8,
   REQUEST_STARTED = 16
@@ -178,8 +178,8 @@ struct request {
 _Static_assert(sizeof(struct request) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
 
 /*
- * shim_request_id - a new number in each call.
- * shim_request_begin - note a request that was begun, or, if it is persistent, made: @r is copied.
+ * shim_request_id - a new number at each call.
+ * shim_request_begin - note a request that was begun, or created if it is persistent: @r is copied.
  * shim_request_begun - the same after its begin event was emitted, also after a failure, @err.
  * shim_request_posted - the same for a message of @kind, REQUEST_SEND or REQUEST_RECEIVE. Returns @err.
  * shim_request_find - the entry of a request, or NULL.
@@ -193,13 +193,14 @@ void shim_request_begun(int err, const MPI_Request *request, const struct reques
 int shim_request_posted(const MPI_Request *request, enum request_kind kind, uint64_t id, uint32_t communicator,
                         int err);
 struct request *shim_request_find(MPI_Request handle);
-/* shim_requests_begin - before the first, with MPI's thread level. shim_requests_end - no more are completed. */
+/* shim_requests_begin - call before the first request, with MPI's thread level. shim_requests_end - no more requests
+ * are completed. */
 void shim_requests_begin(int thread_level);
 void shim_requests_end(void);
 
 /* ---- windows (window.c) ---- */
 
-/* An operation on @target of a window; bytes as of a message. */
+/* Emit an operation on @target of a window; bytes as in a message. */
 void shim_one_sided(enum pml__log_rma what, MPI_Count count, MPI_Datatype type, int target, MPI_Win win);
 
 /* ---- probed messages (probe.c) ---- */
@@ -211,8 +212,8 @@ uint32_t shim_take_probed(MPI_Message message);
 
 /*
  * Sizes of predefined types, from MPI_Init on, in a hash table by handle; of two types with the same slot, only one is
- * here. Predefined types are never freed. The size of any other type is queried at each call, because another type may
- * later get its handle.
+ * in the table. Predefined types are never freed. The size of any other type is queried at each call, because another
+ * type may later get its handle.
  */
 #define TYPES 256u
 struct type {
@@ -222,7 +223,7 @@ struct type {
 extern struct type shim_type[TYPES];
 void shim_types_begin(void);
 struct type *shim_type_find(MPI_Datatype type); /* its slot, or the free slot for it */
-/* Bytes that are not known are UINT64_MAX, see PML__LOG_BYTES_MAX; shim_ask_bytes notes it once. shim_plus - a sum. */
+/* Unknown sizes are UINT64_MAX, see PML__LOG_BYTES_MAX; shim_ask_bytes reports the first one. shim_plus - a sum. */
 uint64_t shim_ask_bytes(MPI_Count count, MPI_Datatype type);
 static inline uint64_t shim_plus(uint64_t a, uint64_t b) {
   return a <= PML__LOG_BYTES_MAX && b <= PML__LOG_BYTES_MAX ? a + b : UINT64_MAX;
@@ -243,9 +244,10 @@ static inline uint64_t pair(uint32_t high, int32_t low) {
 }
 
 /*
- * Events of a call; @to, @from: a pair() of communicator and rank. shim_sent - a blocking send; shim_sends - one with a
- * request; shim_received, shim_request_received - a complete receive; shim_request_is - any other event of a request,
- * and the begin of a collective operation; shim_collective_end - its end, @to: its root; shim_rma - one-sided.
+ * Events of a call; @to, @from: a pair() of communicator and rank. shim_sent - a blocking send; shim_sends - a send
+ * with a request; shim_received, shim_request_received - a complete receive; shim_request_is - any other event of a
+ * request, and the begin of a collective operation; shim_collective_end - its end, @to: its root; shim_rma - a
+ * one-sided operation.
  */
 void shim_sent(uint64_t to, int tag, uint64_t bytes);
 void shim_sends(uint64_t to, int tag, uint64_t bytes, uint64_t id);
@@ -259,23 +261,21 @@ void shim_rma(enum pml__log_rma what, uint64_t to, uint64_t bytes, uint32_t wind
 
 /*
  * shim_nap - the pause after a number of @tries: from 20 us to 1.3 ms.
- * shim_complete - waits for a request, until the monotonic clock says @until_ns. False: it is not complete, or it
- * failed.
+ * shim_complete - wait for a request, until the monotonic clock reaches @until_ns. Returns false if it is not complete,
+ * or failed.
  */
 void shim_nap(unsigned tries);
 bool shim_complete(MPI_Request *r, int64_t until_ns);
 
 /* ---- the job (meet.c) ---- */
 
-/*
- * The communicator of pmlua alone, of all ranks. MPI_COMM_NULL: before Init, after Finalize, and in a job of which some
- * ranks are not recorded: then nothing is exchanged.
- */
+/* pmlua's private communicator of all ranks. MPI_COMM_NULL before Init, after Finalize, and in a job in which some
+ * ranks are not recorded: then pmlua exchanges no messages. */
 extern MPI_Comm shim_own;
-/* shim_meet - whether there is one from now on. Where there is not that takes PMLUA_MPI_TIMEOUT seconds, 10 unless it
- * is set, and a quarter more for each level of the tree. shim_part - no more. */
+/* shim_meet - create it, and return whether it exists. In a job without it this takes PMLUA_MPI_TIMEOUT seconds, 10 by
+ * default, and a quarter more for each level of the tree. shim_part - free it. */
 bool shim_meet(int rank, int size);
-extern uint32_t shim_job; /* a number of the job's own, from then on; 0: none */
+extern uint32_t shim_job; /* the job's number, from then on; 0: none */
 void shim_part(void);
 
 /* ---- clocks (clock.c) ---- */
@@ -291,10 +291,8 @@ void shim_clock_end(bool all);
 
 /* ---- the job's summary (reduction.c) ---- */
 
-/*
- * At MPI_Finalize, by all ranks of the world that come here within the timeout. Whether the job's file has the figures
- * of this rank, or of all.
- */
+/* Called at MPI_Finalize; reduces the ranks of the world that call it within the timeout. Returns whether the job's
+ * file contains the data of this rank, or of all ranks. */
 enum shim_reduced { SHIM_REDUCED_NOT, SHIM_REDUCED, SHIM_REDUCED_ALL };
 enum shim_reduced shim_reduce(void);
 

@@ -4,7 +4,8 @@
 
 struct type shim_type[TYPES];
 
-/* Where the program has copies of MPI's types, as non-PIC programs of Open MPI do, two may want one place. */
+/* If the program contains copies of MPI's types, as non-PIC programs with Open MPI do, two types may have the same
+ * slot. */
 struct type *shim_type_find(MPI_Datatype type) {
   struct type *t = shim_type_place(type);
   for (unsigned n = 0; n < TYPES && t->key != key_of(type); n++) {
@@ -14,7 +15,7 @@ struct type *shim_type_find(MPI_Datatype type) {
   return t;
 }
 
-/* MPI_Type_size has no number for 2^31 bytes and more. A failure that MPI takes for fatal would end the program. */
+/* MPI_Type_size cannot return 2^31 bytes or more. An error that MPI treats as fatal would end the program. */
 __attribute__((cold, noinline)) uint64_t shim_ask_bytes(MPI_Count count, MPI_Datatype type) {
   MPI_Count size = MPI_UNDEFINED, bytes;
   const struct type *t = shim_type_find(type);

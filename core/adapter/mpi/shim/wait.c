@@ -2,7 +2,7 @@
 /*
  * core/adapter/mpi/shim/wait.c - waiting for other ranks without occupying the processor.
  *
- * MPI itself may wait without a pause. A rank that does so on a shared processor delays each rank that it waits for by
+ * MPI itself may poll without a pause. A rank that does so on a shared processor delays the ranks that it waits for by
  * a time slice, in every round of a collective operation.
  */
 #include "shim.h"

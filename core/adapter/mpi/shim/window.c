@@ -2,8 +2,8 @@
 /*
  * core/adapter/mpi/shim/window.c - windows of one-sided operations: creation, synchronisation, freeing.
  *
- * Notifications: MPI_Win_post lets each origin go on, MPI_Win_complete each target; MPI_Win_start and MPI_Win_wait were
- * let go on by them, when they return.
+ * Notifications: MPI_Win_post notifies each origin, MPI_Win_complete each target. They are received by MPI_Win_start
+ * and MPI_Win_wait, when these return.
  */
 #include "shim.h"
 
@@ -16,18 +16,19 @@ struct window {
   struct pml__mpi_entry entry; /* its kind is the window's number */
   uint32_t communicator, place;
   struct partners {
-    int n, *rank;     /* of the window */
-  } targets, origins; /* of the epoch between start and complete, and between post and wait */
+    int n, *rank;     /* ranks of the window */
+  } targets, origins; /* partners of the epochs from start to complete, and from post to wait */
 };
 _Static_assert(sizeof(struct window) <= PML__MPI_ENTRY_BYTES, "an entry has room for it");
 
-/* A window begins without a name; a name that the program gives it comes in a later definition. */
+/* A window is defined without a name; a later definition contains the name that the program gives it. */
 static void define(const struct window *w, const char *name) {
   const struct pml__log_window d = {w->entry.kind, w->communicator, w->place, 0};
   pml__mpi_log_window(&d, name);
 }
 
-/* Windows count while recording is off, too: a window must have the same place in all members of the communicator. */
+/* Windows are also counted while recording is off, because a window must have the same number in all members of the
+ * communicator. */
 static void made(MPI_Win handle, MPI_Comm comm) {
   struct communicator *c = shim_communicator(comm);
   uint32_t place = __atomic_add_fetch(&c->windows, 1, __ATOMIC_RELAXED);
@@ -201,7 +202,7 @@ static int hook_MPI_Win_lock_all(int assert, MPI_Win win) {
   return err;
 }
 
-/* All operations on @partner are complete; @release: a lock ends, too. */
+/* Emit the completion of all operations on @partner; @release: the lock ends as well. */
 static int completed(const struct window *w, int err, int partner, bool release) {
   if (err != MPI_SUCCESS) return err;
   synchronise(w, PML__LOG_COMPLETE, partner, 0);
