@@ -14,17 +14,15 @@
 #include <errno.h>
 #include <link.h>
 
-/*
- * Held while objects are scanned, which takes the loader's locks. A thread that may hold those already, as a
- * constructor that calls dlsym() does, only tries it.
- */
+/* Held while objects are scanned, which takes the loader's locks. A thread that may hold those already, such as a
+ * constructor that calls dlsym(), only tries to take it. */
 static struct pml__lock whole;
 static bool installed, paused;            /* atomic; written under whole */
-static bool hooks;                        /* asked for alone, for good; under whole */
+static bool hooks;                        /* install only hooks, permanently; under whole */
 static struct pml__choice *chosen;        /* atomic; written under whole */
 static struct pml_intercept_stats counts; /* under whole */
 
-/* How many objects were ever loaded and unloaded at the last scan. */
+/* How many objects had ever been loaded and unloaded at the last scan. */
 static unsigned long long seen_adds, seen_subs; /* adds is atomic */
 
 static int read_traffic(struct dl_phdr_info *info, size_t size, void *arg) {
@@ -63,7 +61,7 @@ static int scan(void) {
 void pml__intercept_scan_new(void) {
   if (!is_on() || pml__intercept_traffic().adds == __atomic_load_n(&seen_adds, __ATOMIC_RELAXED)) return;
   pml__process_look();
-  if (!pml__lock_try(&whole)) return; /* the next dlsym() will */
+  if (!pml__lock_try(&whole)) return; /* the next dlsym() scans */
   if (is_on()) (void)scan();
   pml__lock_leave(&whole);
 }
@@ -105,7 +103,7 @@ static void stop(void) {
   set_installed(false);
 }
 
-/* Under whole. */
+/* The caller holds whole. */
 static int install(const struct pml_intercept_options *o) {
   int err = prepare();
   if (err == 0) err = choose(o);
@@ -157,7 +155,7 @@ void pml_intercept_confine(bool without_clock) {
   pml__call_confine(without_clock);
 }
 
-/* The rule of a slot gives an unwinder its caller less one (slots.S). */
+/* The unwinding rule of a slot gives an unwinder the caller's address minus one (slots.S). */
 int pml_intercept_callers(void **at, int n) {
   const char *caller = NULL;
   int left = 0;

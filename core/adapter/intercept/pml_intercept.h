@@ -64,19 +64,22 @@ PML_BEGIN_DECLS
 
 /*
  * Patterns of fnmatch(3), several separated by ':'; NULL: all. A library is matched by its file name, with and without
- * ".so" and what follows; by its path if the pattern has a '/'. A program is no library unless a pattern names it.
+ * ".so" and the rest; by its path if the pattern contains a '/'. The program is not a library unless a pattern names
+ * it.
  */
 struct pml_intercept_options {
   const char *lib;    /* libraries whose functions are recorded */
   const char *sym;    /* functions, by their names in the symbol table */
   const char *but;    /* exclude libraries and functions with these names */
-  const char *filter; /* a file of rules (pml_filter.h), which may leave out more; libraries are its files */
+  const char *filter; /* a file of rules (pml_filter.h), which may exclude more; libraries are its files */
   const char *scans;  /* folder of cached scan results of large files, for later processes */
-  const char *aside;  /* libraries of the tool: calls to or from them are not the program's */
-  bool dlsym;         /* dlsym() gives thunks of chosen functions, which differ from the functions' addresses */
+  const char *aside;  /* libraries of the tool: calls to or from them are not calls of the program */
+  bool dlsym;         /* dlsym() returns thunks of chosen functions, which differ from the functions' addresses */
   bool wrapped;       /* select all wrapped functions (pml_wrap.h), ignoring the other options */
-  bool hooks; /* no calls become events: hooks (pml_intercept_hooks.h) alone, until something else is installed, and
-                 again after its removal */
+  bool hooks;         /*
+                       * record no calls as events: install only hooks (pml_intercept_hooks.h), until something else is
+                       * installed, and again         after its removal         again after its removal
+                       */
 };
 
 /*
@@ -84,64 +87,62 @@ struct pml_intercept_options {
  * through dlopen() or found at a dlsym().
  * @o: copied; NULL: all.
  *
- * Returns 0, -EALREADY (it is), PML_EMODE (a shadow stack), -ENOMEM, -EACCES (no memory may become executable), or an
- * error of pml_filter_open(). A running thread may make a call or two more without an event. Thread-safe; not
- * async-signal-safe; not from a consumer of the stream.
+ * Returns 0, -EALREADY (already installed), PML_EMODE (a shadow stack), -ENOMEM, -EACCES (no memory may become
+ * executable), or an error of pml_filter_open(). A running thread may make a call or two more without an event.
+ * Thread-safe; not async-signal-safe; must not be called by a consumer of the stream.
  *
  * Cost, once: about half a microsecond per call slot, some twenty per object; data read from a file is cached, for at
  * most 128 files and 4 MiB, in case the file is loaded again. Cost of a call: two clock reads and, mostly overlapping
  * with them, some 250 instructions, if every consumer has fast functions (pml_stream.h) and there are at most four;
  * with a profile some 350. With any other consumer all vector registers are saved, which triples the cost. Without a
- * consumer: some 20 instructions. Memory: 1 MiB for 32768 calls under way in all threads at a time (more are not
- * recorded, and counted), 64 bytes per thread and 48 per function.
+ * consumer: some 20 instructions. Memory: 1 MiB for 32768 open calls in all threads (more are not recorded, and
+ * counted), 64 bytes per thread and 48 per function.
  */
 PML__SHARED int pml_intercept_install(const struct pml_intercept_options *o);
 
-/*
- * pml_intercept_remove - restore the functions in the slots. Calls under way return as they came, and their leaves are
- * emitted; thunks that dlsym() gave stay good, and emit no more. Idempotent. Thread-safe.
- */
+/* pml_intercept_remove - restore the functions in the slots. Open calls return normally, and their leaves are emitted;
+ * thunks returned by dlsym() stay valid, and emit no more events. Idempotent. Thread-safe. */
 PML__SHARED void pml_intercept_remove(void);
 
-/*
- * pml_intercept_pause - calls emit no events until it is called with false; calls under way get their leaves. Also
- * affects later installations. Thread-safe; not async-signal-safe.
- */
+/* pml_intercept_pause - stop emitting events for calls, until it is called with false; open calls get their leaves.
+ * Also affects later installations. Thread-safe; not async-signal-safe. */
 PML__SHARED void pml_intercept_pause(bool pause);
 
 struct pml_intercept_stats {
   uint64_t objects;   /* inspected objects */
-  uint64_t functions; /* that are intercepted */
+  uint64_t functions; /* intercepted functions */
   uint64_t slots;     /* filled with thunks */
   uint64_t
       shared; /* slots of chosen functions left alone: their code also takes the address (pml_intercept_unrecorded()) */
-  uint64_t deep;      /* calls not recorded: too many under way, or from too many places in the code */
+  uint64_t deep;      /* calls not recorded: too many open calls, or calls from too many places in the code */
   uint64_t nested;    /* calls not recorded: made by the recording itself, or by a handler that interrupted it */
-  uint64_t unseen;    /* look-ups of chosen functions by dlsym(): calls by these pointers are not seen */
-  uint64_t elsewhere; /* objects opened by dlmopen() in another namespace: calls there are not seen */
+  uint64_t unseen;    /* look-ups of chosen functions by dlsym(): calls through these pointers are not recorded */
+  uint64_t elsewhere; /* objects opened by dlmopen() in another namespace: calls there are not recorded */
   uint64_t scans;     /* files whose slots were read: one for a file, however often it is loaded */
 };
 PML__SHARED void pml_intercept_stats(struct pml_intercept_stats *s);
 
 /*
- * pml_intercept_confine - record calls of the calling thread without system calls, unless consumers make some;
+ * pml_intercept_confine - record calls of the calling thread without system calls, except for consumers' system calls;
+ * @without_clock: stop recording its calls, including the ends of open calls. This is final; for a thread that is about
+ * to forbid itself system calls, or the processor's clock. Not async-signal-safe.
  * @without_clock: stop recording its calls, including the ends of calls under way. This is final; for a thread that is
  * about to forbid itself system calls, or the processor's clock. Not async-signal-safe.
  */
 PML__SHARED void pml_intercept_confine(bool without_clock);
 
 /*
- * pml_intercept_callers - take the return slots of recorded calls out of @at: @n return addresses, the innermost one
- * first, as backtrace(3) gives them. The caller behind each of them becomes exact. Returns how many are left.
+ * pml_intercept_callers - remove the return slots of recorded calls from @at: @n return addresses, innermost first, as
+ * returned by backtrace(3). The caller behind each of them becomes exact. Returns the remaining number.
  * Async-signal-safe.
  */
 PML__SHARED int pml_intercept_callers(void **at, int n);
 
-/* A pattern that was given as "lib" or "sym" and matched no library, or no function of the chosen libraries. */
+/* A pattern of option "lib" or "sym" that matched no library, or no function of the chosen libraries. */
 struct pml_intercept_unmatched {
   const char *option, *pattern;
   unsigned n;
-  const char *nearest[3]; /* n names that there are, the nearest first */
+  const char *nearest[3]; /* n existing names, the nearest first */
 };
 typedef int pml_intercept_unmatched_visit(const struct pml_intercept_unmatched *u, void *arg);
 
@@ -150,23 +151,24 @@ typedef int pml_intercept_unmatched_visit(const struct pml_intercept_unmatched *
  * Objects that are loaded later may still match, so call this at the end. Existing functions match even if they are
  * never called; if no library matches, functions are not reported as missing.
  *
- * Returns 0, -ENOMEM, or what @visit returned: not 0 ends it. Strings are the visitor's until it returns.
- * Cost: some microseconds; with missing functions, a microsecond per function of the chosen libraries and pattern.
- * Thread-safe; not async-signal-safe.
+ * Returns 0, -ENOMEM, or the value of @visit; a value other than 0 ends the iteration. Strings are valid until @visit
+ * returns. Cost: some microseconds; with missing functions, a microsecond per function of the chosen libraries and
+ * pattern. Thread-safe; not async-signal-safe.
  */
 PML__SHARED int pml_intercept_unmatched(pml_intercept_unmatched_visit *visit, void *arg);
 
-/* A chosen function of which calls may be missing: code also takes its address, so calls by pointer are not seen. */
+/* A chosen function some of whose calls may be missing: code also takes its address, so calls by pointer are not
+ * recorded. */
 struct pml_intercept_unrecorded {
   const char *function, *library;
-  bool calls; /* some calls through a slot are not seen either: the code that makes them could not be changed */
+  bool calls; /* some calls through a slot are not recorded either, because their code could not be changed */
 };
 typedef int pml_intercept_unrecorded_visit(const struct pml_intercept_unrecorded *f, void *arg);
 
 /*
- * pml_intercept_unrecorded - such functions of the last installation so far, in the order in which they were found.
- * Returns 0 or what @visit returned: not 0 ends it. Strings are the visitor's until it returns. Thread-safe; not
- * async-signal-safe.
+ * pml_intercept_unrecorded - visit these functions of the last installation, in the order in which they were found.
+ * Returns 0 or the value of @visit; a value other than 0 ends the iteration. Strings are valid until @visit returns.
+ * Thread-safe; not async-signal-safe.
  */
 PML__SHARED int pml_intercept_unrecorded(pml_intercept_unrecorded_visit *visit, void *arg);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_cache.c - files of the scan cache: a head, the calls, and a byte per slot. */
+/* core/adapter/intercept/pml_intercept_cache.c - files of the scan cache: a header, the calls, and a byte per slot. */
 #include "adapter/intercept/pml_intercept_cache.h"
 
 #include "base/pml_file.h"
@@ -24,12 +24,12 @@
 
 struct head {
   char magic[8];
-  uint64_t check; /* hash of the file's identity and of all that follows */
+  uint64_t check; /* hash of the file's identity and of the rest of this file */
   uint64_t n, nsites;
 };
 static const char magic[8] = "pmluses2";
 
-static char folder[PATH_MAX - NAME_BYTES]; /* "": none */
+static char folder[PATH_MAX - NAME_BYTES]; /* "": no folder */
 
 void pml__scan_cache_in(const char *path) {
   size_t n = path != NULL ? strlen(path) : 0;
@@ -40,7 +40,7 @@ void pml__scan_cache_in(const char *path) {
 
 /* ---- identity ---- */
 
-/* Where a file lies may change from one boot to the next; when it was written does not. */
+/* The path of a file may change from one boot to the next; its modification time does not. */
 static uint64_t hash_of(const struct pml__file *f) {
   const uint64_t part[] = {f->bytes, f->headers, (uint64_t)f->written.tv_sec, (uint64_t)f->written.tv_nsec};
   uint64_t hash = PML__SCAN_HASH;
@@ -55,7 +55,7 @@ static uint64_t check_of(const struct pml__file *f, const struct head *h, const 
 
 /* ---- reading ---- */
 
-/* Invalid slots would not be found, and operands are checked before code is changed. */
+/* Slots that do not exist are ignored, and operands are checked before code is changed. */
 static bool take_sites(struct pml__scan *s, const unsigned char *at, size_t n) {
   struct pml__scan_site *site = n > 0 ? malloc(n * sizeof *site) : NULL;
   if (n > 0 && site == NULL) return false;
@@ -94,7 +94,7 @@ static bool is_own(int fd, size_t least, size_t most, size_t *bytes) {
   return true;
 }
 
-/* Into memory of the caller's, NULL: there is no such file, or it is not believed. */
+/* Read the file into allocated memory, which the caller frees. NULL: no such file, or it is not trusted. */
 static unsigned char *read_own(const char *path, size_t least, size_t most, size_t *bytes) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return NULL;
@@ -125,13 +125,13 @@ bool pml__scan_cache_find(struct pml__scan *s) {
 
 /* ---- writing ---- */
 
-/* A limit of a file's size would end the program by a signal. */
+/* Exceeding a file size limit would end the program by a signal. */
 static bool may_write(void) {
   struct rlimit limit;
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
 }
 
-/* Whole or not at all: under another name first. */
+/* Writes completely or not at all: first under another name. */
 static void put(const char *path, const unsigned char *at, size_t bytes) {
   char fresh[PATH_MAX + NAME_BYTES];
   (void)snprintf(fresh, sizeof fresh, "%s.%lld", path, (long long)pml__process_pid());

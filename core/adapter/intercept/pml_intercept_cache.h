@@ -19,7 +19,8 @@
 void pml__scan_cache_in(const char *folder);
 
 /*
- * pml__scan_cache_find - load the uses of the slots of @s, which are named, and the calls. False: not cached.
+ * pml__scan_cache_find - load the calls and the uses of the slots of @s, whose file must be identified. Returns false
+ * if they are not cached.
  * pml__scan_cache_put - store them; failures are ignored. Neither changes errno.
  */
 bool pml__scan_cache_find(struct pml__scan *s);

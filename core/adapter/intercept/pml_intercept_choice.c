@@ -15,7 +15,7 @@
 
 #define STEM_BYTES 256u
 
-/* Patterns of the libraries below all others, and of pmlua. */
+/* Patterns of system libraries and sanitizers, and of pmlua. */
 #define BASE                                                                                                           \
   "libc.so*:libc-[0-9]*:ld-linux*:ld-[0-9]*:ld.so*:libpthread.so*:libpthread-[0-9]*:libdl.so*:libdl-[0-9]*:librt.so*:" \
   "librt-[0-9]*:linux-vdso*:libasan.so*:libtsan.so*:libubsan.so*:liblsan.so*:libclang_rt.*:vgpreload_*"
@@ -34,7 +34,7 @@ static unsigned key_of(const char *name, size_t n) {
                : ((unsigned char)name[0] * 7u + (unsigned char)name[1]) % (PML__PATTERN_KEYS - 1);
 }
 
-/* Sort patterns by key, and patterns of one key in their order. False: no memory. */
+/* Sort patterns by key, keeping the order within a key. Returns false without memory. */
 static bool sort(struct pml__patterns *p) {
   struct pml__pattern *sorted = calloc(p->n + 1, sizeof *sorted);
   size_t next[PML__PATTERN_KEYS];
@@ -140,7 +140,7 @@ static bool names_library(const struct pml__pattern *p, const char *path) {
 static bool any_names_library(const struct pml__patterns *p, const char *path, bool special) {
   bool found = false;
   for (size_t i = 0; i < p->n; i++) {
-    /* Patterns such as "*" do not select libraries left out by default; that takes a letter of the name. */
+    /* patterns such as "*" do not select libraries excluded by default; that takes a letter of the name */
     if (special && strspn(p->at[i].text, "*?") == strlen(p->at[i].text)) continue;
     if (!names_library(&p->at[i], path)) continue;
     mark(&p->at[i]);
@@ -169,7 +169,7 @@ bool pml__choice_caller(const struct pml__choice *c, const char *path) {
 
 /* ---- functions ---- */
 
-/* The C++ library has the function, if it is loaded; libraries come and go, so it is looked up each time. */
+/* The function is in the C++ library, if that is loaded. Libraries come and go, so it is looked up each time. */
 static char *demangled(const char *name) {
   char *(*demangle)(const char *, char *, size_t *, int *) = NULL;
   if (strncmp(name, "_Z", 2) == 0) *(void **)&demangle = pml__real_dlsym(pml__loader_hooks_global, "__cxa_demangle");
@@ -207,7 +207,7 @@ void pml__choice_note(const struct pml__choice *c, const char *name, size_t n) {
       mark(&c->sym.at[i]);
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static struct pml__choice *choices; /* under the caller's lock */
 

@@ -21,38 +21,39 @@ struct pml__pattern {
   bool matched; /* atomic */
 };
 
-/* Functions that are never intercepted: patterns; and those whose names say that they look at the stack. */
+/* Patterns of functions that are never intercepted, and a check for names of functions that walk the stack. */
 extern __attribute__((visibility("hidden"))) const char pml__intercept_never[];
 bool pml__intercept_walks_stack(const char *name);
 
-/* Sorted by the key of their first two letters; the last key is of those that begin otherwise. */
+/* Sorted by the key of their first two letters; the last key is for patterns that begin otherwise. */
 #define PML__PATTERN_KEYS 65u
 struct pml__patterns {
-  char *asked, *text; /* as given, and cut into the patterns; NULL: none were given */
+  char *asked, *text; /* the original text, and the text split into patterns; NULL: no patterns */
   struct pml__pattern *at;
   size_t n, begin[PML__PATTERN_KEYS + 1];
 };
 
 struct pml__choice {
-  struct pml__choice *next; /* all that ever were: a dlsym() may be reading one */
+  struct pml__choice *next; /* list of all choices ever made, because a dlsym() may be reading one */
   struct pml__patterns lib, sym, but, aside;
   struct pml_filter *filter;
   bool dlsym;   /* dlsym() returns thunks */
-  bool wrapped; /* all wrapped functions are wanted */
-  bool hooks;   /* no function is wanted; calls with hooks go to the hooks without an event */
+  bool wrapped; /* all wrapped functions are chosen */
+  bool hooks;   /* no function is chosen; calls with hooks go to the hooks without an event */
 };
 
-/* The choice that @o says, for good. Returns 0, -ENOMEM, or what pml_filter_open() says. Under the caller's lock. */
+/* Create the choice for @o, which is never freed. Returns 0, -ENOMEM, or an error of pml_filter_open(). The caller
+ * holds the lock. */
 int pml__choice_make(struct pml__choice **c, const struct pml_intercept_options *o);
 
-/* Whether functions of the library at @path are wanted; patterns that name it are marked as matched. */
+/* Whether functions of the library at @path are chosen; matching patterns are marked. */
 bool pml__choice_library(const struct pml__choice *c, const char *path, bool program);
 bool pml__choice_function(const struct pml__choice *c, const char *name, size_t n);
-/* A function of a wanted library has this name: patterns that name it are marked as matched. */
+/* Mark the patterns that match the name of a function in a chosen library. */
 void pml__choice_note(const struct pml__choice *c, const char *name, size_t n);
-/* Whether a wrapped function of @library, a file's name, is wanted: all are that no pattern leaves out. */
+/* Whether a wrapped function of @library, a file name, is chosen: all are except those that patterns exclude. */
 bool pml__choice_wrapped(const struct pml__choice *c, const char *library, const char *name);
-/* Whether calls that are made by the object at @path are of interest. @c: NULL if nothing was ever chosen. */
+/* Whether calls made by the object at @path are recorded. @c: NULL if nothing was ever chosen. */
 bool pml__choice_caller(const struct pml__choice *c, const char *path);
 
 #endif

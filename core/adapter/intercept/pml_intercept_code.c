@@ -28,7 +28,7 @@
 static struct area {
   struct area *next;
   uintptr_t *second;      /* near the code */
-  uintptr_t first[SLOTS]; /* the slots that these stand for */
+  uintptr_t first[SLOTS]; /* the corresponding original slots */
   uint32_t n;
 } * areas;
 
@@ -42,14 +42,12 @@ static uintptr_t *map_at(uintptr_t at) {
   void *got = mmap(hint, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   if (got == MAP_FAILED) return NULL;
   if (got == hint) return got;
-  (void)munmap(got, bytes); /* a kernel that takes it for a hint */
+  (void)munmap(got, bytes); /* an older kernel uses the address as a hint only */
   return NULL;
 }
 
-/*
- * The first free place below the object, further and further away: above the program is its heap, which grows. Each
- * step is as far as all before it.
- */
+/* Maps the first free addresses below the object, in growing distances, because the program's heap grows above it. Each
+ * step is as long as all previous ones. */
 static uintptr_t *map_near(const struct pml__object *o) {
   uintptr_t page = ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1), step = UINT64_C(1) << 16, lo = o->lo & page;
   for (unsigned i = 0; i < 320; i++, step += i % 32 == 0 ? step : 0) {
@@ -80,7 +78,7 @@ static uintptr_t *known_second(uintptr_t first) {
   return NULL;
 }
 
-/* NULL: there is no place near enough. */
+/* NULL: no free addresses near enough. */
 static uintptr_t *second_of(const struct pml__object *o, const uintptr_t *first) {
   struct area *a = areas;
   uintptr_t *second = known_second((uintptr_t)first);
@@ -202,7 +200,7 @@ int pml__code_add(struct pml__code *c, const struct pml__object *o, uintptr_t *a
   return 0;
 }
 
-/* A process that is not shown its threads has some. */
+/* If threads are hidden from the process, it is assumed to have several. */
 static bool is_alone(void) {
   struct stat st;
   int saved = errno;
@@ -211,10 +209,8 @@ static bool is_alone(void) {
   return is;
 }
 
-/*
- * Other threads may run this code, and so may we, so it stays executable: a system that refuses code which can be
- * written refuses the first step, and never the second.
- */
+/* Other threads, and this function, may execute this code, so it stays executable: a system that forbids writable code
+ * refuses the first step, and never the second. */
 static bool set_code(const struct pml__segment *s, int protection) {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, lo = s->lo & ~page;
   void *at = (void *)lo; /* NOLINT(performance-no-int-to-ptr) */
@@ -247,7 +243,7 @@ void pml__code_apply(struct pml__code *c, const struct pml__object *o) {
   for (uint32_t i = 0; c->n > 0 && i < o->nsegments; i++)
     if ((o->segment[i].flags & PF_X) != 0) apply_in(c, o, &o->segment[i], alone);
   for (size_t i = 0; i < c->n; i++)
-    if (c->change[i].to != 0) pml__unrecorded_calls(c->change[i].function); /* it lies in no code */
+    if (c->change[i].to != 0) pml__unrecorded_calls(c->change[i].function); /* outside of all code */
   free(c->change);
   *c = (struct pml__code){0};
   errno = saved;

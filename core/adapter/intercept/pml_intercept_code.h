@@ -36,16 +36,17 @@ void pml__code_apply(struct pml__code *c, const struct pml__object *o);
 
 /*
  * pml__code_restore - replace the thunks in second slots by the result of @original. pml__code_forget - unmap second
- * slots of unloaded objects. pml__code_give_up - in a child, drop all of it, because another thread of the parent was
- * using it.
+ * slots of unloaded objects. pml__code_give_up - in a child, drop all slots, because another thread of the parent was
+ * using them.
  */
 void pml__code_restore(uintptr_t (*original)(uintptr_t value));
 void pml__code_forget(const struct pml__objects *all);
 void pml__code_give_up(void);
 
 /*
- * Chosen functions of which calls may be missing (pml_intercept_unrecorded()). pml__unrecorded_note - one more, or
- * again; returns its number. pml__unrecorded_calls - calls through its slot are missing, not only those by pointer.
+ * Chosen functions some of whose calls may be missing (pml_intercept_unrecorded()). pml__unrecorded_note - add one, or
+ * find an existing one; returns its number. pml__unrecorded_calls - note that calls through its slot are missing, not
+ * only calls by pointer.
  */
 uint32_t pml__unrecorded_note(const char *name, const char *library);
 void pml__unrecorded_calls(uint32_t number);

@@ -11,13 +11,14 @@
 #include <errno.h>
 #include <string.h>
 
-static struct pml_stream_metrics *metrics; /* set before anything is counted */
-static void (*report_lost)(int err);       /* so is this */
+static struct pml_stream_metrics *metrics; /* set before events are counted */
+static void (*report_lost)(int err);       /* also set before */
 static bool confined;                      /* atomic */
 
 static PML_THREAD_LOCAL struct {
   struct pml_eventset *set;
-  uint64_t process; /* that tried to open it; a parent's counters do not count a child, and its pages are not there */
+  uint64_t process; /* the process that tried to open it; a child is not counted by its parent's counters, and lacks
+                       their pages */
   uint64_t value[PML_INTERCEPT_EVENTS_MAX];
 } self __attribute__((tls_model("initial-exec")));
 
@@ -27,7 +28,7 @@ static bool is_confined(void) {
 
 static void close_set(void) {
   pml__stream_count_no_more();
-  if (!is_confined()) pml_eventset_close(self.set); /* else the kernel closes it, at the end */
+  if (!is_confined()) pml_eventset_close(self.set); /* otherwise the kernel closes it at the end */
   self.set = NULL;
 }
 
@@ -54,7 +55,7 @@ static void note_types(struct pml_stream_metrics *m, const struct pml_eventset *
     if (pml_eventset_type(set, i) == PML_TYPE_DOUBLE) pml_stream_metrics_set_real(m, i);
 }
 
-/* To the stream, where calls read it whose other registers are not saved. */
+/* Let the stream read the set, for calls whose other registers are not saved. */
 static void offer_set(struct pml_stream_metrics *m) {
   pml__source_plain_read *read = pml__eventset_plain_read(self.set);
   if (read != NULL) pml__stream_count_by(read, self.set, m, self.value);
@@ -78,7 +79,7 @@ __attribute__((noinline, cold)) static void give_up(int err) {
   lose(err);
 }
 
-/* System calls of the calling thread, and of threads that it creates, may end the process from now on. */
+/* From now on, system calls of the calling thread, and of threads that it creates, may end the process. */
 static void confine(void) {
   self.process = pml__process();
   give_up(-EPERM);

@@ -13,14 +13,14 @@ PML_BEGIN_DECLS
  * pml_intercept_count - from the next pml_intercept_install() on, add the values of these events (names as for
  * pml_eventset_open()) to every enter and leave: counts of the thread since its first call, or the first call after a
  * fork. They are opened once here, to check that they can be. @metrics: their names in the stream; never freed. @lost:
- * called with a negative code on a thread whose calls have no values from then on: the counters do not open (also after
- * pml_intercept_confine()), or cannot be read, as the program has closed their descriptors (-EBADF). It may be NULL,
- * must be async-signal-safe, and is called by several threads at once.
+ * called with a negative code on a thread whose calls have no values from then on: the counters cannot be opened (also
+ * after pml_intercept_confine()), or cannot be read because the program has closed their descriptors (-EBADF). It may
+ * be NULL, must be async-signal-safe, and is called by several threads at once.
  *
  * Returns 0, -EINVAL (none, too many), -EALREADY (it was called before), -EDEADLK (called by a consumer), or an error
  * of pml_eventset_open().
  *
- * Cost of a call: two reads of the set. A set of one source is read with general registers only where it consists of
+ * Cost of a call: two reads of the set. A set of one source is read with general registers only if it consists of
  * events of the kernel in one group with pages, or of software-defined integers that are plain loads; with consumers
  * that accept values this way (pml_stream.h), no other registers are saved. Any other set requires saving all
  * registers; without a page to read, it takes two system calls for each event. The descriptors are visible in the

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept_exports.c - the names of all libraries that were loaded with the program.
+ * core/adapter/intercept/pml_intercept_exports.c - index of the names exported by all libraries that were loaded with
+ * the program.
  *
  * Each library has a separate hash table. Searching a hundred of them for each slot of a program takes longer than
- * collecting the hashes that they list in one table.
+ * collecting all their hashes in one table.
  */
 #include "adapter/intercept/pml_intercept_exports.h"
 
@@ -17,27 +18,27 @@
 
 /* One per symbol. */
 struct entry {
-  uint32_t hash;  /* the lowest bit is set: a library's table does not have it */
-  uint32_t where; /* 1 + the library, and the symbol's place in its chain; 0: free */
+  uint32_t hash;  /* the lowest bit is set, which is not part of a library's hashes */
+  uint32_t where; /* 1 + the library, and the symbol's position in the chain; 0: free */
 };
 
 struct library {
   const struct pml__object *o;
   struct pml__hash_table table;
   size_t n;                /* symbols in the index */
-  bool has_table, indexed; /* a library with an older table, or too large a table, is searched separately */
+  bool has_table, indexed; /* libraries with an older table, or a table that is too large, are searched separately */
 };
 
 struct pml__exports {
   struct entry *entry;
-  size_t mask, n, asked;    /* asked: libraries that the index does not have */
-  unsigned shift;           /* of a product, to its highest bits, as many as the mask has */
+  size_t mask, n, asked;    /* asked: libraries that are not in the index */
+  unsigned shift;           /* shift of a product to its highest bits, as many as the mask has */
   struct library library[]; /* n */
 };
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
-/* The last symbol is in the chain that begins last. */
+/* The last symbol is in the chain with the highest start. */
 static size_t symbols_of(const struct pml__object *o, const struct pml__hash_table *h) {
   uint32_t last = 0;
   for (uint32_t i = 0; i < h->nbuckets; i++)
@@ -67,7 +68,7 @@ static void add(struct pml__exports *e, const struct library *l) {
   }
 }
 
-/* The loader does not search what the kernel brings (vDSO), which has no file and so no folder. */
+/* The loader does not search the kernel's object (vDSO), whose path has no folder. */
 static bool is_searched(const struct pml__object *o) {
   return o->startup && o->sym != NULL && o->str != NULL && (o->program || strchr(o->path, '/') != NULL);
 }
@@ -102,7 +103,7 @@ void pml__exports_free(struct pml__exports *e) {
   free(e);
 }
 
-/* ---- asking ---- */
+/* ---- look-up ---- */
 
 /* The address of a global function in the default version; other cases are left to the loader. */
 static uintptr_t plain(const struct pml__object *o, size_t symbol) {
@@ -113,7 +114,7 @@ static uintptr_t plain(const struct pml__object *o, size_t symbol) {
   return is ? o->base + s->st_value : 0;
 }
 
-/* Libraries that have the name; counted up to two. */
+/* Libraries with the name, counted up to two. */
 struct found {
   const struct pml__object *o;
   uintptr_t at;
@@ -153,7 +154,7 @@ uintptr_t pml__exports_only(const struct pml__exports *e, const char *name, size
   return f.n == 1 ? f.at : 0;
 }
 
-/* ---- ahead ---- */
+/* ---- prefetch ---- */
 
 void pml__exports_ahead(const struct pml__exports *e, uint32_t hash) {
   __builtin_prefetch(first_place(e, hash | 1));

@@ -11,23 +11,24 @@
 
 enum pml__hooks_role {
   PML__HOOKS_NONE,    /* any other library */
-  PML__HOOKS_LIBRARY, /* has the functions */
-  PML__HOOKS_BINDING, /* leads to them from another language: its calls count, its own functions do not */
-  PML__HOOKS_INSIDE   /* belongs to such a library; neither its calls nor its functions count */
+  PML__HOOKS_LIBRARY, /* contains the functions */
+  PML__HOOKS_BINDING, /* calls them from another language: its calls are hooked, its functions are not */
+  PML__HOOKS_INSIDE   /* part of such a library; neither its calls nor its functions are hooked */
 };
 
 #define PML__HOOKS_NAME 128 /* bytes of a function's name */
 
 /*
- * role:   of a library by its file's name.
- * load:   a library that has the functions is loaded, @path; called under the lock of the scan, for each scan.
- * hook:   the function @name at @at is called by a @binding or another object. Returns the name of its region; NULL:
- *         the function is not intercepted. *@to: where the call goes instead of @at. Thread-safe.
- * behind: the function that a hook stands before; 0: @hook is not one.
- * second: a function that such a library exports under any file name, and @role knows no other library with it.
- * second_name: to @second, under which no tool stands before the library's function @name; false: it is of another one.
- * layer:  whether an object that calls @name may stand between the program and the library, as tools do: it exports
- *         another name of that function, or a name that every such tool has. @exports: whether it exports a name.
+ * role: the role of a library, by its file name.
+ * load: called when a library with the functions is loaded, @path; under the lock of the scan, at each scan.
+ * hook: the function @name at @at is called by a @binding or another object. Returns the name of its region; NULL: the
+ * function is not intercepted. *@to: the target of the call instead of @at. Thread-safe.
+ * behind: the function behind a hook; 0: @hook is not a hook.
+ * second: a function that such a library exports under any file name, and no library unknown to @role exports.
+ * second_name: copy to @second the name under which the library's function @name bypasses tools; false: @name belongs
+ * to another library.
+ * layer: whether an object that calls @name may be a tool between the program and the library: it exports another name
+ * of this function, or a name that every such tool exports. @exports: whether it exports a name.
  */
 struct pml__hooks {
   enum pml__hooks_role (*role)(const char *file);
@@ -39,7 +40,7 @@ struct pml__hooks {
   bool (*layer)(const char *name, bool (*exports)(const void *object, const char *name), const void *object);
 };
 
-/* pml__intercept_hooks - set before pml_intercept_install(), for good. NULL: no hooks. */
+/* pml__intercept_hooks - set before pml_intercept_install(), permanently. NULL: no hooks. */
 extern const struct pml__hooks *pml__intercept_hooks;
 
 static inline enum pml__hooks_role pml__hooks_role(const char *file) {

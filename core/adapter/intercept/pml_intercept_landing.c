@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* How an address is written: the low half of the byte is its size, the high half what it is relative to. */
+/* Encodings of an address: the low half of the byte is the size, the high half the base. */
 #define ABSOLUTE 0x00
 #define ULEB 0x01
 #define UDATA4 0x03
@@ -22,7 +22,7 @@
 
 struct cursor {
   uintptr_t at, end;
-  bool good; /* nothing was read that is not there */
+  bool good; /* no read beyond the end */
 };
 
 void pml__landings_of(struct pml__landings *l, const struct pml__object *o) {
@@ -98,7 +98,7 @@ static void skip_address(struct cursor *c, unsigned how) {
 
 /* ---- the function ---- */
 
-/* Its record; 0: the table has none for @at. */
+/* Find the function's record; 0: the table contains no record for @at. */
 static uintptr_t find_record(const struct pml__landings *l, uintptr_t at, bool *good) {
   struct cursor c = cursor_at(l, l->table);
   bool known = read_bytes(&c, 1) == 1 && read_bytes(&c, 1) == PCREL_SDATA4 && read_bytes(&c, 1) == UDATA4 &&
@@ -125,7 +125,7 @@ static uintptr_t find_record(const struct pml__landings *l, uintptr_t at, bool *
 /* The common part of a function's records (CIE): the encoding of its addresses. */
 struct common {
   unsigned code, data;
-  bool sized; /* language-specific data have their length before them */
+  bool sized; /* language-specific data are preceded by their length */
 };
 
 static bool read_common(struct cursor *c, struct common *is) {
@@ -137,7 +137,7 @@ static bool read_common(struct cursor *c, struct common *is) {
   for (size_t i = 0; i < sizeof what && c->good; i++)
     if ((what[i] = (char)read_bytes(c, 1)) == '\0') break;
   (void)read_uleb(c);
-  (void)read_uleb(c); /* signed, as long */
+  (void)read_uleb(c); /* signed, of the same length */
   (void)(version == 1 ? read_bytes(c, 1) : read_uleb(c));
   if (!known || (version != 1 && version != 3) || what[sizeof what - 1] != '\0') return false;
   if (what[0] == '\0') return c->good;
@@ -173,7 +173,7 @@ static bool find_data(const struct pml__landings *l, uintptr_t at, uintptr_t *be
   uint64_t n = read_bytes(&c, 4);
   if (!c.good) return false;
   if (at - *begin < n) *end = *begin + n;
-  if (at - *begin >= n || !is.sized) return true; /* not in a function that unwinds to a landing */
+  if (at - *begin >= n || !is.sized) return true; /* the function has no landing pad */
   (void)read_uleb(&c);
   if (is.data != OMIT) *data = read_address(&c, is.data);
   return c.good;
@@ -194,7 +194,7 @@ bool pml__landing(const struct pml__landings *l, uintptr_t after, uintptr_t *to,
   *ends = end == after;
   if (data == 0) return true;
   struct cursor c = cursor_at(l, data);
-  if (read_bytes(&c, 1) != OMIT) return false; /* landings elsewhere */
+  if (read_bytes(&c, 1) != OMIT) return false; /* landing pads are elsewhere */
   if (read_bytes(&c, 1) != OMIT) (void)read_uleb(&c);
   unsigned how = (unsigned)read_bytes(&c, 1);
   uint64_t n = read_uleb(&c);

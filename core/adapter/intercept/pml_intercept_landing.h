@@ -8,21 +8,21 @@
 
 #include "adapter/intercept/pml_intercept_object.h"
 
-/* Memory of an object that can be read. */
+/* Readable memory of an object. */
 struct pml__landings {
   size_t n;
   struct {
     uintptr_t lo, hi;
   } part[PML__SEGMENTS];
-  uintptr_t table; /* .eh_frame_hdr; 0: it has none */
+  uintptr_t table; /* .eh_frame_hdr; 0: none */
 };
 
 void pml__landings_of(struct pml__landings *l, const struct pml__object *o);
 
 /*
- * pml__landing - *@to: where code continues after an exception in the call that ends at @after; 0: nowhere in its
- * function. *@ends: its function also ends at @after. False: the tables do not show it, or are damaged. Cost: a binary
- * search, and a walk through the calls of one function.
+ * pml__landing - *@to: where code continues after an exception in the call that ends at @after; 0: not in its function.
+ * *@ends: its function also ends at @after. Returns false if the tables do not contain the function, or are damaged.
+ * Cost: a binary search, and a scan of the calls of one function.
  */
 bool pml__landing(const struct pml__landings *l, uintptr_t after, uintptr_t *to, bool *ends);
 

@@ -20,7 +20,7 @@
 
 static uintptr_t program_lo, program_hi;
 static uint64_t elsewhere; /* atomic: objects opened in other namespaces */
-static uint64_t unseen;    /* atomic: look-ups of chosen functions whose calls are not seen */
+static uint64_t unseen;    /* atomic: look-ups of chosen functions whose calls are not recorded */
 
 static const char *file_of(const char *path) {
   const char *slash = strrchr(path, '/');
@@ -29,7 +29,7 @@ static const char *file_of(const char *path) {
 
 /* ---- the functions behind the hooks ---- */
 
-/* A library that was loaded before this one is not next to it. */
+/* RTLD_NEXT skips libraries that were loaded before this one. */
 static void *behind_program(const char *name) {
   static const char *const libraries[] = {"libc.so.6", "libdl.so.2"};
   void *at = dlsym(RTLD_NEXT, name);
@@ -42,7 +42,8 @@ static void *behind_program(const char *name) {
   return at;
 }
 
-/* A stand-in of the program (pml__object_stands_in()) would lead to the loader hook itself, once its slot is filled. */
+/* A PLT entry of the program that serves as the function's address (pml__object_stands_in()) would lead to the loader
+ * hook itself, once its slot is filled. */
 static void look_behind(const struct pml__object *program) {
   for (size_t i = 0; i < PML__LOADER_HOOKS; i++) {
     if (!pml__object_stands_in(program, pml__loader_hook[i].name, pml__loader_hook[i].linked)) continue;
@@ -53,7 +54,7 @@ static void look_behind(const struct pml__object *program) {
 
 /* ---- dlopen ---- */
 
-/* Where a bare name is looked for, and what $ORIGIN is, depends on the caller. */
+/* The search path of a bare name, and the meaning of $ORIGIN, depend on the caller. */
 static bool takes_dlopen(const char *file, int mode, const void *caller) {
   (void)mode, (void)caller;
   return file != NULL && strchr(file, '/') != NULL && strchr(file, '$') == NULL;
@@ -85,7 +86,7 @@ static bool is_program(uintptr_t address) {
   return address - program_lo < program_hi - program_lo;
 }
 
-/* Whether it is a wrapper of @name that looks for the function behind it. */
+/* Whether the caller is a wrapper of @name that looks up the wrapped function. */
 static bool is_wrapper(uintptr_t caller, const char *name) {
   struct pml__object o = {0};
   struct pml__wrap_list wrapped = {NULL, 0};
@@ -102,7 +103,7 @@ static bool stays(uintptr_t address) {
   return is;
 }
 
-/* An object in which a function was found, and what it has wrappers for. */
+/* An object in which a function was found, and its list of wrapped functions. */
 struct place {
   struct pml__object o;
   struct pml__wrap_list wrapped;
@@ -140,7 +141,7 @@ static void *behind_layer(const void *handle, const char *name, uintptr_t caller
   return at;
 }
 
-/* Whether @at, found as @name, is a function that is chosen, of @p. */
+/* Whether @at, found as @name in @p, is a chosen function. */
 static bool is_chosen(const struct pml__choice *c, void *at, const char *name, const struct place *p) {
   size_t n = strlen(name);
   if (pml__hooks_role(file_of(p->o.path)) == PML__HOOKS_LIBRARY) return true;
@@ -152,7 +153,7 @@ static bool is_chosen(const struct pml__choice *c, void *at, const char *name, c
   return true;
 }
 
-/* 0: none. */
+/* 0: no memory, or not intercepted. */
 static uintptr_t thunk_of(void *at, const char *name, struct pml__object *o) {
   uintptr_t to = (uintptr_t)at;
   if (pml__hooks_role(file_of(o->path)) != PML__HOOKS_LIBRARY)
@@ -168,12 +169,10 @@ static uintptr_t thunk_in(const struct pml__choice *c, void *at, const char *nam
   return thunk;
 }
 
-/*
- * The place of the last function: programs look up many of one library in turn, some thousands when they start. The
- * lock is tried: who holds the loader's may be waited for by who has this one.
- */
+/* The object of the last function, because programs look up many functions of one library in turn, some thousands at
+ * startup. The lock is only tried, because its holder may wait for a thread that holds the loader's lock. */
 static struct pml__lock lock;
-static struct place last; /* under the lock; its path NULL: none */
+static struct place last; /* guarded by the lock; path NULL: none */
 
 static bool is_last(uintptr_t at) {
   struct pml__traffic now = pml__intercept_traffic();
@@ -193,7 +192,7 @@ static void *given(void *at, const char *name) {
   uintptr_t thunk = 0;
   if (c == NULL || at == NULL) return at;
   int saved = errno;
-  pml__process_look(); /* a child: whether another thread was at the last place */
+  pml__process_look(); /* in a child, detects whether another thread was using the last place */
   if (pml__lock_try(&lock)) {
     if (is_last((uintptr_t)at) || make_last((uintptr_t)at)) thunk = thunk_in(c, at, name, &last);
     pml__lock_leave(&lock);
@@ -208,7 +207,7 @@ static void *given(void *at, const char *name) {
   return thunk != 0 ? (void *)thunk : at; /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* Between takes_dlsym() and our_dlsym() of one call. */
+/* Valid between takes_dlsym() and our_dlsym() of one call. */
 static PML_THREAD_LOCAL void *layered;
 
 static void *given_layer(const char *name) {
@@ -235,7 +234,7 @@ static bool takes_special(const void *handle, const char *name, const char *vers
   if (c == NULL || name == NULL || (handle == RTLD_NEXT && is_wrapper(caller, name))) return false;
   if (c->dlsym && !is_program(caller)) return false;
   void *at = look_up(name, version);
-  if (!c->dlsym) (void)given(at, name); /* it is counted */
+  if (!c->dlsym) (void)given(at, name); /* counted */
   return c->dlsym && at != NULL && (handle == RTLD_DEFAULT || !is_program((uintptr_t)at)) && stays((uintptr_t)at);
 }
 
@@ -279,7 +278,7 @@ static void *our_dlvsym(void *handle, const char *name, const char *version) {
   return given(pml__real_dlvsym(of_all(handle), name, version), name);
 }
 
-/* ---- life ---- */
+/* ---- preparation and forks ---- */
 
 void pml__intercept_loader_prepare(void) {
   static const struct {
@@ -310,7 +309,7 @@ uint64_t pml__intercept_elsewhere(void) {
 }
 
 void pml__intercept_loader_forked(void) {
-  if (pml__lock_torn(&lock)) last = (struct place){0}; /* another thread was at it */
+  if (pml__lock_torn(&lock)) last = (struct place){0}; /* another thread was using it */
   __atomic_store_n(&elsewhere, 0, __ATOMIC_RELAXED);
-  __atomic_store_n(&unseen, 0, __ATOMIC_RELAXED); /* the parent reports its own */
+  __atomic_store_n(&unseen, 0, __ATOMIC_RELAXED); /* the parent reports its counts */
 }

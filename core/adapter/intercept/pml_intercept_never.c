@@ -2,11 +2,11 @@
 /*
  * core/adapter/intercept/pml_intercept_never.c - functions that are never intercepted, in any library.
  *
- * A recorded call returns to a return slot instead of its caller. That is wrong for three kinds of functions: those
- * that return not as C does; those that unwind the stack from their own frame, and so begin with the wrong return
- * address; those that look at their return address to know their caller. Functions of the second kind still work inside
- * an outer recorded call, because the slots have unwinding rules. Functions that return twice, or on another stack,
- * would also work through slots, even if not listed here; but only their first return would be a leave.
+ * A recorded call returns to a return slot instead of its caller. This is wrong for three kinds of functions: functions
+ * that do not return like C functions; functions that unwind the stack from their own frame, and so begin with the
+ * wrong return address; functions that use their return address to identify their caller. Functions of the second kind
+ * still work inside an outer recorded call, because the slots have unwinding rules. Functions that return twice, or on
+ * another stack, would also work through slots, even if not listed here; but only their first return would be a leave.
  *
  * Add a function here by its name in the symbol table, in the group of its kind. Patterns are as in pml_intercept.h;
  * whole names and "word*" are cheapest.
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Return twice, or on another stack: how long they take says nothing. */
+/* Return twice, or on another stack, so their duration is meaningless. */
 #define CONTEXTS                                                                                                       \
   "setjmp:_setjmp:__setjmp:sigsetjmp:__sigsetjmp:__sigsetjmp_cancel:savectx:longjmp:_longjmp:siglongjmp:__longjmp_"    \
   "chk:"                                                                                                               \
@@ -31,21 +31,21 @@
   "pthread_exit:thrd_exit:__pthread_unwind*:_exit:_Exit:exit:quick_exit:abort:__libc_start_main:"                      \
   "__libc_start_call_main:__stack_chk_fail:__cxa_call_unexpected:__cxa_call_terminate:"
 
-/* C++ and forced unwinding: libgcc's and LLVM's unwinder, and what starts it. */
+/* C++ exceptions and forced unwinding: libgcc's and LLVM's unwinder, and the functions that start it. */
 #define EXCEPTIONS                                                                                                     \
   "_Unwind_*:__libunwind_*:__cxa_throw:__cxa_rethrow:__cxa_end_cleanup:__gxx_personality_*:__gcc_personality_*:"       \
   "__objc_personality_*:objc_exception_*:__register_frame*:__deregister_frame*:__frame_state_for:"
 
 /*
- * Walk the stack from their caller on: libunwind (its functions contain the architecture's name), gperftools, the Java
- * VM; and every function with "backtrace" or "stacktrace" in its name, such as glibc's, glog's, abseil's, Boost's and
- * Folly's.
+ * Walk the stack from their caller: libunwind (its functions contain the architecture's name), gperftools, the Java VM;
+ * and every function with "backtrace" or "stacktrace" in its name, such as those in glibc, glog, abseil, Boost and
+ * Folly.
  */
 #define BACKTRACES                                                                                                     \
   "unw_*:__unw_*:_Ux86_64_*:_ULx86_64_*:_Uaarch64_*:_ULaarch64_*:_U_dyn_*:GetStackFrames*:_Z14GetStackFrames*:"        \
   "AsyncGetCallTrace:"
 
-/* Look at their return address: the loader (for scope and $ORIGIN), profilers, Objective-C's hand-over functions. */
+/* Inspect their return address: the loader (for scope and $ORIGIN), profilers, Objective-C's hand-over functions. */
 #define CALLERS                                                                                                        \
   "dlopen:dlmopen:dlsym:dlvsym:dlclose:dladdr:dladdr1:dlinfo:dlfunc:_dl_*:__libc_dl*:android_dlopen_ext:"              \
   "mcount:_mcount:__mcount:__fentry__:__gnu_mcount_nc:__cyg_profile_func_*:__xray_*:__sanitizer_*:"                    \
@@ -64,7 +64,7 @@
 
 const char pml__intercept_never[] = CONTEXTS TASKS ENDS EXCEPTIONS BACKTRACES CALLERS SANITIZERS CONVENTIONS;
 
-/* Whether @word, of @n bytes, ends before @at in @name, small or big. */
+/* Whether @word, of @n bytes, ends before @at in @name, ignoring case. */
 static bool ends_with(const char *name, const char *at, const char *word, size_t n) {
   return (size_t)(at - name) >= n && strncasecmp(at - n, word, n) == 0;
 }

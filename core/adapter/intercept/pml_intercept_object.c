@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How many objects were loaded with the program, at least. */
+/* Minimum number of objects loaded with the program. */
 static size_t nstartup;
 
 /* ---- bounds ---- */
@@ -27,7 +27,7 @@ static const struct pml__segment *segment_of(const struct pml__object *o, uintpt
   return NULL;
 }
 
-/* Where the loader relocates the pointers of a dynamic section they are addresses; else distances from the base. */
+/* Depending on the loader, pointers in a dynamic section are relocated addresses, or offsets from the base. */
 static const void *table(const struct pml__object *o, Elf64_Addr a, size_t align, size_t *bytes) {
   uintptr_t at = a < o->base ? o->base + a : a;
   const struct pml__segment *s = segment_of(o, at);
@@ -69,7 +69,8 @@ static int tag_of(Elf64_Sxword tag) {
   return i;
 }
 
-/* So many relocations come first that have no symbol, maybe a million; if that is so. */
+/* Skip the relative relocations, which have no symbol and come first if the dynamic section counts them; there may be a
+ * million. */
 static void skip_relative(struct pml__object *o, size_t n) {
   if (n == 0 || ELF64_R_TYPE(o->rela[n - 1].r_info) != pml__arch_relative) return;
   o->rela += n;
@@ -145,7 +146,7 @@ static bool is_same_file(const char *a, const char *b) {
   return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* The name it gives itself, if the file has that name, too; else that of the file which links lead to. */
+/* The soname, if a file with this name is in the folder; otherwise the name of the file that links lead to. */
 static char *own_name(const struct pml__object *o) {
   char real[PATH_MAX], beside[2 * PATH_MAX];
   const char *base = file_of(o->path);
@@ -163,7 +164,7 @@ const char *pml__object_file(struct pml__object *o) {
   return o->file != NULL ? o->file : file_of(o->path);
 }
 
-/* The first object is the program; others without a name are the kernel's. */
+/* The first object is the program; other objects without a name belong to the kernel. */
 static int add(struct dl_phdr_info *info, size_t size, void *arg) {
   struct pml__objects *all = arg;
   (void)size;
@@ -274,7 +275,7 @@ bool pml__object_first(struct pml__object *o, bool (*is)(const struct pml__objec
 }
 
 struct counted {
-  size_t n, loader, me; /* how many there are; which of them these are, from 1 on; 0: none */
+  size_t n, loader, me; /* number of objects; positions of the loader and of this object, from 1; 0: none */
 };
 
 static int count(struct dl_phdr_info *info, size_t size, void *arg) {
@@ -286,10 +287,8 @@ static int count(struct dl_phdr_info *info, size_t size, void *arg) {
   return 0;
 }
 
-/*
- * Those up to the loader itself in its list were loaded with the program; and all that are there when this begins, if
- * this is one of them.
- */
+/* The objects up to the loader in its list were loaded with the program; so were all existing objects, if this object
+ * is one of those. */
 __attribute__((constructor)) static void count_startup(void) {
   struct counted c = {0};
   (void)dl_iterate_phdr(count, &c);
@@ -298,13 +297,13 @@ __attribute__((constructor)) static void count_startup(void) {
 
 /* ---- staying loaded ---- */
 
-/* What was loaded with the program stays anyway, and is asked for by its handle seldom. */
+/* Objects loaded with the program are never unloaded, and dlopen() rarely finds them by their path. */
 bool pml__object_pin(struct pml__object *o) {
   if (o->startup) return true;
   void *handle = pml__real_dlopen(o->path, RTLD_LAZY | RTLD_NOLOAD);
   const struct link_map *map = handle;
   if (handle == NULL) return false;
-  if (map->l_addr != o->base) { /* another one by now */
+  if (map->l_addr != o->base) { /* another object by now */
     dlclose(handle);
     return false;
   }
@@ -317,7 +316,7 @@ void pml__object_unpin(struct pml__object *o) {
   o->handle = NULL;
 }
 
-/* ---- places ---- */
+/* ---- addresses ---- */
 
 bool pml__object_is_code(const struct pml__object *o, uintptr_t address) {
   const struct pml__segment *s = segment_of(o, address);
@@ -330,7 +329,7 @@ bool pml__object_has_slot(const struct pml__object *o, uintptr_t address) {
          s->hi - address >= sizeof(uintptr_t);
 }
 
-/* A segment may say that it is longer than the file: its pages behind the end fault. */
+/* A segment may be longer than the file according to its header: pages behind the end fault. */
 size_t pml__segment_readable(const struct pml__segment *s, uint64_t file_bytes) {
   size_t n = s->hi - s->lo;
   if ((s->flags & PF_R) == 0) return 0;

@@ -14,35 +14,35 @@
 
 /* The thunk of @target, known as @name in @library; 0: no memory. */
 uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *library);
-/* A hint that it will be asked for. */
+/* Prefetch for a coming call. */
 void pml__intercept_thunk_ahead(uintptr_t target);
 /* The function behind a thunk; 0: @address is not one. */
 uintptr_t pml__intercept_target(uintptr_t address);
 uint32_t pml__intercept_functions(void);
-int pml__intercept_thunks_error(void); /* why the last could not be made, since this was asked */
+int pml__intercept_thunks_error(void); /* error of the last thunk that could not be created, since the last call */
 void pml__intercept_thunks_watch_forks(void);
 
 /* ---- slots; under the lock of pml_intercept.c ---- */
 
 struct pml__choice;
 
-/* @unloaded: objects have gone since the last scan. */
+/* @unloaded: objects were unloaded since the last scan. */
 int pml__intercept_scan(const struct pml__choice *c, struct pml_intercept_stats *s, bool unloaded);
 void pml__intercept_restore(const struct pml__choice *last);                /* @last: may be NULL */
-extern __attribute__((visibility("hidden"))) uint64_t pml__intercept_looks; /* at an object, in all scans */
-void pml__intercept_give_up(void);                                          /* a scan that will never end */
+extern __attribute__((visibility("hidden"))) uint64_t pml__intercept_looks; /* inspected objects, in all scans */
+void pml__intercept_give_up(void);                                          /* drops a scan that will never end */
 
-/* How many objects were ever loaded and unloaded. Takes the loader's lock for a moment. */
+/* How many objects were ever loaded and unloaded. Takes the loader's lock briefly. */
 struct pml__traffic {
   unsigned long long adds, subs;
 };
 struct pml__traffic pml__intercept_traffic(void);
 
-/* ---- loader hooks: functions of the loader with which a program looks for others ---- */
+/* ---- loader hooks: functions of the loader with which a program looks up others ---- */
 
 void pml__intercept_loader_prepare(void);
 void pml__intercept_loader_forked(void);
-uint64_t pml__intercept_unseen(void); /* look-ups of chosen functions whose calls are not seen */
+uint64_t pml__intercept_unseen(void); /* look-ups of chosen functions whose calls are not recorded */
 
 uint64_t pml__intercept_elsewhere(void); /* objects opened in other namespaces */
 

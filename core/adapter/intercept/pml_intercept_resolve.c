@@ -2,8 +2,8 @@
 /*
  * core/adapter/intercept/pml_intercept_resolve.c - targets of slots that the loader has not resolved yet.
  *
- * The loader's own search is a call for each name, and more where the name has a version. Names that one library alone
- * has cannot lead anywhere else: where there are many slots, an index of all names is asked first.
+ * The loader's own search takes a call for each name, and more for names with a version. A name exported by a single
+ * library can only lead there, so for objects with many slots an index of all names is searched first.
  */
 #include "adapter/intercept/pml_intercept_exports.h"
 #include "adapter/intercept/pml_intercept_private.h"
@@ -11,16 +11,16 @@
 
 #include <dlfcn.h>
 
-#define ASKED_OF_EACH 16u /* slots for each library: as many searches take as long as its part of an index */
+#define ASKED_OF_EACH 16u /* slots per library: from this number on, building the index is faster */
 
-/* The one function that has the name among all that were loaded with the program; 0: none, or several have it. */
+/* The function with this name, if exactly one object loaded with the program exports it; 0: none, or several. */
 static uintptr_t only(struct pml__slots *x, const char *name, size_t n) {
   if (x->exports == NULL) x->exports = pml__exports_make(&x->all);
   if (x->exports == NULL) return 0;
   return pml__exports_only(x->exports, name, n, x->hash != 0 ? x->hash : pml__object_hash(name, n));
 }
 
-/* ---- ahead ---- */
+/* ---- prefetch ---- */
 
 void pml__slots_first(struct pml__slots *x, struct pml__ahead *a, const char *name, size_t n) {
   a->hash = pml__object_hash(name, n);
@@ -43,10 +43,8 @@ static uintptr_t look_up(void *handle, const char *name, const char *version) {
   return (uintptr_t)(version != NULL ? pml__real_dlvsym(handle, name, version) : pml__real_dlsym(handle, name));
 }
 
-/*
- * A slot that asks for a version is content with a function without one, such as that of a library that is preloaded
- * to stand in for libc's; dlvsym() is not. False: such a one may be there, elsewhere.
- */
+/* A slot with a version may be bound to a function without one, such as a function of a preloaded library that replaces
+ * libc's, but dlvsym() does not find it. Returns false if another object may have such a function. */
 static bool search(const struct pml__slots *x, void *handle, const char *name, const char *version, uintptr_t *found) {
   uintptr_t any = version != NULL ? look_up(handle, name, NULL) : 0;
   *found = look_up(handle, name, version);
@@ -54,7 +52,7 @@ static bool search(const struct pml__slots *x, void *handle, const char *name, c
          (*found != 0 && pml__objects_find(&x->all, any) == pml__objects_find(&x->all, *found));
 }
 
-/* What the program has a stand-in for, if one library alone has it or it is known. */
+/* The function behind the program's PLT entry, if a single library exports it or it is a loader hook. */
 static uintptr_t behind(struct pml__slots *x, uintptr_t global, const char *name, size_t n) {
   const struct pml__loader_hook *loader_hook = pml__loader_hook_named(name);
   const struct pml__object *of = global != 0 ? pml__objects_find(&x->all, global) : NULL;
@@ -65,10 +63,10 @@ static uintptr_t behind(struct pml__slots *x, uintptr_t global, const char *name
 }
 
 /*
- * An object that came later looks among what all see, and among what it was loaded with, in one order or the other,
- * which nothing shows: what both have, elsewhere, is left to the loader. And it keeps what it was bound to loaded: the
- * loader sees to that when it fills a slot. We cannot, so a slot is filled with what stays anyway: what was loaded with
- * the program, or with the object.
+ * An object loaded later is searched in the global scope and in its own scope, in an order that is not visible: if both
+ * contain the name, in different objects, the loader decides. Also, the loader keeps the target of a slot loaded when
+ * it fills the slot, which pmlua cannot do, so a slot is filled only with functions of objects that stay loaded: those
+ * loaded with the program, or with the object.
  */
 uintptr_t pml__slots_resolve(struct pml__slots *x, const struct pml__object *o, size_t symbol, const char *name,
                              size_t n) {

@@ -2,8 +2,8 @@
 /*
  * core/adapter/intercept/pml_intercept_scans.c - scan results of an object: its slots, and their uses in its code.
  *
- * A program may close a library and open it again without end, each time elsewhere. Its file stays the same, so what
- * was read of it is kept: places are relocations, which no load address changes.
+ * A program may close and open a library repeatedly, each time at another address. The file stays the same, so the scan
+ * results are cached: positions are relocations, which do not depend on the load address.
  */
 #include "adapter/intercept/pml_intercept_scans.h"
 
@@ -17,15 +17,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define SCANS_MAX 128u               /* kept; of those used longest ago the next takes the place */
-#define SLOTS_KEPT ((size_t)1 << 19) /* of all of them: 4 MiB */
+#define SCANS_MAX 128u               /* cached scans; the least recently used one is replaced */
+#define SLOTS_KEPT ((size_t)1 << 19) /* in all of them: 4 MiB */
 
 static struct pml__scan scan[SCANS_MAX];
 static uint64_t uses;
 
 /* ---- identity ---- */
 
-/* Of what is mapped: the file may have been replaced since. The notes have the build id. */
+/* Hashes the mapped headers, because the file may have been replaced. The notes contain the build id. */
 static uint64_t headers_of(const struct pml__object *o, uint64_t file_bytes) {
   const size_t tables[] = {o->njmprel, o->nrela, o->nsym, o->nstr};
   uint64_t hash = PML__SCAN_HASH;
@@ -45,7 +45,7 @@ static uint64_t headers_of(const struct pml__object *o, uint64_t file_bytes) {
   return hash;
 }
 
-/* False: it has no file, so it cannot be recognised again. */
+/* Returns false if the object has no file, so that it cannot be recognised again. */
 static bool identify(const struct pml__object *o, struct pml__file *f) {
   struct stat st;
   memset(f, 0, sizeof *f);
@@ -104,17 +104,19 @@ static bool list(const struct pml__object *o, struct pml__scan *s) {
   return true;
 }
 
-/* ---- what the code does with slots of addresses ---- */
+/* ---- uses of address slots in the code ---- */
 
-#define PLACES_MAX ((uintptr_t)1 << 20) /* no linker puts slots further apart: those are left alone */
+#define PLACES_MAX                                                                                                     \
+  ((uintptr_t)1                                                                                                        \
+   << 20) /* limit of distances between slots, which no linker exceeds; objects beyond it are not scanned */
 
-#define USES_MAX ((size_t)1 << 20) /* that are remembered while code is read: 8 MiB */
+#define USES_MAX ((size_t)1 << 20) /* limit of uses stored while code is read: 8 MiB */
 
 struct uses {
   struct pml__scan_slot *slot;
-  uint32_t *at; /* 1 + the slot at each place; 0: none */
+  uint32_t *at; /* 1 + the slot at each address; 0: no slot */
   uintptr_t lo, places;
-  uintptr_t image; /* where the object begins */
+  uintptr_t image; /* beginning of the object */
   struct pml__scan_site *use;
   size_t n, room;
 };
@@ -123,7 +125,7 @@ static uintptr_t place_of(const struct uses *u, uintptr_t slot) {
   return (slot - u->lo) / sizeof slot;
 }
 
-/* False: there is no room for it. */
+/* Returns false if there is no room. */
 static bool remember_use(struct uses *u, uint32_t slot, uintptr_t operand) {
   if (u->n == USES_MAX || !PML__ARRAY_ROOM(u->use, u->room, u->n + 1)) return false;
   if (operand - u->image > UINT32_MAX) return false;
@@ -154,7 +156,7 @@ static bool is_call(const struct pml_arch_code *code, uintptr_t operand) {
   return operand > code->lo && operand < code->hi && pml_arch_is_call((const uint8_t *)operand);
 }
 
-/* Uses that are no calls: what they load may go into calls alone. The code is where it is mapped. */
+/* Check uses that are not calls: the loaded address may be used in calls only. The code is read in memory. */
 static void follow_loads(const struct pml__object *o, struct uses *u) {
   struct pml__landings landings;
   pml__landings_of(&landings, o);
@@ -171,7 +173,7 @@ static void follow_loads(const struct pml__object *o, struct uses *u) {
       continue;
     }
     slot->used = true;
-    u->use[i].operand = 0; /* none: headers are there */
+    u->use[i].operand = 0; /* mark as unused: headers are at this offset */
   }
 }
 
@@ -181,7 +183,7 @@ static int by_slot(const void *a, const void *b) {
                             : (x->operand > y->operand) - (x->operand < y->operand);
 }
 
-/* Calls through slots that are used otherwise, too. */
+/* Keep the calls through slots that also have other uses. */
 static void keep_sites(struct pml__scan *s, struct uses *u) {
   size_t n = 0;
   for (size_t i = 0; i < u->n; i++) {
@@ -236,7 +238,7 @@ static uint64_t code_bytes(const struct pml__object *o) {
   return bytes;
 }
 
-/* Only what was loaded with the program: that is before it may have given up its rights. */
+/* Only objects loaded with the program use the cache, because later the program may have dropped rights. */
 static bool find_uses(const struct pml__object *o, struct pml__scan *s) {
   bool large = s->named && o->startup && code_bytes(o) >= PML__SCAN_CACHE_FROM;
   if (large && pml__scan_cache_find(s)) return true;
@@ -251,7 +253,7 @@ int pml__scan_calls_only(const struct pml__object *o, struct pml__scan *s, const
   return slot->called && !slot->used;
 }
 
-/* ---- keeping ---- */
+/* ---- cache ---- */
 
 static void drop(struct pml__scan *s) {
   free(s->slot);
@@ -266,7 +268,7 @@ static struct pml__scan *oldest(void) {
   return s;
 }
 
-/* A place for one more, with room for @slots. */
+/* Find a free place with room for @slots. */
 static struct pml__scan *place_for(size_t slots) {
   struct pml__scan *place = NULL;
   size_t all = slots;

@@ -14,13 +14,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* An object whose slots the loader binds later is scanned again, but ever more seldom. */
+/* An object with slots that the loader binds later is scanned again, in growing intervals. */
 struct patience {
   bool unbound;
-  uint32_t wait, step; /* scans until then; and how many it will be after that */
+  uint32_t wait, step; /* scans until the next one; and the following interval */
 };
 
-/* Those that were scanned, so that a scan after a dlopen() looks at what is new; under the caller's lock. */
+/* Objects already scanned, so that a scan after a dlopen() inspects only new ones; under the caller's lock. */
 static struct known {
   uintptr_t base;
   char *path;
@@ -36,7 +36,7 @@ static const char *file_of(const char *path) {
 
 /* ---- filling ---- */
 
-/* What the loader made read-only is writable from begin to end of this; only this code writes there meanwhile. */
+/* Makes the loader's read-only pages writable from begin to end; only pmlua writes there in between. */
 struct opened {
   const struct pml__object *o;
   bool open;
@@ -57,25 +57,25 @@ static void close_again(const struct opened *w) {
   if (w->open) (void)set_relro(w->o, PROT_READ);
 }
 
-/* Unless the loader has filled it meanwhile. */
+/* Writes only if the loader has not filled the slot meanwhile. */
 static bool fill(struct opened *w, uintptr_t *slot, uintptr_t from, uintptr_t to) {
   return writable(w, (uintptr_t)slot) &&
          __atomic_compare_exchange_n(slot, &from, to, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-/* ---- what a slot calls ---- */
+/* ---- targets of slots ---- */
 
 /*
- * A slot of the PLT that is not filled yet points into its own object, and not to where that has the function. Where
- * it has one that chooses the function (IFUNC) the address does not show whether that has been done: then it is
- * taken as not filled, which leads to the same.
+ * A PLT slot that is not bound yet points into its own object, but not to a function of this name in the object. If the
+ * object has a resolver (IFUNC) of this name, the address does not show whether it has run: then the slot counts as
+ * unbound, with the same result.
  */
 static bool is_unfilled(const struct pml__object *o, const Elf64_Sym *s, uintptr_t value) {
   if (value - o->lo >= o->hi - o->lo) return false;
   return s->st_shndx == SHN_UNDEF || value != o->base + s->st_value;
 }
 
-/* Asked of objects that stay meanwhile alone: the one that is looked at, and those that its slots lead to. */
+/* Call it only for objects that stay loaded meanwhile: the inspected object, and the targets of its slots. */
 static bool has_wrapper(struct pml__slots *x, const struct pml__object *of, const char *name) {
   struct pml__object *o = &x->all.at[of - x->all.at];
   if (!o->asked) o->wrapped = pml__wrap_listed(o);
@@ -83,7 +83,7 @@ static bool has_wrapper(struct pml__slots *x, const struct pml__object *of, cons
   return pml__wrap_lists(&o->wrapped, name);
 }
 
-/* Patterns are asked once for each slot of a file. */
+/* Patterns are matched once for each slot of a file. */
 static bool is_chosen(const struct pml__slots *x, struct pml__scan_slot *slot, const char *name, size_t n) {
   if (slot->choice == PML__SLOT_UNKNOWN)
     slot->choice = pml__choice_function(x->choice, name, n) ? PML__SLOT_CHOSEN : PML__SLOT_LEFT;
@@ -94,12 +94,12 @@ static bool exports(const void *object, const char *name) {
   return pml__object_defines(object, name);
 }
 
-/* Whether @o, which calls the function @name of a library with hooks, stands before that library. */
+/* Whether @o, which calls the function @name of a library with hooks, is a tool between the program and the library. */
 static bool is_layer(const struct pml__object *o, const char *name) {
   return pml__intercept_hooks != NULL && pml__intercept_hooks->layer(name, exports, o);
 }
 
-/* @at is a function of a library whose functions have hooks; what a layer before it calls counts, as of a binding. */
+/* @at is a function of a library with hooks; calls of a tool in front of it are hooked like those of a binding. */
 static uintptr_t hook_for(const struct pml__slots *x, const struct pml__object *o, const char *name, size_t n,
                           uintptr_t at) {
   const bool second = o->role == PML__HOOKS_BINDING || is_layer(o, name);
@@ -110,7 +110,7 @@ static uintptr_t hook_for(const struct pml__slots *x, const struct pml__object *
   return pml__intercept_thunk(at, region, "");
 }
 
-/* What the slot of @symbol shall have instead of @value; 0: it stays as it is. */
+/* The new value for the slot of @symbol instead of @value; 0: unchanged. */
 static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, struct pml__scan_slot *slot,
                            size_t symbol, uintptr_t value) {
   size_t n;
@@ -135,7 +135,7 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, st
   return pml__intercept_thunk(value, name, pml__object_file(&x->all.at[of - x->all.at]));
 }
 
-/* Its thunk's region says what it is called: the slot's symbol, or as the choice's hooks have it. */
+/* The name is the slot's symbol, because calls of the function would be recorded under it. */
 static uint32_t note_unrecorded(const struct pml__slots *x, const struct pml__object *o,
                                 const struct pml__scan_slot *slot, uintptr_t value) {
   size_t n;
@@ -145,7 +145,7 @@ static uint32_t note_unrecorded(const struct pml__slots *x, const struct pml__ob
   return pml__unrecorded_note(name != NULL ? name : "", of != NULL ? pml__object_file(&x->all.at[of - x->all.at]) : "");
 }
 
-/* Calls through a slot that keeps its address. */
+/* Patch calls through a slot that keeps its address. */
 static int change_calls(struct pml__slots *x, const struct pml__object *o, const struct pml__scan *scan,
                         const struct pml__scan_slot *slot, uintptr_t *at, uintptr_t thunk) {
   size_t n;
@@ -156,10 +156,8 @@ static int change_calls(struct pml__slots *x, const struct pml__object *o, const
   return err < 0 ? pml_fail(err, "no memory to change calls of %.200s", o->path) : 0;
 }
 
-/*
- * A function whose address is also compared or kept must have the same address everywhere: those slots stay. The code
- * is read when a slot of an address first asks for it.
- */
+/* A function whose address is also compared or stored must have the same address everywhere, so these slots stay. The
+ * code is read the first time an address slot needs it. */
 static int fill_slot(struct pml__slots *x, const struct pml__object *o, struct pml__scan *scan,
                      struct pml__scan_slot *slot, uintptr_t *at, struct opened *w) {
   if (at == NULL) return 0;
@@ -187,7 +185,7 @@ static struct pml__ahead begin(struct pml__slots *x, const struct pml__object *o
     pml__intercept_thunk_ahead(value);
     return a;
   }
-  const char *name = x->exports != NULL ? pml__object_name(o, s, &n) : NULL; /* else there are few */
+  const char *name = x->exports != NULL ? pml__object_name(o, s, &n) : NULL; /* otherwise there are few names */
   if (name != NULL) pml__slots_first(x, &a, name, n);
   return a;
 }
@@ -221,7 +219,7 @@ static bool has_slots(const struct pml__choice *c, const struct pml__object *o) 
          o->role != PML__HOOKS_INSIDE && pml__choice_caller(c, o->path);
 }
 
-/* What the object wraps is chosen as what is intercepted. */
+/* Choose among the object's wrapped functions by the same rules as for interception. */
 static void choose_wrapped(struct pml__slots *x, struct pml__object *o) {
   if (!o->asked) o->wrapped = pml__wrap_listed(o);
   o->asked = true;
@@ -259,11 +257,11 @@ static void forget(void) {
   nknown = 0;
 }
 
-/* The paths move over. What is not loaded any more is forgotten. */
+/* Takes over the paths, and forgets unloaded objects. */
 static void remember(struct pml__objects *all, const struct patience *patience) {
   struct known *list = malloc((all->n + 1) * sizeof *list);
   forget();
-  if (list == NULL) return; /* they will be scanned again, which is harmless */
+  if (list == NULL) return; /* then objects are scanned again, which is harmless */
   known = list;
   nknown = all->n;
   for (size_t i = 0; i < all->n; i++) {
@@ -272,10 +270,8 @@ static void remember(struct pml__objects *all, const struct patience *patience) 
   }
 }
 
-/*
- * Where a program opens n libraries one by one, an object whose slots stay unbound is not looked at n times, but log n
- * times: the next time with the next scan, then after one more, three, seven.
- */
+/* If a program opens n libraries one by one, an object with unbound slots is inspected log n times instead of n times:
+ * at the next scan, then after one more, three, seven. */
 static bool is_due(struct patience *p, const struct patience *before) {
   *p = *before;
   if (!p->unbound) return false;
@@ -295,7 +291,7 @@ enum pml__hooks_role pml__slots_role(struct pml__object *o) {
   return role;
 }
 
-/* Without a library that has hooks, what else is of its family is as any other. */
+/* If no loaded library has hooks, related libraries have no special role. */
 static void cast(struct pml__slots *x) {
   for (size_t i = 0; i < x->all.n; i++) {
     struct pml__object *o = &x->all.at[i];
@@ -321,7 +317,7 @@ static int scan_all(struct pml__slots *x, struct patience *patience, bool unload
   for (size_t i = 0; i < x->all.n && err == 0; i++) {
     struct pml__object *o = &x->all.at[i];
     const struct known *k = find_known(o);
-    /* Another may have come to where one was. */
+    /* another object may have been loaded at the same address */
     x->again = k != NULL && !(unloaded && !o->startup);
     if (x->again && !is_due(&patience[i], &k->patience)) continue;
     if (!x->again) patience[i] = (struct patience){false, 0, 1};
@@ -353,9 +349,9 @@ void pml__intercept_give_up(void) {
   pml__code_give_up();
 }
 
-/* ---- back ---- */
+/* ---- restore ---- */
 
-/* What lies behind a thunk, a loader hook or a hook; 0: it is none. */
+/* The function behind a thunk, a loader hook or a hook; 0: another address. */
 static uintptr_t original_of(uintptr_t value) {
   uintptr_t target = pml__intercept_target(value);
   if (target == 0) target = pml__loader_hook_target(value);
@@ -372,7 +368,7 @@ static void restore_slots(const struct pml__object *o, struct opened *w, const E
   }
 }
 
-/* All objects are looked at, so that it does not matter which were unloaded meanwhile. */
+/* Inspects all objects, so that unloaded ones do not matter. */
 void pml__intercept_restore(const struct pml__choice *last) {
   struct pml__objects all;
   if (pml__objects_collect(&all) == 0) {

@@ -26,7 +26,7 @@ bool pml__object_is_named(const struct pml__object *o, const Elf64_Sym *s, const
 
 /* ---- versions ---- */
 
-/* @bytes from @at + @offset on, if they are in the segment of the needed versions. */
+/* Memory of @bytes at @at + @offset, if it is in the segment of the needed versions. */
 static const void *need_at(const struct pml__object *o, const void *at, size_t offset, size_t bytes) {
   uintptr_t a = (uintptr_t)at + offset;
   for (uint32_t i = 0; i < o->nsegments; i++) {
@@ -67,7 +67,7 @@ uint32_t pml__object_hash(const char *name, size_t n) {
   return h;
 }
 
-/* How many words there are from @at to the end of its segment. */
+/* The number of words from @at to the end of its segment. */
 static size_t words_from(const struct pml__object *o, const uint32_t *at) {
   for (uint32_t i = 0; i < o->nsegments; i++) {
     const struct pml__segment *s = &o->segment[i];
@@ -76,7 +76,7 @@ static size_t words_from(const struct pml__object *o, const uint32_t *at) {
   return 0;
 }
 
-/* Four words; the filter, of double words; the buckets; a word for each symbol. */
+/* The table: four words; the filter, of double words; the buckets; a word for each symbol. */
 bool pml__hash_table_read(const struct pml__object *o, struct pml__hash_table *h) {
   size_t words = o->gnu_hash != NULL ? words_from(o, o->gnu_hash) : 0;
   if (words < 4) return false;
@@ -99,7 +99,8 @@ static uint32_t older_hash(const char *name, size_t n) {
   return h;
 }
 
-/* Numbers of buckets and symbols; the buckets; the next symbol of each. They bound the length of a damaged chain. */
+/* The table: numbers of buckets and symbols; the buckets; the next symbol of each. The numbers limit the length of a
+ * damaged chain. */
 static void find_by_older(const struct pml__object *o, const char *name, size_t n, pml__seen_symbol *seen, void *arg) {
   size_t words = o->hash != NULL ? words_from(o, o->hash) : 0;
   if (words < 2 || o->hash[0] == 0 || (size_t)o->hash[0] + 2 > words) return;
@@ -110,7 +111,7 @@ static void find_by_older(const struct pml__object *o, const char *name, size_t 
     if (pml__object_is_named(o, &o->sym[i], name, n) && !seen(arg, i)) return;
 }
 
-/* Of one bucket, the symbols whose hash is @hash, which is odd as the table has it; 0: all. */
+/* Visit the symbols of a bucket whose hash is @hash, with its lowest bit set; 0: all symbols. */
 static bool walk_chain(const struct pml__object *o, const struct pml__hash_table *h, uint32_t bucket, uint32_t hash,
                        pml__seen_symbol *seen, void *arg) {
   uint32_t first = h->bucket[bucket];
@@ -144,7 +145,7 @@ void pml__hash_table_find(const struct pml__object *o, const struct pml__hash_ta
     (void)walk_chain(o, h, hash % h->nbuckets, hash | 1, seen_named, &x);
 }
 
-/* Chains of a damaged table may overlap: no more steps are taken than there are symbols. */
+/* Chains of a damaged table may overlap, so the number of steps is limited to the number of symbols. */
 struct bounded {
   pml__seen_symbol *seen;
   void *arg;
@@ -156,7 +157,7 @@ static bool seen_bounded(void *arg, size_t symbol) {
   return b->left-- > 0 && b->seen(b->arg, symbol);
 }
 
-/* The older table has the number of symbols. */
+/* The older table contains the number of symbols. */
 void pml__object_walk(const struct pml__object *o, pml__seen_symbol *seen, void *arg) {
   struct pml__hash_table h;
   struct bounded b = {seen, arg, o->nsym};
@@ -169,7 +170,7 @@ void pml__object_walk(const struct pml__object *o, pml__seen_symbol *seen, void 
   }
 }
 
-/* ---- what a name stands for ---- */
+/* ---- functions by name ---- */
 
 struct sought {
   const struct pml__object *o;

@@ -2,9 +2,9 @@
 /*
  * core/adapter/intercept/pml_intercept_text.c - code of a loaded object.
  *
- * Code that is read where it is mapped costs a fault for every few pages, entries in page tables, and their removal:
- * together more than looking at it. So it is read from the file into one buffer, if the file is the one that is mapped:
- * it has the same build id. Else, and without one, it is read in memory.
+ * Reading code where it is mapped costs a fault for every few pages, page table entries, and their removal: together
+ * more than the scan. So the code is read from the file into a buffer, if the file is the mapped one, which is checked
+ * by its build id. Otherwise it is read in memory.
  */
 #include "adapter/intercept/pml_intercept_object.h"
 
@@ -41,7 +41,8 @@ static bool has_build_id(const unsigned char *notes, size_t bytes) {
   return false;
 }
 
-/* The program header and what it says of notes are in memory that the loader read; notes lie in a mapped segment. */
+/* The program header and its description of notes are in memory that the loader has read; notes are in a mapped
+ * segment. */
 static bool has_same_build_id(int fd, const struct pml__object *o) {
   unsigned char there[NOTES_MAX];
   for (size_t i = 0; i < o->nphdr; i++) {
@@ -63,7 +64,7 @@ static int open_same(const struct pml__object *o) {
 
 /* ---- reading ---- */
 
-/* Each piece begins with the last @shared bytes of the one before. */
+/* Each piece begins with the last @shared bytes of its predecessor. */
 static bool read_segment(int fd, const struct pml__segment *s, size_t shared, void *buffer, pml__seen_text *seen,
                          void *arg) {
   uint64_t at = 0, end = s->filled < s->hi - s->lo ? s->filled : s->hi - s->lo;
@@ -89,7 +90,7 @@ static bool read_file(const struct pml__object *o, size_t shared, pml__seen_text
   return whole;
 }
 
-/* All pages at once, where the kernel can (Linux 5.14). */
+/* Populate all pages at once, if the kernel supports it (Linux 5.14). */
 static void bring(uintptr_t lo, size_t n) {
   uintptr_t from = lo & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
   (void)madvise((void *)from, lo + n - from, MADV_POPULATE_READ); /* NOLINT(performance-no-int-to-ptr) */

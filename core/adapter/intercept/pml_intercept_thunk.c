@@ -17,10 +17,10 @@
 #define MADV_POPULATE_WRITE 23 /* since Linux 5.14 */
 #endif
 
-/* No loader is called under it: a thread that holds the loader's locks may wait for it. */
+/* Never held during a call of the loader, because a thread that holds the loader's locks may wait for it. */
 static struct pml__lock table;
 
-/* With a part of the target's hash: functions lie far apart, and are looked at only where it is the same. */
+/* A bucket includes a part of the target's hash, because functions lie far apart: they are read only if it matches. */
 struct bucket {
   uint32_t number; /* 1 + the function; 0: free */
   uint32_t mark;
@@ -28,20 +28,18 @@ struct bucket {
 
 static struct {
   uint32_t n;      /* functions */
-  uint32_t blocks; /* there is room for them in so many */
-  uint32_t most;   /* of them; written before the range */
+  uint32_t blocks; /* number of blocks with room for functions */
+  uint32_t most;   /* limit of blocks; written before the range */
   struct bucket *bucket;
   uint32_t nbuckets;
   int err;   /* why the last thunk could not be made */
-} functions; /* under table */
+} functions; /* guarded by table */
 
-/*
- * One range of addresses for all thunks that there may ever be: whether an address is one of them is a subtraction. In
- * each block the functions follow their thunks, on pages of their own.
- */
+/* A single range of addresses for all possible thunks, so that one subtraction shows whether an address is a thunk. In
+ * each block the functions follow their thunks, on separate pages. */
 static uintptr_t range; /* atomic; 0: not reserved yet */
 
-static uintptr_t block_bytes, code_bytes; /* of a block, and of the thunks in it; written before the range */
+static uintptr_t block_bytes, code_bytes; /* size of a block, and of its thunks; written before the range */
 
 static uintptr_t block_of(uint32_t i) {
   return range + i / PML__CALL_BLOCK * block_bytes;
@@ -65,8 +63,9 @@ static uint32_t first_bucket(uint64_t hash, uint32_t nbuckets) {
 }
 
 /*
- * Where the function is, or would be. One address may have several names, and one library another's place: the hashes
- * of those are compared, not what lies three reads further away. That two have the same one is as likely as 1 in 2^32.
+ * The bucket of the function, or the free bucket for it. An address may have several names, and may belong to another
+ * library later: hashes of names are compared instead of the names, which would take three more reads. Two names have
+ * the same hash with probability 2^-32.
  */
 static struct bucket *bucket_of(uintptr_t target, const uint32_t *names) {
   uint64_t hash = hash_of(target);
@@ -95,7 +94,7 @@ static bool more_buckets(void) {
   return true;
 }
 
-/* No more addresses than a program with a limit can bear. */
+/* Reserves fewer addresses if the program has a limit. */
 static void *take_addresses(void) {
   struct rlimit most;
   functions.most = PML__CALL_BLOCKS;
@@ -115,12 +114,12 @@ static int reserve(void) {
   return 0;
 }
 
-/* Never writable and executable at a time. */
+/* Memory is never writable and executable at the same time. */
 static int more_thunks(void) {
   if (reserve() < 0 || functions.blocks == functions.most) return -ENOMEM;
   void *code = (void *)block_of(functions.n); /* NOLINT(performance-no-int-to-ptr) */
   if (mprotect(code, block_bytes, PROT_READ | PROT_WRITE) < 0) return -ENOMEM;
-  if (functions.n > 0) (void)madvise(code, block_bytes, MADV_POPULATE_WRITE); /* else each page faults */
+  if (functions.n > 0) (void)madvise(code, block_bytes, MADV_POPULATE_WRITE); /* otherwise each page faults */
   pml_arch_thunks_write(code, function_at(functions.n), PML__CALL_BLOCK);
   if (mprotect(code, code_bytes, PROT_READ | PROT_EXEC) < 0) return -EACCES;
   functions.blocks++;
@@ -139,12 +138,13 @@ static int add(struct bucket *bucket, uintptr_t target, const char *name, const 
   return 0;
 }
 
-/* Most slots lead where another did. The lock of regions is taken inside this one, never the other way. */
+/* Most slots lead to a function that has a thunk. The lock of regions is taken inside this one, never the other way
+ * round. */
 uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *library) {
   uint64_t hash = pml__region_hash(name, library, 0);
   uint32_t names = (uint32_t)hash;
   uintptr_t thunk = 0;
-  pml__process_look(); /* no watcher is called under the lock */
+  pml__process_look(); /* no watcher may run under the lock */
   pml__lock_take(&table);
   if ((functions.n + 1) * 2 <= functions.nbuckets || more_buckets()) {
     struct bucket *bucket = bucket_of(target, &names);
@@ -154,7 +154,7 @@ uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *l
   return thunk;
 }
 
-/* The table may be another one by now: what is fetched is not looked at. */
+/* The table may have been replaced: the data is only prefetched, never read. */
 void pml__intercept_thunk_ahead(uintptr_t target) {
   const struct bucket *bucket = __atomic_load_n(&functions.bucket, __ATOMIC_RELAXED);
   uint32_t nbuckets = __atomic_load_n(&functions.nbuckets, __ATOMIC_RELAXED);
@@ -185,7 +185,7 @@ uint32_t pml__intercept_functions(void) {
 
 /* ---- forks ---- */
 
-/* Functions are published whole; where another thread was adding one, the buckets are rebuilt. */
+/* Functions are published completely; if another thread was adding one, the buckets are rebuilt. */
 static void in_child(void) {
   if (!pml__lock_torn(&table)) return;
   functions.bucket = NULL;

@@ -15,8 +15,8 @@
 struct asked {
   const struct pml__choice *choice;
   struct pml__objects all;
-  const struct pml__object *o; /* whose symbols are walked */
-  struct pml__nearest near;    /* they are offered to it, unless it wants nothing: then matches are noted */
+  const struct pml__object *o; /* the object whose symbols are visited */
+  struct pml__nearest near;    /* receives the names; without a wanted name, matches are noted instead */
 };
 
 static bool is_open(const struct pml__pattern *p) {
@@ -29,7 +29,7 @@ static bool any_open(const struct pml__patterns *p) {
   return false;
 }
 
-/* What a glob says in letters. */
+/* Copy the literal characters of a glob. */
 static void letters(char *to, const char *pattern) {
   size_t n = 0;
   for (; *pattern != '\0' && n + 1 < WANT_BYTES; pattern++)
@@ -116,7 +116,7 @@ static int report_functions(struct asked *a, pml_intercept_unmatched_visit *visi
   return err;
 }
 
-/* ---- both ---- */
+/* ---- libraries and functions ---- */
 
 int pml_intercept_unmatched(pml_intercept_unmatched_visit *visit, void *arg) {
   struct asked a = {.choice = pml__intercept_last_choice()};

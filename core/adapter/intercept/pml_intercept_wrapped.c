@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/intercept/pml_intercept_wrapped.c - functions that a loaded object has wrappers for.
+ * core/adapter/intercept/pml_intercept_wrapped.c - functions for which a loaded object has wrappers.
  *
- * A wrapper that was linked with --wrap calls the function through a slot of its own object. Interception would count
- * that call again, so it leaves the slot alone; the note tells it, whether it looks before the object's constructors
- * ran or after.
+ * A wrapper linked with --wrap calls the function through a slot of the object that contains the wrapper. Interception
+ * would count this call again, so it does not change the slot. A note in the object lists its wrappers, and is valid
+ * before and after the object's constructors run.
  */
 #include "adapter/intercept/pml_intercept_wrapped.h"
 #include "adapter/intercept/pml_intercept_choice.h"
@@ -17,13 +17,13 @@
 
 #define WRAP "__wrap_"
 
-/* An object, and how much of its segments can be read, found when it is asked for: plus one; 0: not yet. */
+/* An object, and the number of readable bytes of each segment plus one, determined on demand; 0: not yet. */
 struct image {
   const struct pml__object *o;
   size_t readable[PML__SEGMENTS];
 };
 
-/* Whether all of it can be read, in one segment. */
+/* Whether the whole range is readable, in one segment. */
 static bool holds(struct image *m, uintptr_t at, size_t bytes) {
   for (uint32_t i = 0; i < m->o->nsegments; i++) {
     const struct pml__segment *s = &m->o->segment[i];
@@ -44,9 +44,9 @@ static int by_name(const void *a, const void *b) {
   return strcmp((*x)->name, (*y)->name);
 }
 
-static struct pml__lock lock; /* while a list is sorted; the loader is not called */
+static struct pml__lock lock; /* held while a list is sorted; the loader is not called */
 
-/* A list that was given out is sorted, and does not change any more. */
+/* A published list is sorted, and never changes again. */
 static void sort(const struct pml__wrap_list *l) {
   bool sorted = true;
   pml__lock_take(&lock);
@@ -64,7 +64,7 @@ static struct pml__wrap_list list_at(struct image *m, uintptr_t begin, uintptr_t
   return l;
 }
 
-/* Both are relative to where they are. */
+/* Both offsets are relative to their own addresses. */
 static struct pml__wrap_list read_note(struct image *m, const char *at, size_t bytes) {
   struct pml__wrap_list none = {NULL, 0};
   Elf64_Nhdr head;
@@ -112,7 +112,7 @@ static const char *file_of(const char *path) {
   return slash != NULL ? slash + 1 : path;
 }
 
-/* A library that has the function itself, not a wrapper of it. */
+/* Whether the library has the function itself, not a wrapper of it. */
 static bool has(const struct pml__object *o, void *name) {
   if (o->program || strncmp(file_of(o->path), "libpmlua", 8) == 0 || !pml__object_defines(o, name)) return false;
   struct pml__wrap_list wrapped = pml__wrap_listed(o);
@@ -131,7 +131,7 @@ const char *pml__wrap_library(const struct pml_wrap_function *f, char *to, size_
   return found ? to : f->library;
 }
 
-/* ---- whether it is chosen ---- */
+/* ---- choice ---- */
 
 static void mark(struct pml_wrap_function *f, uint32_t bit, bool set) {
   uint32_t was = __atomic_load_n(&f->records, __ATOMIC_RELAXED), now;
@@ -141,14 +141,14 @@ static void mark(struct pml_wrap_function *f, uint32_t bit, bool set) {
   } while (!__atomic_compare_exchange_n(&f->records, &was, now, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 }
 
-/* All functions of a wrapper that are of one library are in the same file. */
+/* All functions of one library in a wrapper are in the same file. */
 void pml__wrap_choose(const struct pml__object *o, const struct pml__wrap_list *list, const struct pml__choice *c) {
   char file[256];
   const char *library = NULL, *last = NULL;
   for (size_t i = 0; i < list->n; i++) {
     struct pml_wrap_function *f = list->at[i];
     if (!pml__object_has_slot(o, (uintptr_t)f) || !pml__object_has_slot(o, (uintptr_t)(f + 1) - sizeof(uintptr_t)))
-      continue; /* a damaged note: nothing is written where nothing may be */
+      continue; /* a damaged note must not cause a write outside of writable memory */
     if (c != NULL && (last == NULL || f->library == NULL || strcmp(f->library, last) != 0)) {
       library = pml__wrap_library(f, file, sizeof file);
       last = f->library;

@@ -5,7 +5,7 @@
 
 #include "adapter/wrap/pml_wrap.h"
 
-/* The functions that an object has wrappers for, sorted by their names; in the object's own memory. */
+/* The functions for which an object has wrappers, sorted by name; in the object's own memory. */
 struct pml__wrap_list {
   struct pml_wrap_function **at;
   size_t n;
@@ -27,7 +27,7 @@ bool pml__wrap_lists(const struct pml__wrap_list *list, const char *name);
 const char *pml__wrap_library(const struct pml_wrap_function *f, char *to, size_t bytes);
 
 /*
- * pml_wrap_function.records: one of the first three; whether the choice of interception leaves the function out; and
+ * pml_wrap_function.records: one of the first three; whether the choice of interception excludes the function; and
  * whether its calls are counted. Either of the last two makes it negative, so one comparison shows that a call needs
  * neither.
  */

@@ -95,8 +95,8 @@ static int HOOK_OF(Sendrecv_replace)(void *at, count_t count, MPI_Datatype type,
 
 /* ---- immediate ---- */
 
-/* The request is the last one that was begun, because MPI_Isend calls no code of the program, which could begin another
- * request. Its address is volatile: it stays in its stack slot instead of a register that would have to be saved. */
+/* The request is the thread's last, because MPI_Isend calls no code of the program, so no other request can begin in
+ * between. Its address is volatile: it stays in its stack slot instead of a register that would have to be saved. */
 #define IMMEDIATE_SEND(name)                                                                                           \
   HAS_ENTER(name)                                                                                                      \
   __attribute__((noinline)) static int slow_##name(const void *at, count_t count, MPI_Datatype type, int peer,         \
