@@ -17,7 +17,8 @@ static bool same_machine(const struct pml__archive_process *p, const struct pml_
   return strcmp(p->host, q->host) == 0 && pml__archive_clock_same(&p->own, &q->own);
 }
 
-/* The process whose clock @p goes by: of its machine, the first rank that measured, or else the first process. */
+/* The process whose clock is used for @p: on the same machine, the first rank that measured its clock, otherwise the
+ * first process. */
 static uint32_t keeper_of(const struct pml__archive *a, uint32_t p) {
   uint32_t first = p;
   for (uint32_t i = 0; i < a->nprocesses; i++) {
@@ -35,7 +36,7 @@ static void set_clocks(struct pml__archive *a) {
   }
 }
 
-/* The first process's beginning is time 0. */
+/* Time 0 is the beginning of the first process. */
 static void set_origin(struct pml__archive *a) {
   a->origin_ns = UINT64_MAX;
   for (size_t i = 0; i < a->nprocesses; i++) {
@@ -48,7 +49,7 @@ static void set_origin(struct pml__archive *a) {
 
 /* ---- locations ---- */
 
-/* A location that stands for all ranks without a log; @foreign: for ranks of other jobs. */
+/* Add a location that represents all ranks without a log; @foreign: for ranks of other jobs. */
 static int add_silent(struct pml__archive *a, bool foreign, const char *group, const char *name) {
   struct pml__otf2_process *p;
   struct pml_otf2_location *none;
@@ -64,7 +65,7 @@ static int add_missing(struct pml__archive *a) {
   return err == 0 && a->nforeign > 0 ? add_silent(a, true, "ranks of other jobs", "another job") : err;
 }
 
-/* Children without a log have a location each, and no events. */
+/* Each child without a log has a location without events. */
 static int add_children(const struct pml__archive_process *p, struct pml_otf2 *whole) {
   char name[512], thread[32];
   int err = 0;
@@ -94,7 +95,7 @@ struct since {
   const struct pml__archive_process *p;
 };
 
-/* Values from before the process began are left out. */
+/* Values from before the process began are omitted. */
 static uint64_t time_since(uint64_t ticks, const void *arg) {
   const struct since *s = arg;
   return ticks >= s->p->own.started_ticks ? pml__archive_time(s->a, s->p, ticks) : PML__OTF2_NEVER;
@@ -108,7 +109,7 @@ static int write_series(const struct pml__archive *a, const struct pml__archive_
   return err;
 }
 
-/* Threads have the first numbers, then ranks and children without a log, then series. */
+/* Threads have the first numbers, followed by ranks and children without a log, and series. */
 static int write_all(struct pml__archive *a) {
   struct pml__archive_waits waits = {0};
   int err = 0;

@@ -2,12 +2,12 @@
 /*
  * core/substrate/archive/pml_archive.h - an OTF2 archive of the events in several processes' logs.
  *
- * A process is a location group, each of its threads a location, each host a node. Processes that are ranks of MPI come
- * first, in their order, as "MPI Rank N"; the others are "PROGRAM (PID)" in the order of their starts, and then
- * children that made no call and have no log. Regions, metrics and communicators of the same name are defined once.
+ * A process is a location group, each of its threads a location, each host a node. MPI ranks come first, in order, as
+ * "MPI Rank N"; other processes are "PROGRAM (PID)" in the order of their starts, followed by children that made no
+ * call and have no log. Regions, metrics and communicators of the same name are defined once.
  *
- * Times are ns since the first process began. Processes of a host share a clock. If ranks of several hosts measured the
- * offsets of their clocks, times are converted to rank 0's clock. Then each host's times are shifted over time
+ * Times are ns since the first process began. Processes of a host share a clock. If ranks of several hosts measured
+ * their clock offsets, times are converted to rank 0's clock. Then each host's times are shifted over time
  * (pml_archive_skew.h) and single receives are delayed, as far as messages would otherwise arrive before they were
  * sent.
  */
@@ -21,14 +21,14 @@
 
 PML_BEGIN_DECLS
 
-/* A log with recorded calls; other logs whose series of plugins are to be beside its own. */
+/* A log with recorded calls, and other logs whose plugin series are added to its own. */
 struct pml_archive_log {
   const char *path;
   const char *const *series; /* [nseries] */
   size_t nseries;
 };
 
-/* How long a rank of MPI waited for others, as pml_archive_private.h defines it. */
+/* The waiting times of an MPI rank, as defined in pml_archive_private.h. */
 struct pml_archive_wait {
   uint64_t late_sender_ns, collective_ns;
 };
@@ -48,6 +48,15 @@ struct pml_archive_story {
 
 /*
  * pml_archive_write - write the archive @dir/traces.otf2 of @n logs; the folder must exist. @story: receives a summary.
+ * @progress: called repeatedly with the bytes read so far and in total; a value other than 0 stops the work and is
+ * returned. NULL: no reports. Calls without an end get the end of their thread's events. Processes may write to the
+ * logs meanwhile. No log is trusted: contradictory records are omitted. An existing archive is left alone, unless a
+ * killed writer left it unfinished. The file @dir/.making-traces exists meanwhile. After a failure no archive exists.
+ * Memory: 50 bytes for each message and collective operation of one process, and for each whose other side is not read;
+ * names, communicators and a few hundred bytes for each thread; the events of one process at a time use buffers of 4
+ * MiB for each of its threads; 16 bytes for each message of one process, and for each message sent and not received
+ * yet. Returns 0, -errno or PML_EFORMAT of a log, -EBUSY (another process makes this archive), an error of
+ * pml_otf2_open() or pml_otf2_close(), or the value of @progress. Thread-safe for different folders.
  * @progress: called now and then with the bytes read so far and in all; a value other than 0 stops the work and is
  * returned. NULL: no reports. Calls without an end get the end of their thread's events. Logs may be written to
  * meanwhile. No log is trusted: contradictory records are left out. An existing archive is left alone, unless a killed

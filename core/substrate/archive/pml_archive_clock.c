@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME_NS 1e9 /* two clocks of a machine differ by less, although they may be set */
+#define SAME_NS 1e9 /* limit of differences between the clocks of a machine, which may be set */
 
 static double ns_between(const struct pml__archive_clock *c, uint64_t from, uint64_t to) {
   return to >= from ? (double)(to - from) * c->ns_per_tick : -(double)(from - to) * c->ns_per_tick;
@@ -22,7 +22,7 @@ static int64_t within(double ns) {
   return (int64_t)llround(ns > most ? most : ns >= -most ? ns : -most);
 }
 
-/* Between the measurements before and after. */
+/* Interpolates between the measurements before and after. */
 static double offset_at(const struct pml__archive_clock *c, uint64_t ticks) {
   size_t i;
   PML__ARRAY_SEARCH(i, c->noffsets, c->offset[i].ticks <= ticks);
@@ -33,7 +33,7 @@ static double offset_at(const struct pml__archive_clock *c, uint64_t ticks) {
   return (double)before->ns + part * ((double)after->ns - (double)before->ns);
 }
 
-/* Between the shifts before and after. */
+/* Interpolates between the shifts before and after. */
 static int64_t shift_at(const struct pml__archive_shift *s, size_t n, uint64_t ns) {
   size_t i;
   PML__ARRAY_SEARCH(i, n, s[i].ns <= ns);
@@ -53,7 +53,7 @@ uint64_t pml__archive_clock_ns(const struct pml__archive_clock *c, uint64_t tick
   return later(ns, shift_at(c->shift, c->nshifts, ns));
 }
 
-/* Each has its breakpoints and the values of the other there. */
+/* The sum has the breakpoints of both, with the other's values there. */
 int pml__archive_clock_shift(struct pml__archive_clock *c, const struct pml__archive_shift *by, size_t n) {
   struct pml__archive_shift *sum = malloc((c->nshifts + n + 1) * sizeof *sum);
   size_t i = 0, k = 0, all = 0;

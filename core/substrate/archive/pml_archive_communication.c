@@ -7,14 +7,14 @@
 
 /* ---- ranks ---- */
 
-/* The ranks of an inter-communicator count in the other group. */
+/* Which group of an inter-communicator its ranks refer to: the other one. */
 static uint32_t side_of_peers(const struct pml__archive_process *p, const struct pml__archive_comm *known,
                               const struct pml__otf2_comm *c) {
   uint32_t rank = (uint32_t)known->is.rank;
   return c->inter && rank < c->n[0] && c->member[0][rank] == p->index;
 }
 
-/* The index of @rank of a communicator, as @p would send to it; NO_RANK: none. */
+/* The index of @rank in a communicator, as seen by @p; NO_RANK: none. */
 static uint32_t peer_of(const struct pml__archive *a, const struct pml__archive_process *p,
                         const struct pml__archive_comm *known, uint32_t rank) {
   const struct pml__otf2_comm *c = &a->mpi.comm[known->ref];
@@ -23,7 +23,7 @@ static uint32_t peer_of(const struct pml__archive *a, const struct pml__archive_
   return rank < c->n[side] ? c->member[side][rank] : NO_RANK;
 }
 
-/* A collective operation may have no root, or a root in the own group. */
+/* A collective operation may have no root, or a root in the local group. */
 static bool is_root(const struct pml__archive *a, uint32_t comm, uint32_t rank) {
   const struct pml__otf2_comm *c = &a->mpi.comm[comm];
   return rank >= PML__LOG_ROOT_HERE || (c->self ? rank == 0 : rank < c->n[0] || rank < c->n[1]);
@@ -31,12 +31,12 @@ static bool is_root(const struct pml__archive *a, uint32_t comm, uint32_t rank) 
 
 /* ---- values ---- */
 
-/* Requests have the number of their process before their own. */
+/* Requests are numbered by their process and their own number. */
 static uint64_t request_of(const struct pml__archive_process *p, uint64_t id) {
   return id == 0 ? 0 : ((uint64_t)p->index + 1) << ID_BITS | (id & ((UINT64_C(1) << ID_BITS) - 1));
 }
 
-/* The communicator and rank in a value, both by the archive's numbers; NULL: it has no such. */
+/* The communicator and rank in a value, as numbers of the archive; NULL: unknown communicator. */
 static const struct pml__archive_comm *take_place(const struct pml__archive_process *p, uint64_t value,
                                                   struct pml__otf2_communication *c) {
   const struct pml__archive_comm *known = pml__archive_comm_of(p, (uint32_t)(value >> 32));
@@ -63,7 +63,7 @@ static bool take_request(const struct pml__archive_process *p, const struct pml_
   return c->request != 0;
 }
 
-/* OTF2 has no operations between neighbours: they become operations of all members, with the bytes that move. */
+/* OTF2 has no operations between neighbours: they become operations of all members, with the bytes moved. */
 static bool take_end(const struct pml__archive *a, const struct pml__archive_process *p,
                      const struct pml__recording_communicated *e, struct pml__otf2_communication *c) {
   if (e->nvalues < 4 || take_place(p, e->values[0], c) == NULL || !is_root(a, c->comm, c->rank)) return false;
@@ -75,7 +75,7 @@ static bool take_end(const struct pml__archive *a, const struct pml__archive_pro
   return c->code <= PML__LOG_REDUCE_SCATTER_BLOCK || c->code == PML__LOG_CREATE || c->code == PML__LOG_DESTROY;
 }
 
-/* The time is the operation's number. */
+/* The time is used as the operation's number. */
 static bool take_one_sided(const struct pml__archive *a, const struct pml__archive_process *p,
                            const struct pml__recording_communicated *e, struct pml__otf2_communication *c) {
   const struct pml__archive_comm *known = e->nvalues >= 2 ? take_place(p, e->values[0], c) : NULL;

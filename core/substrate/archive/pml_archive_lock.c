@@ -14,16 +14,16 @@
 #include <unistd.h>
 
 #define LOCK ".making-traces"
-#define TRIES 100 /* to lock a file that other writers remove meanwhile */
+#define TRIES 100 /* attempts to lock a file that other writers remove meanwhile */
 
-/* Whether the path still names the open file: the writer that held the lock before may have removed it. */
+/* Whether the path still refers to the open file: the previous holder of the lock may have removed it. */
 static bool names_still(const char *path, int fd) {
   struct stat named, opened;
   return lstat(path, &named) == 0 && fstat(fd, &opened) == 0 && named.st_dev == opened.st_dev &&
          named.st_ino == opened.st_ino;
 }
 
-/* 0, -EBUSY: another writer has it, -EAGAIN: it was removed meanwhile, or -errno. */
+/* Returns 0, -EBUSY if another writer has the lock, -EAGAIN if the file was removed meanwhile, or -errno. */
 static int lock_once(struct pml__archive_lock *l, const char *path) {
   int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (fd < 0) return -errno;
@@ -42,7 +42,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
   return 0;
 }
 
-/* An archive whose anchor is not empty is whole, because libotf2 writes the anchor last, and at once. */
+/* An archive with a non-empty anchor is complete, because libotf2 writes the anchor last, in a single step. */
 static bool is_whole(const struct pml__archive_lock *l) {
   char path[PATH_MAX];
   struct stat st;

@@ -10,16 +10,16 @@
 #include <string.h>
 
 #define SHIFTS 2  /* rounds of shifts; the second round makes small shifts */
-#define ROUNDS 16 /* of delays, each of which may make others necessary */
+#define ROUNDS 16 /* of delays, each of which may require others */
 
-/* One end of a message, of the process that is read now. */
+/* One end of a message of the current process. */
 struct message {
   uint64_t ticks;
   struct pml__archive_channel channel;
   bool received;
 };
 
-/* A receive that was early, and when it can have been. */
+/* An early receive, and the earliest possible time for it. */
 struct late {
   uint32_t process;
   struct pml__archive_delay to;
@@ -28,14 +28,14 @@ struct late {
 struct pairing {
   struct pml__archive *a;
   struct pml__archive_pairs pairs;
-  uint32_t p; /* read now */
+  uint32_t p; /* the current process */
   struct message *message;
   size_t n, capacity;
   struct pml__archive_skews skews;
-  bool delays;       /* receives that are early are noted */
+  bool delays;       /* note early receives */
   struct late *late; /* [nlate] */
   size_t nlate, late_capacity;
-  uint64_t first_ns, last_ns; /* of the messages */
+  uint64_t first_ns, last_ns; /* times of the first and last message */
   uint64_t messages, early, elsewhere;
 };
 
@@ -60,7 +60,7 @@ static int note_late(struct pairing *g, uint32_t process, uint64_t ticks, uint64
   return 0;
 }
 
-/* A delay applies to all later times. */
+/* A delay applies to all later times of the process. */
 static void spread(struct pml__archive_process *p) {
   qsort(p->delay, p->ndelays, sizeof *p->delay, by_ticks);
   for (size_t k = 1; k < p->ndelays; k++)
@@ -106,7 +106,7 @@ static void note_times(struct pairing *g, uint64_t sent_ns, uint64_t received_ns
   if (received_ns > g->last_ns) g->last_ns = received_ns;
 }
 
-/* A rank without a log has no messages that could be paired. */
+/* A rank without a log has no messages to pair. */
 static int pair_up(struct pairing *g, const struct pml__archive_channel *c, const struct pml__archive_end *sent,
                    const struct pml__archive_end *received) {
   const struct pml__archive *a = g->a;
@@ -124,14 +124,14 @@ static int by_time(const void *a, const void *b) {
   return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
 }
 
-/* The messages of one thread are in the order of time already. */
+/* The messages of one thread are already sorted by time. */
 static bool is_sorted(const struct message *m, size_t n) {
   size_t i = 1;
   while (i < n && m[i - 1].ticks <= m[i].ticks) i++;
   return i >= n;
 }
 
-/* The messages of all threads of a process, in the order of time. */
+/* Pair the messages of all threads of a process, sorted by time. */
 static int pair_messages(struct pairing *g) {
   int err = 0;
   if (!is_sorted(g->message, g->n)) qsort(g->message, g->n, sizeof *g->message, by_time);
@@ -178,14 +178,14 @@ static int read_all(struct pairing *g) {
   return err;
 }
 
-/* How many clocks ranks go by. */
+/* The number of clocks used by ranks. */
 static size_t count_clocks(const struct pml__archive *a) {
   size_t n = 0;
   for (size_t i = 0; i < a->nprocesses && a->process[i].rank >= 0; i++) n += a->process[i].keeper == i;
   return n;
 }
 
-/* As they were measured. */
+/* Count the messages with the measured clocks. */
 static int look(struct pml__archive *a, uint64_t *first_ns, uint64_t *last_ns) {
   struct pairing g = {.a = a};
   int err = read_all(&g);

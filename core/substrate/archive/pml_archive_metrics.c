@@ -12,7 +12,7 @@
 #define UNIT_MAX_BYTES 64u
 #define DESCRIPTION_MAX_BYTES 100u
 
-/* ---- of events ---- */
+/* ---- metrics of events ---- */
 
 /* The line of a note, "units" or "remarks", that begins with @name and a tab, or NULL. */
 static const char *line_of(const char *note, const char *name) {
@@ -33,10 +33,8 @@ static const char *remark_of(const char *remarks, const char *name, char text[DE
   return text;
 }
 
-/*
- * What the line "NAME<TAB>SCALE<TAB>MODE<TAB>BINARY<TAB>EXPONENT<TAB>TYPE<TAB>UNIT" says of a plugin's metric, if there
- * is one. @unit: where it is kept.
- */
+/* Describe a plugin's metric by the line "NAME<TAB>SCALE<TAB>MODE<TAB>BINARY<TAB>EXPONENT<TAB>TYPE<TAB>UNIT", if there
+ * is one. @unit: receives the unit. */
 static void describe_metric(const char *units, struct pml_otf2_metric *m, char unit[UNIT_MAX_BYTES]) {
   int mode, binary, exponent, at = 0;
   char type[8];
@@ -75,14 +73,14 @@ static int add_events(const struct pml_recording_reader *r, struct pml_otf2 *to,
   return err == 0 ? pml__otf2_add_set(to, metric, n, set) : err;
 }
 
-/* ---- of values of calls ---- */
+/* ---- metrics of calls' values ---- */
 
 struct lists {
   struct pml_otf2 *to;
   struct pml__archive_metrics *m;
 };
 
-/* "FUNCTION:VALUE", as recorders and metrics of events are called. */
+/* Named "FUNCTION:VALUE", like recorders and metrics of events. */
 static int add_value(struct pml_otf2 *to, const struct pml__recording_named_values *v, uint32_t i, uint32_t *single) {
   struct pml_region_info info = {.name = "?", .file = "?"};
   struct pml_otf2_metric m = {.mode = PML_OTF2_ABSOLUTE, .real = (v->real >> i & 1) != 0, .is_signed = true};

@@ -20,7 +20,7 @@ static struct pml__archive_queue *queue_of(struct pml__archive_pairs *p, const s
   return &p->queue[i];
 }
 
-/* The queue moves to the front of its array before the array grows. */
+/* The queue is moved to the front of its array before the array grows. */
 static int wait_for_other(struct pml__archive_queue *q, const struct pml__archive_end *end) {
   if (q->first > 0 && q->first + q->n == q->capacity && q->first >= q->n) {
     memcpy(q->waiting, q->waiting + q->first, q->n * sizeof *q->waiting);

@@ -17,13 +17,13 @@
 
 /* ---- pml_archive_clock.c: ticks of a process by the clock of rank 0 ---- */
 
-/* How far rank 0's clock was ahead. */
+/* The offset of rank 0's clock at a time of this clock. */
 struct pml__archive_offset {
   uint64_t ticks;
   int64_t ns;
 };
 
-/* A number of ns that is added at a time without shifts. */
+/* A correction in ns, added at a time without shifts. */
 struct pml__archive_shift {
   uint64_t ns;
   int64_t by;
@@ -32,26 +32,30 @@ struct pml__archive_shift {
 struct pml__archive_clock {
   uint64_t started_ns, started_ticks; /* the same moment */
   double ns_per_tick;
-  struct pml__archive_offset *offset; /* [noffsets] in the order of time */
+  struct pml__archive_offset *offset; /* [noffsets] by time */
   size_t noffsets, offsets;
-  struct pml__archive_shift *shift; /* [nshifts] in the order of time */
+  struct pml__archive_shift *shift; /* [nshifts] by time */
   size_t nshifts;
 };
 
-/* pml__archive_clock_ns - @ticks in ns of CLOCK_REALTIME; later ticks are not before. Offsets are linear between
- * measurements, and stay before the first and after the last; so are shifts, which are added then. */
+/*
+ * pml__archive_clock_ns - @ticks in ns of CLOCK_REALTIME; the result never decreases with @ticks. Offsets are
+ * interpolated linearly between measurements, and constant before the first and after the last; then shifts,
+ * interpolated in the same way, are added.
+ */
 uint64_t pml__archive_clock_ns(const struct pml__archive_clock *c, uint64_t ticks);
 
 /*
- * pml__archive_clock_measured - add a measured offset. pml__archive_clock_shift - add @n shifts in the order of time to
- * the existing ones; between two offsets or two shifts, the value never decreases by more than the time between them.
- * Each returns 0 or -ENOMEM. pml__archive_clock_free - free the lists.
+ * pml__archive_clock_measured - add a measured offset.
+ * pml__archive_clock_shift - add @n shifts, sorted by time, to the existing ones; between two offsets or two shifts,
+ * the value never decreases by more than the time between them. Both return 0 or -ENOMEM.
+ * pml__archive_clock_free - free the lists.
  */
 int pml__archive_clock_measured(struct pml__archive_clock *c, uint64_t ticks, int64_t ns);
 int pml__archive_clock_shift(struct pml__archive_clock *c, const struct pml__archive_shift *by, size_t n);
 void pml__archive_clock_free(struct pml__archive_clock *c);
 
-/* pml__archive_clock_same - whether both count the ticks of one machine since it was booted. */
+/* pml__archive_clock_same - whether both count the ticks of one machine since its boot. */
 bool pml__archive_clock_same(const struct pml__archive_clock *a, const struct pml__archive_clock *b);
 
 /* ---- structs ---- */
@@ -59,15 +63,15 @@ bool pml__archive_clock_same(const struct pml__archive_clock *a, const struct pm
 /* A communicator in the log of a process. */
 struct pml__archive_comm {
   struct pml__log_communicator is;
-  uint32_t ref;            /* in the archive */
-  size_t place;            /* among the definitions */
-  char *name, *members[2]; /* world ranks as text; empty: not known */
+  uint32_t ref;            /* index in the archive */
+  size_t place;            /* position among the definitions */
+  char *name, *members[2]; /* world ranks as text; empty: unknown */
 };
 
 /* A window in the log of a process. */
 struct pml__archive_window {
   struct pml__log_window is;
-  uint32_t ref; /* in the archive */
+  uint32_t ref; /* index in the archive */
   char *name;
 };
 
@@ -78,7 +82,7 @@ struct pml__archive_list {
   uint32_t n, single[PML_RECORDING_VALUES_MAX]; /* indices of the archive's single metrics */
 };
 
-/* Nothing at @ticks or later is before @ns. */
+/* No time at @ticks or later may be earlier than @ns. */
 struct pml__archive_delay {
   uint64_t ticks, ns;
 };
@@ -90,20 +94,21 @@ struct pml__archive_process {
   int32_t pid;
   uint64_t bytes; /* size of its log */
   struct pml__archive_clock own;
-  uint32_t keeper;                  /* the process whose clock it goes by: one of its host */
+  uint32_t keeper;                  /* the process whose clock is used: one of its host */
   struct pml__archive_clock *clock; /* that clock */
-  struct pml__archive_delay *delay; /* [ndelays] in the order of ticks */
+  struct pml__archive_delay *delay; /* [ndelays] by ticks */
   size_t ndelays, delays;
   int32_t rank, size;             /* in MPI_COMM_WORLD; -1: not a rank */
-  uint32_t job;                   /* number of the job, the same in all its ranks; 0: not known */
+  uint32_t job;                   /* number of the job, the same in all its ranks; 0: unknown */
   uint64_t job_began_ns;          /* start of the job's first rank; 0 for jobs without a number */
   uint32_t world;                 /* index among the jobs without a number, or of the same size */
-  uint32_t base, index;           /* among all ranks: of its job's rank 0, its own */
-  struct pml__archive_comm *comm; /* [ncomms] by their numbers */
+  uint32_t base, index;           /* among all ranks: of its job's rank 0, and its own */
+  struct pml__archive_comm *comm; /* [ncomms] by number */
   size_t ncomms, comms;
-  struct pml__archive_window *window; /* [nwindows] in the order of definition; a later one of a number counts */
+  struct pml__archive_window
+      *window; /* [nwindows] in the order of definition; of several with one number, the last counts */
   size_t nwindows, windows;
-  int32_t *child; /* [nchildren] numbers of children that have no log: they made no call */
+  int32_t *child; /* [nchildren] pids of children without a log, which made no call */
   size_t nchildren, children;
   char *program;
   struct pml__otf2_process *group; /* its process in the archive */
@@ -111,8 +116,8 @@ struct pml__archive_process {
 
 /*
  * A lock of the file DIR/.making-traces, which the kernel releases when the writer is killed. Once the writer creates
- * the archive it makes the file non-empty, so that the next writer can tell the remains of a killed one, which it
- * removes, from an archive that another program made, which it leaves alone.
+ * the archive it makes the file non-empty. So the next writer can distinguish the remains of a killed writer, which it
+ * removes, from an archive of another program, which it leaves alone.
  */
 struct pml__archive_lock {
   char dir[PATH_MAX - 32];
@@ -120,12 +125,12 @@ struct pml__archive_lock {
 };
 
 struct pml__archive {
-  struct pml__archive_process *process; /* [nprocesses] in their order in the archive */
+  struct pml__archive_process *process; /* [nprocesses] in the archive's order */
   size_t nprocesses;
   uint64_t origin_ns; /* CLOCK_REALTIME at time 0 */
   struct pml__otf2_mpi mpi;
-  uint32_t *of_rank; /* [mpi.nranks]: the process; UINT32_MAX: it has no log */
-  uint32_t nforeign; /* the last ones of these: they stand for ranks of other jobs in communicators with such */
+  uint32_t *of_rank; /* [mpi.nranks]: the process; UINT32_MAX: the rank has no log */
+  uint32_t nforeign; /* the last ranks represent ranks of other jobs in communicators with such ranks */
   struct pml__archive_lock lock;
   struct pml_otf2 *otf2;
   struct pml_archive_story *story;
@@ -138,8 +143,10 @@ struct pml__archive {
 
 /*
  * pml__archive_lock - become the writer of the archive in @dir, and remove the remains of a killed one. -EBUSY: another
- * process is the writer. pml__archive_creates - note that the archive is created now. pml__archive_unlock - remove the
- * file and release the lock; @failed: also remove the archive, which this process began.
+ * process is the writer.
+ * pml__archive_creates - note that the archive is created now.
+ * pml__archive_unlock - remove the file and release the lock; @failed: also remove the archive, which this process
+ * began.
  */
 int pml__archive_lock(struct pml__archive_lock *l, const char *dir);
 int pml__archive_creates(const struct pml__archive_lock *l);
@@ -147,41 +154,39 @@ void pml__archive_unlock(struct pml__archive_lock *l, bool failed);
 
 /* ---- pml_archive_process.c ---- */
 
-/* pml__archive_know - read what @log says of its process. pml__archive_forget - free it. */
+/* pml__archive_know - read the metadata of the process of @log. pml__archive_forget - free it. */
 int pml__archive_know(struct pml__archive_process *p, const struct pml_archive_log *log);
 void pml__archive_forget(struct pml__archive_process *p);
-/* pml__archive_comm_of - the communicator that @p calls @number, or NULL. */
+/* pml__archive_comm_of - the communicator with @number in the log of @p, or NULL. */
 const struct pml__archive_comm *pml__archive_comm_of(const struct pml__archive_process *p, uint32_t number);
 
-/* pml__archive_window_of - the same of a window. */
+/* pml__archive_window_of - the same for a window. */
 const struct pml__archive_window *pml__archive_window_of(const struct pml__archive_process *p, uint32_t number);
 
 /* ---- pml_archive_ranks.c ---- */
 
-/* pml__archive_order - put processes in their order, ranks first, and number these. */
+/* pml__archive_order - sort the processes, ranks first, and number the ranks. */
 int pml__archive_order(struct pml__archive *a);
 /* pml__archive_unite - merge the communicators and windows of all ranks. pml__archive_disunite - free them. */
 int pml__archive_unite(struct pml__archive *a);
 void pml__archive_disunite(struct pml__archive *a);
 
-/* pml__archive_is_foreign - whether the rank @index is of another job: nothing is known of it. */
+/* pml__archive_is_foreign - whether the rank @index belongs to another job, so that nothing is known about it. */
 static inline bool pml__archive_is_foreign(const struct pml__archive *a, uint32_t index) {
   return index >= a->mpi.nranks - a->nforeign;
 }
 
 /* ---- pml_archive_threads.c ---- */
 
-/* pml__archive_events - write the events of @p as locations of its group; @calls gets those in which a process may
+/* pml__archive_events - write the events of @p as locations of its group; @calls gets the calls in which a process may
  * wait. */
 struct pml__archive_calls;
 int pml__archive_events(struct pml__archive *a, struct pml__archive_process *p, struct pml__archive_calls *calls);
 
 /* ---- pml_archive_communication.c ---- */
 
-/*
- * pml__archive_take - @e of @p as an event of the archive; false: it is of no rank, or does not fit to what its log
- * says of communicators.
- */
+/* pml__archive_take - convert @e of @p to an event of the archive; returns false if the process is not a rank, or @e
+ * contradicts the communicators in the log. */
 bool pml__archive_take(const struct pml__archive *a, const struct pml__archive_process *p,
                        const struct pml__recording_communicated *e, struct pml__otf2_communication *c);
 
@@ -189,12 +194,12 @@ bool pml__archive_take(const struct pml__archive *a, const struct pml__archive_p
 
 /*
  * pml__archive_correct - pair the messages, and correct the clocks of hosts as far as messages arrived before they were
- * sent; the story counts them. Logs are read once, and again for each step of a correction. Memory: 16 bytes
- * for each message that is sent and not received yet, in the order in which logs are read.
+ * sent; the story counts them. Logs are read once, and again for each step of a correction. Memory: 16 bytes for each
+ * message that is sent and not received yet, in the order of reading.
  */
 int pml__archive_correct(struct pml__archive *a);
 
-/* pml__archive_time - ticks of @p as ns of the archive. pml__archive_ns - of CLOCK_REALTIME. */
+/* pml__archive_time - ticks of @p as ns of the archive. pml__archive_ns - as ns of CLOCK_REALTIME. */
 uint64_t pml__archive_ns(const struct pml__archive_process *p, uint64_t ticks);
 static inline uint64_t pml__archive_time(const struct pml__archive *a, const struct pml__archive_process *p,
                                          uint64_t ticks) {
@@ -204,7 +209,7 @@ static inline uint64_t pml__archive_time(const struct pml__archive *a, const str
 
 /* ---- pml_archive_metrics.c ---- */
 
-/* Metrics of a process on their way into the archive. */
+/* The metrics of a process in the archive. */
 struct pml__archive_metrics {
   const struct pml__otf2_set *set;
   struct pml__archive_list *list; /* [nlists] sorted */
@@ -216,7 +221,7 @@ const struct pml__archive_list *pml__archive_list_of(const struct pml__archive_m
 
 /* ---- pml_archive_pairs.c: matching of sends and receives ---- */
 
-/* Messages of a communicator from one rank to another with one tag: they arrive in the order in which they are sent. */
+/* Messages in a communicator from one rank to another with one tag, which arrive in the order of sending. */
 struct pml__archive_channel {
   uint32_t comm, from, to, tag;
 };
@@ -227,7 +232,7 @@ struct pml__archive_end {
 
 struct pml__archive_queue {
   struct pml__archive_channel channel;
-  bool receives; /* these wait, not sends */
+  bool receives; /* receives wait, otherwise sends */
   uint32_t n, first, capacity;
   struct pml__archive_end *waiting; /* [n] from @first on */
 };
@@ -238,10 +243,8 @@ struct pml__archive_pairs {
   struct pml__map channels;
 };
 
-/*
- * pml__archive_pair - find the other end of the message and remove it from the waiting ends; if it is missing, *@found
- * is false, and this end waits. Returns 0 or -ENOMEM.
- */
+/* pml__archive_pair - find the other end of the message and remove it from the waiting ends; if it is missing, *@found
+ * is false, and this end waits. Returns 0 or -ENOMEM. */
 int pml__archive_pair(struct pml__archive_pairs *p, const struct pml__archive_channel *c, bool receives,
                       const struct pml__archive_end *end, struct pml__archive_end *other, bool *found);
 
@@ -252,9 +255,10 @@ void pml__archive_pairs_free(struct pml__archive_pairs *p);
 /* ---- pml_archive_waits.c ---- */
 
 /*
- * Waiting times of ranks. Late sender, as Scalasca defines it: a receive, or the call that completes one, was entered
- * before the send was; the wait is the time between, at most the receive's own. Collective operations that no member
- * leaves before the last one has come: the wait is the time to the last one's enter, at most the operation's own.
+ * Waiting times of ranks. Late sender, as defined by Scalasca: a receive, or the call that completes one, was entered
+ * before the send; the wait is the time in between, at most the receive's duration. Collective operations that no
+ * member leaves before all have arrived: the wait is the time until the last member enters, at most the operation's
+ * duration.
  */
 enum { PML__ARCHIVE_SENT, PML__ARCHIVE_RECEIVED, PML__ARCHIVE_MET };
 
@@ -271,7 +275,7 @@ struct pml__archive_calls {
   size_t n, capacity;
 };
 
-/* pml__archive_call_add - add @c if ranks wait in it; other communications are passed over. 0 or -ENOMEM. */
+/* pml__archive_call_add - add @c if ranks wait in it; other communications are ignored. Returns 0 or -ENOMEM. */
 int pml__archive_call_add(struct pml__archive_calls *l, const struct pml__archive_process *p,
                           const struct pml__otf2_communication *c, uint64_t entered_ns, uint64_t ns);
 
@@ -283,8 +287,9 @@ struct pml__archive_waits {
 };
 
 /*
- * pml__archive_waits_take - add the calls of the process @i, which it sorts; each process once. 0 or -ENOMEM.
- * pml__archive_waits_end - put the sums of each rank into the story, and free @w.
+ * pml__archive_waits_take - add the calls of the process @i, and sort them; once for each process. Returns 0 or
+ * -ENOMEM.
+ * pml__archive_waits_end - add the sums of each rank to the story, and free @w.
  */
 int pml__archive_waits_take(struct pml__archive_waits *w, struct pml__archive *a, uint32_t i,
                             struct pml__archive_calls *l);

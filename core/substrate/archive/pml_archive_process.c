@@ -27,7 +27,7 @@ static void free_comm(struct pml__archive_comm *c) {
   free(c->members[1]);
 }
 
-/* A communicator without members is left out. */
+/* A communicator without members is omitted. */
 static int take_comm(struct pml__archive_process *p, const char *at, size_t bytes) {
   struct pml__archive_comm c = {.ref = UINT32_MAX, .place = p->ncomms};
   if (bytes < sizeof c.is) return 0;
@@ -107,7 +107,7 @@ const struct pml__archive_window *pml__archive_window_of(const struct pml__archi
   return NULL;
 }
 
-/* Sort by number; the last definition of a number counts. */
+/* Sort by number; of several definitions of a number the last one counts. */
 static void sort_comms(struct pml__archive_process *p) {
   size_t n = 0;
   if (p->ncomms > 0) qsort(p->comm, p->ncomms, sizeof *p->comm, by_number_and_place);
@@ -122,7 +122,7 @@ static void sort_comms(struct pml__archive_process *p) {
 
 /* ---- a process ---- */
 
-/* "PROGRAM (PID)", unless it is a rank. */
+/* "PROGRAM (PID)", unless the process is a rank. */
 static int name_it(struct pml__archive_process *p, const struct pml_recording_reader *r) {
   const char *program = pml_recording_read_note(r, "program");
   const char *slash = program != NULL ? strrchr(program, '/') : NULL;

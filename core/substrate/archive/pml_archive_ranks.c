@@ -13,9 +13,7 @@ static int compare(uint64_t a, uint64_t b) {
   return a < b ? -1 : a > b;
 }
 
-/* The ranks of a job are neighbours, in their order; processes that are no ranks follow. Each in the order of their
- * starts.
- */
+/* The ranks of a job are neighbours, in order; other processes follow. Each group is sorted by starting time. */
 static int by_rank(const void *a, const void *b) {
   const struct pml__archive_process *x = a, *y = b;
   int order = (x->rank < 0) - (y->rank < 0);
@@ -28,7 +26,7 @@ static int by_rank(const void *a, const void *b) {
   return order != 0 ? order : compare((uint64_t)x->pid, (uint64_t)y->pid);
 }
 
-/* Both sorted by their jobs. */
+/* The processes are sorted by job. */
 static void note_begins(struct pml__archive *a) {
   for (size_t i = 0, end; i < a->nprocesses && a->process[i].rank >= 0; i = end) {
     uint32_t job = a->process[i].job;
@@ -39,7 +37,7 @@ static void note_begins(struct pml__archive *a) {
   }
 }
 
-/* Where no number tells jobs of one size apart, the first of the processes of a rank is of the first job, and so on. */
+/* If jobs of one size have no number, the first process with a rank belongs to the first job, and so on. */
 static void number_worlds(struct pml__archive *a) {
   for (size_t i = 1; i < a->nprocesses && a->process[i].rank >= 0; i++) {
     const struct pml__archive_process *before = &a->process[i - 1];
@@ -52,7 +50,7 @@ static bool is_same_job(const struct pml__archive_process *x, const struct pml__
   return x->job == y->job && x->world == y->world && x->size == y->size;
 }
 
-/* The ranks of one job follow the ranks of the job before. */
+/* The ranks of a job follow the ranks of the previous job. */
 static void number_ranks(struct pml__archive *a) {
   const struct pml__archive_process *before = NULL;
   for (size_t i = 0; i < a->nprocesses && a->process[i].rank >= 0; i++) {
@@ -74,7 +72,7 @@ static uint32_t count_foreign(const char *ranks) {
   return n;
 }
 
-/* As many as a communicator has at most. */
+/* As many as the largest number in one communicator. */
 static void number_foreign(struct pml__archive *a) {
   for (size_t i = 0; i < a->nprocesses && a->process[i].rank >= 0; i++) {
     const struct pml__archive_process *p = &a->process[i];
@@ -108,15 +106,15 @@ int pml__archive_order(struct pml__archive *a) {
 struct known {
   const struct pml__archive_process *p;
   struct pml__archive_comm *c;
-  uint32_t first; /* the least number that any process gave it; its parent has a lower one */
+  uint32_t first; /* the lowest number that any process gave it; its parent has a lower one */
 };
 
-/* Each process's own is one for all. */
+/* Whether it is predefined: each process's own one is unified with the others. */
 static uint32_t special(const struct known *k) {
   return k->c->is.flags & (PML__LOG_COMM_WORLD | PML__LOG_COMM_SELF);
 }
 
-/* One whose members agreed on no id is of one process alone. */
+/* A communicator without an agreed id belongs to a single process. */
 static int by_identity(const struct known *x, const struct known *y) {
   int order = compare(special(x), special(y));
   if (order != 0 || special(x) == PML__LOG_COMM_SELF) return order;
@@ -177,8 +175,8 @@ static uint32_t *no_members(uint32_t n) {
   return member;
 }
 
-/* Ranks of @k's world, as its text lists them, where they are not known. -1 is one of another job, of which *@foreign
- * were there before. How many there are. */
+/* Fill in unknown members from the text, which lists ranks of @k's world. -1 is a rank of another job; *@foreign counts
+ * these. Returns the number of members. */
 static uint32_t members_of_text(const struct pml__archive *a, const struct known *k, const char *text, uint32_t n,
                                 uint32_t *member, uint32_t *foreign) {
   uint32_t i = 0;
@@ -192,7 +190,7 @@ static uint32_t members_of_text(const struct pml__archive *a, const struct known
   return i;
 }
 
-/* The locations that no log names are ranks without a log, in order of rank. */
+/* Members that no log identifies are ranks without a log, in the order of ranks. */
 static void guess_members(const struct pml__archive *a, const struct known *k, uint32_t n, uint32_t *member) {
   uint32_t next = k->p->base, end = k->p->base + (uint32_t)k->p->size;
   for (uint32_t i = 0; i < n; i++) {
@@ -202,7 +200,7 @@ static void guess_members(const struct pml__archive *a, const struct known *k, u
   }
 }
 
-/* The log of each member has its own rank; the log of the rank that made it has all. */
+/* The log of each member contains its own rank; the log of the rank that created the communicator contains all. */
 static bool unite_group(const struct pml__archive *a, const struct known *k, size_t n, struct pml__otf2_comm *c) {
   c->n[0] = (uint32_t)k->c->is.size;
   c->member[0] = no_members(c->n[0]);
@@ -219,7 +217,7 @@ static bool unite_group(const struct pml__archive *a, const struct known *k, siz
   return true;
 }
 
-/* Only the log of a rank that made it has both groups. Without such a log it has no members. */
+/* Only the log of a rank that created it contains both groups. Without such a log it has no members. */
 static bool unite_groups(const struct pml__archive *a, const struct known *k, size_t n, struct pml__otf2_comm *c) {
   uint32_t foreign = 0;
   size_t i = 0;
@@ -266,11 +264,11 @@ static int unite(struct pml__archive *a, const struct known *k, size_t n) {
 struct known_window {
   const struct pml__archive_process *p;
   struct pml__archive_window *w;
-  uint32_t comm; /* of the archive's */
+  uint32_t comm; /* index in the archive */
   size_t order;
 };
 
-/* All processes share the number of MPI_COMM_SELF; its windows belong to one process each. */
+/* All processes use the same number for MPI_COMM_SELF, but its windows belong to one process each. */
 static int by_window_identity(const struct known_window *x, const struct known_window *y,
                               const struct pml__otf2_comm *comm) {
   int order = compare(x->comm, y->comm);
@@ -301,7 +299,7 @@ static struct known_window *list_windows(const struct pml__archive *a, size_t *n
   return list;
 }
 
-/* Its name is the last one that a member gave it, or else the name of its communicator. */
+/* The name is the last one given by a member, or the name of the communicator. */
 static int unite_window(struct pml__archive *a, const struct known_window *k, size_t n) {
   const char *name = "";
   for (size_t i = 0; i < n; i++) {
@@ -330,7 +328,7 @@ static int unite_windows(struct pml__archive *a) {
   return err;
 }
 
-/* ---- all ---- */
+/* ---- communicators and windows ---- */
 
 int pml__archive_unite(struct pml__archive *a) {
   size_t n;

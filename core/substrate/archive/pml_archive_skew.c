@@ -11,14 +11,14 @@
 #include <string.h>
 
 #define STEPS 64u
-#define CELLS (UINT64_C(1) << 22) /* of all pairs at all breakpoints, at most */
+#define CELLS (UINT64_C(1) << 22) /* limit for all pairs at all breakpoints */
 #define NONE INT64_MIN
 
 static int no_memory(void) {
   return pml_fail(-ENOMEM, "no memory for the clocks of a trace");
 }
 
-/* ---- what messages say ---- */
+/* ---- skews of messages ---- */
 
 void pml__archive_skews_begin(struct pml__archive_skews *l, uint64_t first_ns, uint64_t last_ns, size_t clocks) {
   uint32_t steps = STEPS;
@@ -50,7 +50,7 @@ static uint32_t step_of(const struct pml__archive_skews *l, uint64_t ns) {
   return step < l->breakpoints - 2 ? (uint32_t)step : l->breakpoints - 2;
 }
 
-/* A message that takes longer than a step is late enough with any shifts. */
+/* A message longer than a step is never early, with any shifts. */
 int pml__archive_skew_add(struct pml__archive_skews *l, uint32_t from, uint32_t to, uint64_t sent_ns,
                           uint64_t received_ns) {
   uint32_t sent = step_of(l, sent_ns), received = step_of(l, received_ns);
@@ -73,8 +73,8 @@ void pml__archive_skews_free(struct pml__archive_skews *l) {
 
 /* ---- shifts ---- */
 
-/* Shift clocks that are behind at the breakpoint @k, until no message is early; false: no shifts do that. @known:
- * clocks that have messages there. */
+/* Shift clocks that are behind at the breakpoint @k, until no message is early; returns false if no shifts achieve
+ * this. @known: clocks with messages there. */
 static bool shift_at(const struct pml__archive_skews *l, uint32_t k, size_t nclocks, int64_t *shift, bool *known) {
   bool more = true;
   for (size_t round = 0; more && round <= nclocks; round++) {
@@ -91,14 +91,14 @@ static bool shift_at(const struct pml__archive_skews *l, uint32_t k, size_t nclo
   return !more;
 }
 
-/* The clock of rank 0 keeps its time, as far as messages join the others with it. */
+/* The clock of rank 0 keeps its time, if messages connect the other clocks with it. */
 static void keep_first(int64_t *shift, const bool *known, size_t n, uint32_t first) {
   int64_t by = known[first] ? shift[first] : 0;
   for (size_t i = 0; i < n && by != 0; i++)
     if (known[i]) shift[i] -= by;
 }
 
-/* Shifts of all clocks at all breakpoints; those that are not known have no breakpoint. */
+/* Shifts of all clocks at all breakpoints; unknown shifts have no breakpoint. */
 struct plan {
   struct pml__archive_shift *at; /* [processes][breakpoints] */
   uint32_t *n;                   /* [processes] */
@@ -119,7 +119,7 @@ static int plan_breakpoint(const struct pml__archive_skews *l, const struct pml_
   return have ? 0 : no_memory();
 }
 
-/* At least at half its speed. */
+/* Whether the clock runs at half its speed at least. */
 static bool goes_on(const struct pml__archive_shift *s, uint32_t n) {
   bool goes = true;
   for (uint32_t k = 1; k < n; k++) goes = goes && s[k].by - s[k - 1].by > -(int64_t)((s[k].ns - s[k - 1].ns) / 2);

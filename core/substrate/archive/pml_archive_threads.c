@@ -15,7 +15,7 @@ struct open_call {
   uint64_t ns;
 };
 
-/* On a window, and not complete. */
+/* An incomplete operation on a window. */
 struct operation {
   uint32_t window, rank;
   uint64_t request;
@@ -34,18 +34,18 @@ struct track {
 };
 
 struct writing {
-  uint64_t end_ticks; /* of the process; 0: not known */
+  uint64_t end_ticks; /* end of the process; 0: unknown */
   struct pml__archive *a;
   struct pml__archive_process *p;
   struct pml__archive_metrics metrics;
   struct pml__archive_calls *calls;
-  struct pml__otf2_teams *teams; /* of OpenMP; NULL: none */
+  struct pml__otf2_teams *teams; /* OpenMP's teams; NULL: none */
   uint32_t nthreads;
 };
 
 /* ---- threads ---- */
 
-/* MPI's events belong to a rank's main thread, or, where its log lacks that, to the first thread in it. */
+/* MPI's events belong to a rank's main thread or, if its log lacks that, to the first thread in it. */
 static void set_location_of_rank(const struct writing *w, int64_t tid, const struct pml_otf2_location *l) {
   if (w->p->rank >= 0 && (w->nthreads == 1 || tid == w->p->pid)) w->a->mpi.location[w->p->index] = l->ref;
 }
@@ -66,7 +66,7 @@ static int begin_thread(void *arg, int64_t tid, void **track) {
   return add_location(arg, tid, &t->location);
 }
 
-/* A process without a call has its first thread: readers take an archive without a location for broken. */
+/* A process without a call gets its first thread, because readers treat an archive without a location as broken. */
 static int add_first_thread(struct writing *w) {
   struct pml_otf2_location *silent;
   if (w->nthreads > 0) return 0;
@@ -74,7 +74,7 @@ static int add_first_thread(struct writing *w) {
   return err == 0 ? pml__otf2_location_done(w->a->otf2, silent) : err;
 }
 
-/* Calls that had not returned end with the process, or where that is not known with their thread's last event. */
+/* Calls that did not return end with the process or, if its end is unknown, with their thread's last event. */
 static int end_thread(void *arg, void *track) {
   const struct writing *w = arg;
   struct track *t = track;
@@ -99,7 +99,7 @@ static void free_thread(void *track) {
 
 /* ---- calls ---- */
 
-/* The time of @ticks, or of the event before if that is later. */
+/* The time of @ticks, or of the previous event if that is later. */
 static uint64_t time_of(const struct writing *w, struct track *t, uint64_t ticks) {
   uint64_t ns = pml__archive_time(w->a, w->p, ticks);
   if (ns >= t->last_ns) return t->last_ns = ns;
@@ -161,7 +161,7 @@ static int write_event(void *arg, void *track, const struct pml__recording_event
 
 /* ---- communication ---- */
 
-/* Collective operations that block are one at a time, and end as often as they begin. */
+/* Blocking collective operations do not overlap, and each begin has an end. */
 static bool is_balanced(struct track *t, const struct pml__otf2_communication *c) {
   bool begins = c->what == PML__LOG_COLLECTIVE_BEGIN;
   if ((!begins && c->what != PML__LOG_COLLECTIVE_END) || c->request != 0) return true;
@@ -170,7 +170,7 @@ static bool is_balanced(struct track *t, const struct pml__otf2_communication *c
   return fits;
 }
 
-/* An operation of a window is complete when the window is next synchronised with its target, or with all. */
+/* An operation on a window is complete when the window is next synchronised with its target, or with all. */
 static int note_operation(struct track *t, const struct pml__otf2_communication *c) {
   if (!PML__ARRAY_ROOM(t->operation, t->operations, t->noperations + 1))
     return pml_fail(-ENOMEM, "no memory for %zu operations of a window", t->noperations);

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The @place-th of those collective operations of a rank on a communicator in which all members meet. */
+/* A collective operation in which all members meet: the @place-th one of a rank on a communicator. */
 struct pml__archive_met {
   uint32_t comm, place, index;
   uint64_t entered_ns, ns;
@@ -21,9 +21,9 @@ static int no_memory(void) {
   return pml_fail(-ENOMEM, "no memory for the waits of a trace");
 }
 
-/* ---- of a process ---- */
+/* ---- one process ---- */
 
-/* No member leaves before the last one has come. */
+/* Whether no member leaves the operation before all have arrived. */
 static bool meets(const struct pml__otf2_communication *c) {
   static const uint32_t those = 1u << PML__LOG_BARRIER | 1u << PML__LOG_ALLGATHER | 1u << PML__LOG_ALLGATHERV |
                                 1u << PML__LOG_ALLTOALL | 1u << PML__LOG_ALLTOALLV | 1u << PML__LOG_ALLTOALLW |
@@ -57,7 +57,7 @@ static int by_time(const void *a, const void *b) {
   return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-/* The calls of one thread are in the order of time already. */
+/* The calls of one thread are already sorted by time. */
 static bool is_sorted(const struct pml__archive_calls *l) {
   size_t i = 1;
   while (i < l->n && l->call[i - 1].ns <= l->call[i].ns) i++;
@@ -66,7 +66,7 @@ static bool is_sorted(const struct pml__archive_calls *l) {
 
 /* ---- messages ---- */
 
-/* An end that waits for the other one has the times of its call. */
+/* A waiting end has the times of its call. */
 static int pair_up(struct pml__archive_waits *w, struct pml__archive *a, const struct pml__archive_call *k) {
   const struct pml__archive_end end = {k->entered_ns, k->ns};
   struct pml__archive_end other;
@@ -112,7 +112,7 @@ static int by_operation(const void *a, const void *b) {
   return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* An operation of all members. */
+/* Add the waits of an operation of all members. */
 static void add_waits(struct pml_archive_story *story, const struct pml__archive_met *m, size_t n) {
   uint64_t last = 0;
   for (size_t i = 0; i < n; i++)
@@ -123,7 +123,7 @@ static void add_waits(struct pml_archive_story *story, const struct pml__archive
   }
 }
 
-/* How many members of @comm have a log. */
+/* The number of members of @comm with a log. */
 static size_t members_of(const struct pml__archive *a, uint32_t comm) {
   const struct pml__otf2_comm *c = &a->mpi.comm[comm];
   size_t n = 0;

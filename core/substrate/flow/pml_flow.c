@@ -15,7 +15,7 @@ bool pml_flow_label_has(const struct pml_flow_label *label, uint64_t visit) {
   if (visit < label->i) return false;
   uint64_t turn = label->m > 1 ? (visit - label->i) / label->l : 0;
   if (turn >= label->m) turn = label->m - 1;
-  /* Turns may overlap: an earlier one may have it, too. */
+  /* iterations may overlap: an earlier one may contain the visit */
   for (;; turn--) {
     uint64_t at = visit - turn * label->l;
     if (at > label->j) return false;
@@ -56,7 +56,7 @@ static int by_first(const void *a, const void *b) {
   return (x->i > y->i) - (x->i < y->i);
 }
 
-/* Labels become the graph's. */
+/* Move the labels to the graph. */
 static bool move_edges(struct pml_flow_graph *g, struct pml_flow_edge *to, struct pml__flow_track *t) {
   g->edge = to;
   for (uint32_t i = 0; i < g->nedges; i++) {
@@ -80,7 +80,7 @@ static void free_graph(const struct pml_flow *f, struct pml_flow_graph *g) {
   pml__flow_release(f, g);
 }
 
-/* What was to be entered when the room ended has no visit. */
+/* The number of visited nodes. A node that was to be entered when the room ended has no visit. */
 static uint32_t visited(const struct pml__flow_track *t) {
   uint32_t n = t->tree.n;
   while (pml__profile_tree_at(&t->tree, n - 1)->entered == 0) n--;
@@ -136,7 +136,7 @@ static int make_graphs(struct pml_flow *f) {
   return 0;
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 static int copy_metrics(struct pml_flow *f, const struct pml_flow_options *o) {
   if (o->nmetrics > PML_FLOW_METRICS_MAX)
@@ -230,7 +230,7 @@ int pml_flow_stop(struct pml_flow *f) {
 }
 
 void pml_flow_close(struct pml_flow *f) {
-  /* In a child other threads may have been changing it. */
+  /* in a child other threads may have been changing it */
   if (f == NULL || remove_consumer(f) < 0) return;
   for (struct pml__flow_track *t = f->tracks, *next; t != NULL; t = next) {
     next = t->next;

@@ -25,38 +25,39 @@ PML_BEGIN_DECLS
 struct pml_flow;
 
 #define PML_FLOW_METRICS_MAX 16u
-#define PML_FLOW_THREADS_MAX 1024u              /* that live, and flows that differ of threads that ended */
-#define PML_FLOW_LABELS (UINT32_C(1) << 18)     /* of one thread, unless asked otherwise */
-#define PML_FLOW_LABELS_MAX (UINT32_C(1) << 24) /* that may be asked for */
-#define PML_FLOW_EDGES_MAX (UINT32_C(1) << 20)  /* of one thread */
-#define PML_FLOW_DEPTH_MAX (UINT32_C(1) << 16)  /* calls under way of one thread */
+#define PML_FLOW_THREADS_MAX 1024u              /* live threads, and different flows of ended threads */
+#define PML_FLOW_LABELS (UINT32_C(1) << 18)     /* default limit of labels per thread */
+#define PML_FLOW_LABELS_MAX (UINT32_C(1) << 24) /* largest limit of labels */
+#define PML_FLOW_EDGES_MAX (UINT32_C(1) << 20)  /* edges per thread */
+#define PML_FLOW_DEPTH_MAX (UINT32_C(1) << 16)  /* open calls per thread */
 
 struct pml_flow_options {
-  const char *const *metrics; /* names of values that events carry, to be summed by node; copied */
+  const char *const *metrics; /* names of event values to be summed by node; copied */
   size_t nmetrics;
   uint32_t labels;                         /* per thread; 0: PML_FLOW_LABELS */
   const struct pml_profile_memory *memory; /* memory for threads' flows; borrowed until pml_flow_close(); NULL: heap */
 };
 
 /*
- * pml_flow_open - start recording enters and leaves of all threads. Calls that are open already are not recorded.
+ * pml_flow_open - start recording enters and leaves of all threads. Calls that are already open are not recorded.
  * @options may be NULL.
- * pml_flow_stop - stop recording and make the graphs. Not from a consumer of the stream. A second call does nothing.
+ * pml_flow_stop - stop recording and create the graphs. Must not be called by a consumer of the stream. A second call
+ * does nothing.
  * pml_flow_close - stop, and free all including the graphs; NULL is fine.
  *
  * Return 0, -EINVAL (metrics, labels), -ENOMEM, an error of pml_stream_add(), or -ENOENT (stop, in a child after a
  * fork: the parent's flow can only be closed there); *@f is NULL if it was not opened.
  *
- * Cost of an event: some 50 instructions beside the stream's, no lock, no allocation except for a new path, edge or
+ * Cost of an event: some 50 instructions besides the stream's, no lock, no allocation except for a new path, edge or
  * label. Memory of a thread: 100 bytes per call path, 72 per edge, 40 per label, of which an edge with more than one
- * run has room for seven, 32 per call under way, and 8 per metric of each path and call. Recording of a thread ends at
- * a limit, or without memory; its graph has the number of missing enters at the end.
+ * run has room for seven, 32 per open call, and 8 per metric of each path and call. Recording of a thread ends at a
+ * limit, or without memory; its graph contains the number of missing enters at the end.
  */
 PML__SHARED int pml_flow_open(struct pml_flow **f, const struct pml_flow_options *options);
 PML__SHARED int pml_flow_stop(struct pml_flow *f);
 PML__SHARED void pml_flow_close(struct pml_flow *f);
 
-/* m is 1 but for the third form, k is 0 for the first: i == j. */
+/* m is 1 except in the third form; k is 0 in the first: i == j. */
 struct pml_flow_label {
   uint64_t i, j, k, l, m;
 };
@@ -96,7 +97,7 @@ struct pml_flow_graph {
 /* pml_flow_graphs - [*n] in the order in which their first threads began; none before pml_flow_stop(). Owned by @f. */
 PML__SHARED const struct pml_flow_graph *const *pml_flow_graphs(const struct pml_flow *f, size_t *n);
 
-/* pml_flow_refused - threads that are not in it: too many, or no memory. */
+/* pml_flow_refused - the number of threads without a flow: too many threads, or no memory. */
 PML__SHARED uint64_t pml_flow_refused(const struct pml_flow *f);
 
 PML_END_DECLS

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/flow/pml_flow_gpr.c - enters and leaves that need no memory, in general registers only. */
+/* core/substrate/flow/pml_flow_gpr.c - enters and leaves that need no memory, with general registers only. */
 #include "substrate/flow/pml_flow_private.h"
 
-/* The edge to where @e leads; edge 0: no edge yet. */
+/* The edge to the node of @e; 0: no edge yet. */
 static uint32_t find_edge(struct pml__flow_track *t, const struct pml_stream_event *e) {
   const struct pml__profile_node *node = pml__profile_tree_known(&t->tree, t->top->node, e->region);
   return node != NULL ? *pml__flow_find(t, t->at->index, node->index) : 0;
 }
 
-/* False: they are of a list that is not known yet. */
+/* Returns false if the values have an unknown list of metrics. */
 static bool keep_values(struct pml__flow_track *t, struct pml__flow_frame *f, const struct pml_stream_event *e) {
   const struct pml__flow_list *list = pml__flow_list(t, e->metrics);
   if (list == NULL) return false;
@@ -29,7 +29,7 @@ static inline void begin_call(struct pml__flow_track *t, struct pml__flow_frame 
   pml__own_move(&t->top, f - 1, sizeof *f);
 }
 
-/* Apart, so that what is common needs few registers. */
+/* Not inlined, so that the common case needs few registers. */
 __attribute__((noinline)) static bool enter_elsewhere(struct pml__flow_track *t, const struct pml_stream_event *e) {
   struct pml__profile_node *at = t->at;
   struct pml__flow_frame *f = t->top + 1;
@@ -49,7 +49,8 @@ __attribute__((noinline)) static bool enter_elsewhere(struct pml__flow_track *t,
   return true;
 }
 
-/* The edge that was taken last from here, once more at its stride. False: it is another. Loads spare registers. */
+/* Take the edge that was last taken from here, if the visit continues its stride. Returns false for another edge.
+ * Values are loaded again instead of occupying registers. */
 static inline bool enter_again(struct pml__flow_track *t, pml_region_t region, uint64_t ticks) {
   struct pml__flow_edge *edge = &t->edge[t->latest[t->at->index]];
   struct pml__profile_node *node = edge->to;
@@ -82,7 +83,7 @@ uint64_t pml__flow_enter_fast_values(void *track, const struct pml_stream_event 
   return PML_LIKELY(pml__flow_enter_plainly(track, e)) ? 0 : e->ticks;
 }
 
-/* False: it takes floating point, or they are of a list that is not known yet. */
+/* Returns false if floating point is needed, or the values have an unknown list of metrics. */
 static bool add_values(struct pml__flow_track *t, const struct pml__flow_frame *f, const struct pml_stream_event *e) {
   const struct pml__flow_list *list = pml__flow_list(t, e->metrics);
   if (list == NULL || (list->real & f->has) != 0) return false;

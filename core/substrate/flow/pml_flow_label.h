@@ -14,7 +14,7 @@
 #include "substrate/flow/pml_flow.h"
 
 #define PML__FLOW_WINDOW 16u
-#define PML__FLOW_FOLD 6u /* loops of a nest that are distinguished if it comes again */
+#define PML__FLOW_FOLD 6u /* loops of a repeated nest that are distinguished */
 
 struct pml__flow_visits {
   uint64_t first, last, stride; /* the current run; first 0: no run, stride 0: a single visit */
@@ -42,7 +42,8 @@ static inline bool pml__flow_note(struct pml__flow_visits *s, uint64_t visit) {
   return true;
 }
 
-/* pml__flow_visits_end - no visits follow: the run goes into the list, which has room for PML__FLOW_FOLD more. */
+/* pml__flow_visits_end - end the visits: add the current run to the list, which has room for PML__FLOW_FOLD more
+ * labels. */
 void pml__flow_visits_end(struct pml__flow_visits *s);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/flow/pml_flow_label_gpr.c - compression of visits to labels, in general registers only. */
+/* core/substrate/flow/pml_flow_label_gpr.c - compression of visits to labels, with general registers only. */
 #include "substrate/flow/pml_flow_label.h"
 
 static bool has_shape(const struct pml_flow_label *a, const struct pml_flow_label *run) {
   return a->k == run->k && a->j - a->i == run->j - run->i;
 }
 
-/* @run is what the label would go on with. */
+/* Extend the label by @run, if @run continues it. */
 static bool go_on(struct pml_flow_label *a, const struct pml_flow_label *run) {
   if (a->m > 1) {
     if (!has_shape(a, run) || run->i != a->i + a->m * a->l) return false;
@@ -18,7 +18,7 @@ static bool go_on(struct pml_flow_label *a, const struct pml_flow_label *run) {
   return true;
 }
 
-/* @run is a second turn of what the label was so far: of two visits it makes a loop, of two loops a nest. */
+/* Make a loop of the label and @run, if @run is its second iteration: two visits become a loop, two loops a nest. */
 static bool begin_loop(struct pml_flow_label *a, const struct pml_flow_label *run) {
   if (a->m > 1 || !has_shape(a, run)) return false;
   if (run->k == 0) {
@@ -31,12 +31,13 @@ static bool begin_loop(struct pml_flow_label *a, const struct pml_flow_label *ru
   return true;
 }
 
-/* @b is what @a was, when that was over. */
+/* Whether @b repeats @a after its end. */
 static bool is_again(const struct pml_flow_label *a, const struct pml_flow_label *b) {
   return a->m == b->m && a->l == b->l && has_shape(a, b) && b->i > a->j + (a->m - 1) * a->l;
 }
 
-/* @label[b] has grown to a nest that was there before: loop by loop both become nests of two turns. */
+/* If @label[b] has grown to a repetition of an earlier nest, merge both: each of their loops becomes a nest of two
+ * iterations. */
 static void fold(struct pml__flow_visits *s, uint32_t b, uint32_t oldest) {
   struct pml_flow_label again = s->label[b];
   if (again.m < 2 || again.m > PML__FLOW_FOLD) return;
@@ -75,7 +76,7 @@ bool pml__flow_note_slowly(struct pml__flow_visits *s, uint64_t visit) {
   }
   if (pml__flow_needs_room(s)) return false;
   if (s->last - s->first == s->stride && visit - s->last < s->stride) {
-    /* Of three visits the nearer two are taken for a loop. */
+    /* assume that the two closer ones of three visits are a loop */
     put(s, s->first, s->first, 0);
     s->first = s->last;
     s->stride = visit - s->last;

@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-#define PML__FLOW_LISTS 4u /* lists of metrics that a thread's events use alternately */
+#define PML__FLOW_LISTS 4u /* lists of metrics that a thread's events alternate between */
 #define PML__FLOW_NONE UINT8_MAX
 
 /* An edge of a thread; it lists visits of the node it leaves. */
@@ -21,54 +21,54 @@ struct pml__flow_edge {
   struct pml__flow_visits visits;
 };
 
-/* Which of the values that come with @metrics are wanted. */
+/* The position of each metric of the flow among the values of @metrics. */
 struct pml__flow_list {
   const struct pml_stream_metrics *metrics;
-  uint32_t has, real;               /* a bit for each wanted metric that is there; that is a double */
-  uint8_t at[PML_FLOW_METRICS_MAX]; /* of a wanted metric among the values; PML__FLOW_NONE: it is not there */
+  uint32_t has, real;               /* a bit for each metric that is present; and for each that is a double */
+  uint8_t at[PML_FLOW_METRICS_MAX]; /* index among the values; PML__FLOW_NONE: absent */
 };
 
-/* A call under way; its values at enter are in the track. */
+/* An open call; its values at enter are in the track. */
 struct pml__flow_frame {
   struct pml__profile_node *node;
   uint64_t ticks, inner;
-  uint32_t has; /* a bit for each metric that it was entered with */
+  uint32_t has; /* a bit for each metric present at the enter */
 };
 
 /* One thread. Only the thread changes it, until the flow is stopped or the thread has ended. */
 struct pml__flow_track {
   struct pml__profile_tree tree; /* entered: visits */
-  struct pml__profile_node *at;  /* visited last */
+  struct pml__profile_node *at;  /* last visited node */
   struct pml__flow_edge *edge;   /* [nedges]; edge 0 is unused */
-  uint32_t *latest;              /* [nodes_capacity] by node: the edge that was taken last */
+  uint32_t *latest;              /* [nodes_capacity] by node: last taken edge */
   uint64_t *sum;                 /* [nodes_capacity * nmetrics] by node */
   uint32_t *slot;                /* [mask + 1]: (from, to) to an edge; 0 is free */
   uint32_t nedges, edges_capacity, nodes_capacity, mask;
   struct pml__flow_frame *frame;      /* frame[0] is the root's */
-  struct pml__flow_frame *top, *last; /* the innermost call's; the last there is room for */
-  uint64_t *value;                    /* [frames * nmetrics] at enter */
+  struct pml__flow_frame *top, *last; /* the innermost call's; the last one with room */
+  uint64_t *value;                    /* [frames * nmetrics] values at enter */
   struct pml__flow_list list[PML__FLOW_LISTS];
   uint32_t nlists, replace;
-  uint32_t nlabels; /* room that labels have in all edges */
+  uint32_t nlabels; /* number of labels with room, in all edges */
   uint32_t nmetrics;
   uint32_t real;    /* a bit for each metric whose values are doubles */
-  bool ended;       /* no room: followed no further */
+  bool ended;       /* no room: not followed any further */
   uint64_t missing; /* enters since then */
   uint64_t unmatched;
-  uint32_t nthreads; /* that had this flow; 0: it has not ended */
-  uint32_t number;   /* in the order of beginning */
+  uint32_t nthreads; /* threads with this flow; 0: it has not ended */
+  uint32_t number;   /* number in the order of beginning */
   struct pml_flow *flow;
   struct pml__flow_track *next;
 };
 
 struct pml_flow {
-  struct pml__mutex lock; /* guards all below: threads begin and end */
+  struct pml__mutex lock; /* guards the following fields: threads begin and end */
   struct pml__flow_track *tracks;
   uint32_t ntracks, begun;
   uint64_t refused;  /* atomic */
-  uint64_t consumer; /* 0: none */
+  uint64_t consumer; /* 0: no consumer */
   bool stopped;
-  int failed; /* to make graphs: why */
+  int failed; /* error of creating graphs */
   uint32_t labels, nmetrics;
   char *metric[PML_FLOW_METRICS_MAX];
   double tick_ns;                          /* ns per tick of the events' clock */
@@ -77,30 +77,31 @@ struct pml_flow {
   size_t ngraphs;
 };
 
-/* A flow without a stream, whose events are handed to tracks by the caller, in ticks of @tick_ns, 0: of this process's
- * clock; stopped and closed as any. */
+/* Create a flow without a stream. The caller passes events to its tracks, in ticks of @tick_ns, 0: of this process's
+ * clock. Stopped and closed like any other. */
 int pml__flow_new(struct pml_flow **f, const struct pml_flow_options *options, double tick_ns);
-/* A thread begins; NULL: no memory, or too many. */
+/* Begin a thread; NULL: no memory, or too many threads. */
 struct pml__flow_track *pml__flow_track(struct pml_flow *f);
 void pml__flow_enter(void *track, const struct pml_stream_event *e);
 void pml__flow_leave(void *track, const struct pml_stream_event *e);
-/* It ends: if another that ended had the same flow, the later begun one is added to the other, and gone. */
+/* End a thread: if another ended thread had the same flow, the later flow is added to the earlier one and freed. */
 void pml__flow_track_end(struct pml_flow *f, struct pml__flow_track *track);
 void pml__flow_track_free(struct pml__flow_track *track);
 
-/* Memory for a flow: @had bytes at @old, which may be NULL, become @bytes; NULL: none, and @old stays. Not cleared. */
+/* Resize memory of a flow from @had bytes at @old, which may be NULL, to @bytes; NULL: no memory, and @old stays. Not
+ * cleared. */
 void *pml__flow_resize(const struct pml_flow *f, void *old, size_t had, size_t bytes);
 void pml__flow_release(const struct pml_flow *f, void *memory);
 
-/* With general registers only. False, and nothing has changed: not without memory, or not without floating point. */
+/* With general registers only. Return false, with nothing changed, if memory or floating point is needed. */
 bool pml__flow_enter_plainly(void *track, const struct pml_stream_event *e);
 bool pml__flow_leave_plainly(void *track, const struct pml_stream_event *e);
-/* The same of events without values. */
+/* The same for events without values. */
 pml_stream_fast pml__flow_enter_fast, pml__flow_leave_fast;
-/* And of any, as pml_stream_consumer.valued. */
+/* The same for any events, as pml_stream_consumer.fast_values. */
 pml_stream_fast_values pml__flow_enter_fast_values, pml__flow_leave_fast_values;
 
-/* Where the number of the edge is, or would be. */
+/* The slot with the number of the edge, or the free slot for it. */
 static inline uint32_t *pml__flow_find(const struct pml__flow_track *t, uint32_t from, uint32_t to) {
   uint64_t h = ((uint64_t)to << 32 | from) * PML__HASH_FACTOR;
   for (uint32_t i = (uint32_t)(h >> 32) & t->mask;; i = (i + 1) & t->mask) {
@@ -114,7 +115,7 @@ static inline void pml__flow_end_call(struct pml__flow_track *t, struct pml__flo
   uint64_t d = ticks - f->ticks, inner = f->inner;
   struct pml__profile_node *node = f->node;
   if (PML_UNLIKELY(d > ticks)) {
-    __asm__(""); /* as pml__profile_duration() */
+    __asm__(""); /* as in pml__profile_duration() */
     d = 0;
   }
   pml__own_move(&t->top, f, -(ptrdiff_t)sizeof *f);

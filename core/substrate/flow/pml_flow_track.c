@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/flow/pml_flow_track.c - a thread's flow: memory, end, and equality of two threads. */
+/* core/substrate/flow/pml_flow_track.c - a thread's flow: memory, end, and comparison of two threads. */
 #include "substrate/flow/pml_flow_private.h"
 
 #include "base/pml_value.h"
@@ -28,7 +28,7 @@ void pml__flow_release(const struct pml_flow *f, void *memory) {
     f->memory->put(f->memory->arg, memory);
 }
 
-/* Room for @n more, of @bytes each, zeroed; without memory *at is unchanged. */
+/* Make room for @n more elements of @bytes, zeroed; without memory *at is unchanged. */
 static bool grow(const struct pml__flow_track *t, void *at, uint32_t *capacity, uint32_t n, size_t bytes) {
   void *old, *more;
   memcpy(&old, at, sizeof old);
@@ -69,9 +69,9 @@ static bool room_for_nodes(struct pml__flow_track *t) {
   return grow(t, &t->latest, &t->nodes_capacity, more, sizeof *t->latest);
 }
 
-/* ---- what is new ---- */
+/* ---- new paths and edges ---- */
 
-/* An event that was asked for without a modifier may have been opened user-only: it is called NAME:u then. */
+/* An event requested without a modifier may have been opened for user space only, as NAME:u. */
 static bool is_metric(const char *name, const char *wanted) {
   size_t n = strlen(wanted);
   return strncmp(name, wanted, n) == 0 && (name[n] == '\0' || strcmp(name + n, ":u") == 0);
@@ -121,7 +121,7 @@ static bool prepare(struct pml__flow_track *t, const struct pml_stream_event *e)
   return edge != NULL && room_for_label(t, &edge->visits);
 }
 
-/* Apart, so that what is common needs few registers; likewise below. */
+/* Not inlined, so that the common case needs few registers; the same holds below. */
 __attribute__((noinline, cold)) static void enter_anew(struct pml__flow_track *t, const struct pml_stream_event *e) {
   if (prepare(t, e) && pml__flow_enter_plainly(t, e)) return;
   t->ended = true;
@@ -209,7 +209,7 @@ static bool same_visits(const struct pml__flow_visits *a, const struct pml__flow
   return a->n == 0 || memcmp(a->label, b->label, a->n * sizeof *a->label) == 0;
 }
 
-/* Paths and edges are in the order of their first visits: the same flow has them in the same places. */
+/* Paths and edges are in the order of their first visits, so equal flows have them at equal positions. */
 static bool same(const struct pml__flow_track *a, const struct pml__flow_track *b) {
   if (a->tree.n != b->tree.n || a->nedges != b->nedges || a->missing != b->missing || a->at->index != b->at->index)
     return false;

@@ -8,17 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One thread. Its values follow an enter and precede a leave, of the same ticks. */
+/* One thread. Values follow an enter and precede a leave, with the same ticks. */
 struct track {
   struct pml__flow_track *flow;
-  struct pml_stream_event entered; /* region 0: nothing that waits for its values */
-  uint64_t ticks;                  /* of @value; 0: none */
+  struct pml_stream_event entered; /* an enter that waits for its values; region 0: no enter */
+  uint64_t ticks;                  /* ticks of @value; 0: no value */
   uint64_t value[PML_FLOW_METRICS_MAX];
 };
 
 struct making {
   struct pml_flow *flow;
-  const struct pml_stream_metrics *metrics; /* NULL: events carry none that a flow takes */
+  const struct pml_stream_metrics *metrics; /* NULL: events have no values for the flow */
 };
 
 static int begin_thread(void *arg, int64_t tid, void **track) {
@@ -49,7 +49,7 @@ static void take_values(const struct making *m, struct track *t, const struct pm
 static int take_event(void *arg, void *track, const struct pml__recording_event *e) {
   const struct making *m = arg;
   struct track *t = track;
-  if (t->flow == NULL) return 0; /* it is counted as refused */
+  if (t->flow == NULL) return 0; /* counted as refused */
   if (e->kind == PML_STREAM_METRIC) {
     if (e->region == 0) take_values(m, t, e);
     return 0;
@@ -76,7 +76,7 @@ static int end_thread(void *arg, void *track) {
   return 0;
 }
 
-/* Metrics beyond what a flow takes are left out, and with them all. */
+/* If there are more metrics than a flow can have, all are omitted. */
 static int open_flow(const struct pml_recording_reader *r, struct making *m, uint32_t *nmetrics) {
   char name[PML_STREAM_METRICS_MAX][PML__RECORDING_METRIC_BYTES];
   const char *names[PML_FLOW_METRICS_MAX];

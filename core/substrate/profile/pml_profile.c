@@ -20,7 +20,7 @@ static uint64_t get(const uint64_t *figure) {
 
 /* ---- events ---- */
 
-/* Where node @index of the tree is, or is to be; NULL: no memory. */
+/* The place of node @index of the tree, existing or new; NULL: no memory. */
 static struct pml__profile_place *place_of(struct pml__profile_track *t, uint32_t index) {
   uint32_t k = 31u - (uint32_t)__builtin_clz(index / PML__PROFILE_CHUNK + 1u);
   if (t->place[k] == NULL) {
@@ -31,7 +31,7 @@ static struct pml__profile_place *place_of(struct pml__profile_track *t, uint32_
   return t->place[k] != NULL ? &t->place[k][index - PML__PROFILE_CHUNK * ((1u << k) - 1u)] : NULL;
 }
 
-/* It is filled when it has its node. */
+/* The place is valid once it has its node. */
 static void fill_place(struct pml__profile_place *p, struct pml__profile_place *up, struct pml__profile_node *node,
                        pml_region_t region, struct pml__histogram *histogram) {
   p->up = up;
@@ -42,10 +42,8 @@ static void fill_place(struct pml__profile_place *p, struct pml__profile_place *
   p->node = node;
 }
 
-/*
- * Where a call of @region from where the thread is leads to. The first by a path brings its node and its place, and the
- * first of its region a histogram, all as far as there is memory; NULL: no place.
- */
+/* The place of a call of @region at the thread's current path. The first call of a path creates its node and place, and
+ * the first call of a region a histogram, if there is memory; NULL: no place. */
 static struct pml__profile_place *place_for(struct pml__profile_track *t, pml_region_t region) {
   struct pml__profile_node *node = pml__profile_tree_child(&t->tree, t->at->node, region);
   struct pml__profile_place *p = node != NULL ? place_of(t, node->index) : NULL;
@@ -90,7 +88,7 @@ __attribute__((noinline)) static void leave_another(struct pml__profile_track *t
   pml__profile_end_call(t, p, d);
 }
 
-/* The time of a call that was unwound is known until now; but durations are those of calls that returned. */
+/* The time of an unwound call is known, but durations contain only calls that returned. */
 static void on_leave(void *data, const struct pml_stream_event *e) {
   struct pml__profile_track *t = data;
   if (PML_UNLIKELY(e->unwound) && t->at->region == e->region)
@@ -144,7 +142,7 @@ static uint64_t calls_begun(const struct pml__profile_tree *tree) {
   return n;
 }
 
-/* What was under way stays entered, and not returned. */
+/* Open calls stay entered, and do not return. */
 static void abandon_open(struct pml_profile *p, const struct pml__profile_track *t) {
   for (const struct pml__profile_place *at = t->beyond > 0 ? t->held : t->at; at->up != NULL; at = at->up)
     p->stats.abandoned++;
@@ -155,7 +153,7 @@ static void thread_end(void *arg, void *data) {
   struct pml__profile_track *t = data, **at = &p->tracks;
   pml__mutex_take(&p->lock);
   abandon_open(p, t);
-  /* Without the memory to merge it the track stays as it is, and is merged by each visit. */
+  /* without memory the track stays, and each visit merges it */
   bool merged = pml__histograms_merge(&p->ended_histograms, &t->histograms);
   if (merged) pml__histograms_close(&t->histograms);
   if (merged && pml__profile_tree_merge(&p->ended, &t->tree)) {
@@ -167,7 +165,7 @@ static void thread_end(void *arg, void *data) {
   pml__mutex_leave(&p->lock);
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 static void begin_life(struct pml_profile *p) {
   p->pid = pml__process_pid();
@@ -219,8 +217,8 @@ int pml__profile_of(struct pml_profile **out, struct pml__profile_tree *tree, st
 }
 
 void pml_profile_close(struct pml_profile *p) {
-  /* -ENOENT in a child: threads of the parent may have been changing it, and what is not of the heap is the parent's.
-   */
+  /* -ENOENT in a child: threads of the parent may have been changing it, and memory outside of the heap belongs to the
+   * parent */
   if (p == NULL || (p->consumer != 0 && pml_stream_remove(p->consumer) == -ENOENT)) return;
   for (struct pml__profile_track *t = p->tracks, *next; t != NULL; t = next) {
     next = t->next;
@@ -272,13 +270,14 @@ struct pml_profile_node pml__profile_public(const struct pml__profile_node *n, u
 }
 
 /*
- * Children of a node stand together in @order, which is sorted by parent; first[i] is where those of node i begin. The
- * stack has, for each depth, the next one to visit: no recursion, however deep the paths are.
+ * Children of a node are contiguous in @order, which is sorted by parent; first[i] is the position of node i's
+ * children. The stack contains, for each depth, the next node to visit, so no recursion is needed, however deep the
+ * paths are.
  */
 struct walk {
   struct pml__profile_node **order;
   uint32_t *first, *stack;
-  uint32_t n; /* nodes but for the root */
+  uint32_t n; /* nodes except the root */
   double tick_ns;
 };
 

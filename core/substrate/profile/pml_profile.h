@@ -18,22 +18,25 @@ struct pml_profile;
 #define PML_PROFILE_NODES_MAX (UINT32_C(1) << 20) /* call paths of one thread, and of all merged */
 
 /*
- * pml_profile_open - start recording enters and leaves of all threads. Calls that are open already are not recorded.
+ * pml_profile_open - start recording enters and leaves of all threads. Calls that are already open are not recorded.
+ * pml_profile_close - stop recording and free all; NULL is fine. Must not be called by a consumer of the stream.
+ * Returns 0, -ENOMEM, or an error of pml_stream_add(); *@p is NULL on failure. In a child after a fork the parent's
+ * profile gets no events and no visits; its memory stays allocated there, because other threads may have been changing
+ * it.
  * pml_profile_close - stop recording and free all; NULL is fine. Not from a consumer of the stream. Returns 0, -ENOMEM,
  * or what pml_stream_add() returns; *@p is NULL on failure. In a child after a fork the parent's profile gets no events
  * and visits none; its memory stays allocated there, because other threads may have been changing it.
  *
- * Cost of a call: some 130 instructions, the stream's share among them. Memory of a thread: 152 bytes per call path,
- * and per function 512 and 64 for each octave of durations that it has calls of.
+ * Cost of a call: some 130 instructions, including the stream's share. Memory of a thread: 152 bytes per call path, 512
+ * per function, and 64 for each octave of durations of its calls.
  */
 PML_API int pml_profile_open(struct pml_profile **p);
 PML_API void pml_profile_close(struct pml_profile *p);
 
 /*
- * Where figures are kept instead of the heap, such as a file that outlives the process. get: zeroed memory for part
- * @part of @whose, a thread's call paths or a region's durations, aligned to 64 bytes, NULL: none; put: it is of no use
- * any more; name: @region is among them. Called on the threads that raise events. In a child after a fork none is
- * called.
+ * Memory for figures instead of the heap, such as a file that outlives the process. get: zeroed memory for part @part
+ * of @whose, a thread's call paths or a region's durations, aligned to 64 bytes, NULL: no memory; put: free it; name:
+ * @region is among them. Called on the threads that emit events. Not called in a child after a fork.
  */
 struct pml_profile_memory {
   void *(*get)(void *arg, uint32_t whose, uint32_t part, size_t bytes);
@@ -49,11 +52,11 @@ struct pml_profile_node {
   pml_region_t region;
   uint32_t depth;        /* 0: called from no region */
   uint32_t nthreads;     /* threads that took this path */
-  uint64_t running;      /* calls that have not returned: under way, or never to return; count + running began */
+  uint64_t running;      /* calls that have not returned, whether open or left; count + running calls began */
   uint64_t count;        /* calls that returned */
-  double inclusive_ns;   /* between enter and leave, or until a call's end by a longjmp or an exception is detected */
-  double exclusive_ns;   /* part of it in no region called from here */
-  double min_ns, max_ns; /* of a call that returned, inclusive; 0 before the first */
+  double inclusive_ns;   /* from enter to leave, or until the end of a call by a longjmp or an exception is detected */
+  double exclusive_ns;   /* the part outside of regions called from here */
+  double min_ns, max_ns; /* inclusive time of a call that returned; 0 before the first */
 };
 
 /*
@@ -73,8 +76,8 @@ struct pml_profile_function {
 };
 
 /*
- * pml_profile_functions - visit every region of which a call returned, for all callers together, in the order of
- * regions, until @visit returns a value other than 0. As with pml_profile_visit() threads may continue.
+ * pml_profile_functions - visit every region with a call that returned, summed over all callers, in the order of
+ * regions, until @visit returns a value other than 0. Threads may continue, as with pml_profile_visit().
  * pml_profile_bucket_ns - the least duration in bucket @i; for PML_HISTOGRAM_BUCKETS, the longest of all. Returns 0,
  * -ENOMEM, or what @visit returned.
  */
@@ -85,9 +88,9 @@ PML_API double pml_profile_bucket_ns(uint32_t i);
 struct pml_summary;
 
 /*
- * pml_profile_summary - add a row for each region of which a call returned (PML_SUMMARY_CALL) to @s, as rows of process
- * @number. Time in direct or indirect recursion counts once. Calls have no deviation. Returns 0, -ENOMEM or an error of
- * pml_summary_add(). Threads may continue.
+ * pml_profile_summary - add a row (PML_SUMMARY_CALL) to @s for each region with a call that returned, as rows of
+ * process @number. Time in direct or indirect recursion counts once. Calls have no deviation. Returns 0, -ENOMEM or an
+ * error of pml_summary_add(). Threads may continue.
  */
 PML__SHARED int pml_profile_summary(struct pml_profile *p, struct pml_summary *s, int64_t number);
 
@@ -95,8 +98,8 @@ struct pml_profile_stats {
   uint32_t threads;   /* threads that emitted events */
   uint64_t events;    /* recorded enters */
   uint64_t unmatched; /* leaves of regions not entered, or not innermost */
-  uint64_t dropped;   /* enters without room for their path: their time is their parent's */
-  uint64_t abandoned; /* calls that their thread's end cut short */
+  uint64_t dropped;   /* enters without room for their path: their time counts for their parent */
+  uint64_t abandoned; /* calls ended by the end of their thread */
 };
 
 /* pml_profile_stats - the numbers of recorded and omitted events so far. Thread-safe. */

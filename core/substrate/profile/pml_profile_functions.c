@@ -27,7 +27,7 @@ static struct function *function_of(struct function *f, size_t n, pml_region_t r
   return bsearch(&key, f, n, sizeof *f, by_region);
 }
 
-/* @f has room for all; the limits of a function are those of its paths. */
+/* @f has room for all; the minimum and maximum of a function are those over its paths. */
 static void list(struct function *f, const struct pml__histograms *all, const struct pml__profile_tree *tree) {
   size_t n = 0;
   for (const struct pml__histogram *h = all->first; h != NULL; h = h->next)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/profile/pml_profile_gpr.c - enters and leaves that need no memory, in general registers only. */
+/* core/substrate/profile/pml_profile_gpr.c - enters and leaves that need no memory, with general registers only. */
 #include "substrate/profile/pml_profile_private.h"
 
 struct pml__profile_place pml__profile_nowhere = {.latest = &pml__profile_nowhere, .region = PML__PROFILE_NO_REGION};
 
-/* Where the child of @at for @region is, if it was entered lately. Few paths that are near each other share one. */
+/* The cache entry of the child of @at for @region. Few paths that are near each other share one. */
 static inline struct pml__profile_place **recent(struct pml__profile_track *t, const struct pml__profile_place *at,
                                                  pml_region_t region) {
   uint32_t place = (uint32_t)((uintptr_t)at / _Alignof(struct pml__profile_place));

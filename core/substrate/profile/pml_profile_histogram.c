@@ -15,7 +15,7 @@ static struct pml__histogram **find(const struct pml__histograms *all, pml_regio
   return &all->slot[i];
 }
 
-/* At most half full. */
+/* The table is at most half full. */
 static bool more_slots(struct pml__histograms *all) {
   struct pml__histograms more = *all;
   more.mask = all->slot == NULL ? FIRST_SLOTS - 1 : all->mask * 2 + 1;
@@ -28,7 +28,7 @@ static bool more_slots(struct pml__histograms *all) {
   return true;
 }
 
-/* Cleared; a multiple of a cache line is aligned as one. */
+/* Zeroed memory; multiples of a cache line are aligned to it. */
 static void *get(const struct pml_profile_memory *memory, pml_region_t region, uint32_t part, size_t bytes) {
   if (memory != NULL) return memory->get(memory->arg, region, part, bytes);
   void *block = aligned_alloc(64, (bytes + 63) / 64 * 64);
@@ -88,13 +88,13 @@ static const uint64_t *counts_of(const struct pml__histogram *h, uint32_t octave
   return __atomic_load_n(&h->octave[octave], __ATOMIC_ACQUIRE);
 }
 
-/* The octave of its latest call; beyond all: it had none. */
+/* The octave of the latest call; a value beyond all octaves if there was no call. */
 static uint32_t late_octave(const struct pml__histogram *h) {
   uint64_t late = __atomic_load_n(&h->late, __ATOMIC_RELAXED);
   return late != 0 ? pml_histogram_bucket(late - 1) / 8 : PML__HISTOGRAM_OCTAVES;
 }
 
-/* Room for all of @from. */
+/* Make room for all counts of @from. */
 static bool make_room(struct pml__histograms *to, const struct pml__histogram *from) {
   struct pml__histogram *h = pml__histograms_of(to, from->region);
   bool all = h != NULL;
@@ -104,7 +104,7 @@ static bool make_room(struct pml__histograms *to, const struct pml__histogram *f
   return all;
 }
 
-/* An octave that came meanwhile is left for the next time. */
+/* An octave added meanwhile is merged the next time. */
 static void add(struct pml__histogram *to, const struct pml__histogram *from) {
   for (uint32_t i = 0; i < PML__HISTOGRAM_OCTAVES; i++) {
     const uint64_t *counts = counts_of(from, i);

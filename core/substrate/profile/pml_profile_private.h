@@ -10,40 +10,41 @@
 
 #include <pthread.h>
 
-/* A thread's call path. A call of a path is never inside another call of the same path, so at most one is under way,
- * and the place also serves as its frame. */
+/* A thread's call path. A call of a path is never inside another call of the same path, so at most one is open, and the
+ * place also serves as its frame. */
 struct pml__profile_place {
-  struct pml__profile_place *up;     /* the path without its last call; NULL: the root's */
-  struct pml__profile_place *latest; /* the child that was entered last, or nowhere */
+  struct pml__profile_place *up;     /* the path without its last call; NULL for the root */
+  struct pml__profile_place *latest; /* the child that was entered last, or pml__profile_nowhere */
   struct pml__profile_node *node;    /* its figures; NULL: not filled yet */
-  struct pml__histogram *histogram;  /* of the region; never NULL */
-  pml_region_t region;               /* none, of the root */
+  struct pml__histogram *histogram;  /* histogram of the region; never NULL */
+  pml_region_t region;               /* the root has no region */
 };
 
-/* Where no call leads on, and none ends: of a region that there is not. Its own child. */
+/* A place without matching calls, because its region does not exist. Its own child. */
 extern __attribute__((visibility("hidden"))) struct pml__profile_place pml__profile_nowhere;
 
-#define PML__PROFILE_RECENT 256u /* at most so many paths are found without a search in the tree */
+#define PML__PROFILE_RECENT 256u /* number of paths found without a search in the tree */
 
 /* One thread. */
 struct pml__profile_track {
   struct pml__profile_place *at; /* path of the innermost call; pml__profile_nowhere during calls without room */
   struct pml__profile_tree tree;
-  struct pml__profile_place *place[PML__PROFILE_CHUNKS];  /* as the nodes of the tree lie */
-  struct pml__profile_place *recent[PML__PROFILE_RECENT]; /* entered lately; by a hash, each may be another's or NULL */
+  struct pml__profile_place *place[PML__PROFILE_CHUNKS]; /* in the order of the tree's nodes */
+  struct pml__profile_place
+      *recent[PML__PROFILE_RECENT]; /* recently entered; indexed by a hash, an entry may be another path's or NULL */
   struct pml__histograms histograms;
   struct pml__profile_place *held; /* value of `at` before the calls without room */
-  uint64_t beyond; /* a call for whose path there was no room, and calls inside it: their leaves come first */
-  uint64_t unmatched, dropped; /* atomic, one writer */
+  uint64_t beyond;                 /* a call without room for its path, and calls inside it: their leaves come first */
+  uint64_t unmatched, dropped;     /* atomic, one writer */
   struct pml_profile *profile;
   struct pml__profile_track *next;
 };
 
 struct pml_profile {
-  pid_t pid;              /* process that owns it; a forked child leaves all below alone */
-  struct pml__mutex lock; /* guards all below: threads begin and end, visits read */
+  pid_t pid;              /* the process that owns it; a forked child leaves the following fields alone */
+  struct pml__mutex lock; /* guards the following fields: threads begin and end, visits read */
   struct pml__profile_track *tracks;
-  struct pml__profile_tree ended; /* merged, of threads that ended */
+  struct pml__profile_tree ended; /* merged tree of ended threads */
   struct pml__histograms ended_histograms;
   struct pml_profile_stats stats; /* sums over ended threads, and the number of all threads */
   uint64_t consumer;
@@ -52,21 +53,22 @@ struct pml_profile {
   double tick_ns;                          /* ns per tick of its events' clock; 0: this process's clock */
 };
 
-/* The trees of all threads into @tree, and unless it is NULL their histograms into @histograms; false: no memory. */
+/* Merge the trees of all threads into @tree and, unless it is NULL, their histograms into @histograms. Returns false
+ * without memory. */
 bool pml__profile_merge(struct pml_profile *p, struct pml__profile_tree *tree, struct pml__histograms *histograms);
 
-/* A node of a tree as others see it. */
+/* A node in its public form. */
 struct pml_profile_node pml__profile_public(const struct pml__profile_node *n, uint32_t depth, double tick_ns);
 
-/* How long a tick of the profile's clock is. */
+/* The duration of a tick of the profile's clock. */
 double pml__profile_tick_ns(const struct pml_profile *p);
 
-/* A profile of @tree and @histograms alone, in ticks of a clock, without events to come; takes both over if it returns
- * 0. -ENOMEM. */
+/* Create a profile of @tree and @histograms only, in ticks of a clock, without further events. Takes both over if it
+ * returns 0. Returns -ENOMEM otherwise. */
 int pml__profile_of(struct pml_profile **p, struct pml__profile_tree *tree, struct pml__histograms *histograms,
                     double tick_ns);
 
-/* The place of node @index of the tree, NULL: there was no memory for it. */
+/* The place of node @index of the tree; NULL: there was no memory for it. */
 static inline struct pml__profile_place *pml__profile_place_at(const struct pml__profile_track *t, uint32_t index) {
   uint32_t k = 31u - (uint32_t)__builtin_clz(index / PML__PROFILE_CHUNK + 1u);
   if (t->place[k] == NULL) return NULL;
@@ -74,7 +76,7 @@ static inline struct pml__profile_place *pml__profile_place_at(const struct pml_
   return p->node != NULL ? p : NULL;
 }
 
-/* A call from where the thread is. */
+/* Begin a call at the thread's current path. */
 static inline void pml__profile_begin_call(struct pml__profile_track *t, struct pml__profile_place *p, uint64_t ticks) {
   __atomic_store_n(&p->node->ticks, ticks, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -91,7 +93,7 @@ static inline void pml__profile_add_time(struct pml__profile_track *t, struct pm
   __atomic_store_n(&node->ticks, 0, __ATOMIC_RELAXED);
 }
 
-/* The innermost call, at @p, returned; it took @d ticks. */
+/* End the innermost call, at @p, which returned after @d ticks. */
 static inline void pml__profile_end_call(struct pml__profile_track *t, struct pml__profile_place *p, uint64_t d) {
   struct pml__profile_node *node = p->node;
   pml__profile_add_time(t, p, d);
@@ -103,13 +105,13 @@ static inline void pml__profile_end_call(struct pml__profile_track *t, struct pm
 static inline uint64_t pml__profile_duration(const struct pml__profile_place *p, uint64_t ticks) {
   uint64_t d = ticks - p->node->ticks;
   if (PML_UNLIKELY(d > ticks)) { /* a borrow */
-    __asm__("");                 /* or it becomes a conditional move, which takes more */
+    __asm__("");                 /* prevents a conditional move, which takes more time */
     d = 0;
   }
   return d;
 }
 
-/* The child that was entered last, once more. False: it is another, or it takes memory. */
+/* Enter the child that was entered last again. Returns false if @region is another one, or memory is needed. */
 static inline bool pml__profile_enter_again(struct pml__profile_track *t, pml_region_t region, uint64_t ticks) {
   struct pml__profile_place *p = t->at->latest;
   if (PML_UNLIKELY(p->region != region)) return false;
@@ -117,14 +119,12 @@ static inline bool pml__profile_enter_again(struct pml__profile_track *t, pml_re
   return true;
 }
 
-/*
- * False: not the innermost call, or memory is needed. Some values are loaded again, because keeping them would need a
- * further register, which costs as much as two loads.
- */
+/* Returns false if @region is not the innermost call's, or memory is needed. Some values are loaded again, because
+ * keeping them would need another register, which costs as much as two loads. */
 static inline bool pml__profile_leave_known(struct pml__profile_track *t, pml_region_t region, uint64_t ticks) {
   struct pml__profile_place *p = t->at;
   if (PML_UNLIKELY(p->region != region)) return false;
-  /* without memory for a histogram, this is the one without counts */
+  /* without memory for a histogram this is the empty one */
   if (PML_UNLIKELY(!pml__histogram_count_late(p->histogram))) return false;
   p = PML__OWN_AGAIN(t->at);
   uint64_t d = pml__profile_duration(p, ticks);
@@ -133,7 +133,8 @@ static inline bool pml__profile_leave_known(struct pml__profile_track *t, pml_re
   return true;
 }
 
-/* With general registers only. Not 0, and nothing has changed: not without memory, or not to be counted. */
+/* With general registers only. Return a value other than 0, with nothing changed, if memory is needed, or the call is
+ * not to be counted. */
 pml_stream_fast pml__profile_enter_fast, pml__profile_leave_fast;
 
 #endif

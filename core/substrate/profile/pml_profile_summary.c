@@ -11,14 +11,14 @@
 struct sum {
   uint64_t count;
   uint32_t threads;
-  double calls_ns; /* of all calls; those inside of others of the same function, too */
+  double calls_ns; /* time of all calls, including calls nested in others of the same function */
   double inclusive_ns, exclusive_ns, min_ns, max_ns;
 };
 
 struct summing {
   struct sum *sum; /* by region */
   uint32_t regions;
-  pml_region_t *above; /* of the path, by depth */
+  pml_region_t *above; /* regions of the path, by depth */
   size_t capacity;
 };
 

@@ -40,7 +40,7 @@ static struct pml__profile_node *append(struct pml__profile_tree *t, uint32_t pa
   return node;
 }
 
-/* At most half full. */
+/* The table is at most half full. */
 static bool grow(struct pml__profile_tree *t) {
   uint32_t slots = t->slot == NULL ? FIRST_SLOTS : (t->mask + 1) * 2;
   uint32_t *slot = calloc(slots, sizeof *slot);
@@ -73,7 +73,7 @@ void pml__profile_tree_close(struct pml__profile_tree *t) {
 struct pml__profile_node *pml__profile_tree_child(struct pml__profile_tree *t, struct pml__profile_node *parent,
                                                   pml_region_t region) {
   struct pml__profile_node *node = pml__profile_tree_known(t, parent, region);
-  if (node != NULL || region == 0) return node; /* 0 stands for the root alone */
+  if (node != NULL || region == 0) return node; /* region 0 is reserved for the root */
   if (2 * (t->n + 1) > t->mask + 1 && !grow(t)) return NULL;
   uint32_t *slot = pml__profile_tree_find(t, parent->index, region);
   node = append(t, parent->index, region);
@@ -82,7 +82,7 @@ struct pml__profile_node *pml__profile_tree_child(struct pml__profile_tree *t, s
   return node;
 }
 
-/* @to stands still, @from may be in use. */
+/* @to is not in use, @from may be. */
 void pml__profile_tree_add(struct pml__profile_node *to, const struct pml__profile_node *from) {
   uint64_t min = GET(from->min), max = GET(from->max);
   to->count += GET(from->count);
@@ -94,10 +94,10 @@ void pml__profile_tree_add(struct pml__profile_node *to, const struct pml__profi
   to->nthreads += from->nthreads != 0 ? from->nthreads : 1;
 }
 
-/* Every node gets its place before any is added, so that what fails has added nothing. */
+/* All nodes are created before any is added, so that a failure adds nothing. */
 bool pml__profile_tree_merge(struct pml__profile_tree *to, const struct pml__profile_tree *from) {
   uint32_t n = __atomic_load_n(&from->n, __ATOMIC_ACQUIRE);
-  uint32_t *at = calloc(n, sizeof *at); /* where a node of @from is in @to */
+  uint32_t *at = calloc(n, sizeof *at); /* index in @to of each node of @from */
   bool all = at != NULL;
   for (uint32_t i = 1; i < n && all; i++) {
     const struct pml__profile_node *node = pml__profile_tree_at(from, i);

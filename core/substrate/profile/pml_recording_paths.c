@@ -13,7 +13,7 @@
 #define NODE_BYTES sizeof(struct pml__profile_node)
 _Static_assert(NODE_BYTES == 80, "docs/log.md says so");
 
-/* A piece of a thread's tree: nodes from those of the part before it on. */
+/* A piece of a thread's tree: nodes that follow the previous piece's. */
 struct piece {
   uint32_t tree, part;
   uint64_t at, bytes; /* in the file */
@@ -22,7 +22,7 @@ struct piece {
 struct pieces {
   struct piece *piece;
   size_t n, capacity;
-  uint64_t end; /* of the process, in ticks */
+  uint64_t end; /* end of the process, in ticks */
 };
 
 static int add_piece(struct pieces *all, const struct piece *p) {
@@ -36,7 +36,7 @@ static int damaged(const char *what, uint64_t value) {
   return pml_fail(PML_EFORMAT, "the log is damaged: %s %" PRIu64 " cannot be since it was begun", what, value);
 }
 
-/* Of figures that a thread may have been changing: each by itself. */
+/* Checks each figure separately, because a thread may have been changing them. */
 static int check_node(const struct pml_recording_reader *r, const struct pml__profile_node *n) {
   if (!pml__recording_plausible_calls(r, n->entered)) return damaged("calls:", n->entered);
   if (!pml__recording_plausible_calls(r, n->count)) return damaged("calls that returned:", n->count);
@@ -52,13 +52,13 @@ static int check_counts(const struct pml_recording_reader *r, const uint64_t cou
   return 0;
 }
 
-/* What is gathered from blocks. */
+/* The results of reading blocks. */
 struct found {
   struct pieces pieces;
   struct pml__histograms histograms;
 };
 
-/* The counts of one octave, or the latest call of a histogram: as a histogram that has nothing else. */
+/* Add the counts of one octave, or the latest call of a histogram, as a histogram with nothing else. */
 static int add_durations(const struct pml_recording_reader *r, const struct pml__log_block *b, uint64_t at,
                          struct pml__histograms *all) {
   struct pml__histogram h;
@@ -97,7 +97,7 @@ static int by_tree(const void *a, const void *b) {
   return (x->at > y->at) - (x->at < y->at);
 }
 
-/* A call that is open at the end has its time until then, which is in its caller's, too. */
+/* A call that is open at the end lasts until then, and its time is included in its caller's. */
 static void add_open(const struct pml_recording_reader *r, struct pml__profile_node *to, struct pml__profile_node *up,
                      uint64_t ticks, uint64_t end) {
   uint64_t d = ticks != 0 && ticks < end ? end - ticks : 0;
@@ -106,23 +106,24 @@ static void add_open(const struct pml_recording_reader *r, struct pml__profile_n
   up->inner += d;
 }
 
-/* One tree on its way into the merged one. */
+/* The merge of one tree into the common tree. */
 struct grafting {
   const struct pml_recording_reader *reader;
   struct pml__profile_tree *to;
-  uint32_t *at; /* [n] where its nodes are in the merged tree */
+  uint32_t *at; /* [n] indices of its nodes in the merged tree */
   uint64_t end; /* ticks */
   uint32_t n;
 };
 
-/* The log may have had no room for a name; 0: @node is of no region. */
+/* The region of @node in this process, also if the log had no room for its name; 0: no region. */
 static pml_region_t region_of(const struct pml_recording_reader *r, const struct pml__profile_node *node) {
   pml_region_t region = node->region != 0 ? pml__recording_region(r, node->region) : 0;
   if (region == 0 && node->region != 0) (void)pml_region_intern("(function without a name)", "", 0, &region);
   return region;
 }
 
-/* Node @n of the tree, if it is one; false: there the tree ends. One of no region leaves its calls to its parent. */
+/* Merge @node if it is the next one; returns false at the end of the tree. Calls of a node without a region count for
+ * its parent. */
 static bool graft(struct grafting *g, const struct pml__profile_node *node, int *err) {
   if (g->n == 0) {
     g->at[g->n++] = 0;
@@ -174,7 +175,7 @@ static int latest_enter(const struct pml_recording_reader *r, const struct piece
   return err;
 }
 
-/* Where nobody knows when the process ended: its last call that did not return began then. */
+/* If the end of the process is unknown, the beginning of its last call that did not return is used. */
 static int find_end(const struct pml_recording_reader *r, const struct pieces *all, uint64_t *end) {
   int err = 0;
   *end = pml__recording_end_ticks(r);
@@ -183,10 +184,8 @@ static int find_end(const struct pml_recording_reader *r, const struct pieces *a
   return err;
 }
 
-/*
- * The tree whose pieces begin at *@i, which becomes that of the next tree. They follow each other from part 0 on;
- * without one, those behind it hang in the air.
- */
+/* Merge the tree whose pieces begin at *@i, and set *@i to the next tree. Pieces follow each other from part 0 on;
+ * after a missing one, the others have no parents and are ignored. */
 static int graft_one(const struct pml_recording_reader *r, const struct pieces *all, size_t *i,
                      struct pml__profile_tree *to) {
   uint32_t tree = all->piece[*i].tree, part = 0;
@@ -285,7 +284,7 @@ int pml_recording_read_calls(struct pml_recording_reader *r, struct pml_recordin
   return err;
 }
 
-/* ---- all ---- */
+/* ---- profile ---- */
 
 int pml_recording_read_profile(struct pml_recording_reader *r, struct pml_profile **out) {
   struct found all = {0};

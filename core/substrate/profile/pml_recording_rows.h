@@ -22,7 +22,7 @@ struct pml__recording_rows {
 /*
  * pml__recording_rows_write - append a row for each call: rank, host, pid, thread, path, parent, depth, library,
  * function, outermost, calls (that began), unreturned, inclusive_ns, exclusive_ns, min_ns, max_ns. Min and max are
- * absent where no call returned. Without memory out->text.failed is set.
+ * absent if no call returned. Without memory out->text.failed is set.
  */
 PML__SHARED void pml__recording_rows_write(const struct pml__recording_rows *rows, struct pml__cells_writer *out);
 

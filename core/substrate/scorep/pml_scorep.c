@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct pml__lock lock; /* opening and closing */
+static struct pml__lock lock; /* held while plugins are opened and closed */
 static struct pml_scorep *plugins[PML_SCOREP_MAX];
 
 /* ---- calls ---- */
@@ -86,7 +86,7 @@ static uint64_t call(uint64_t arg) {
     i->write_data();
     break;
   case PML__SCOREP_MANIFEST:
-    i->dump_manifest(a->manifest, ".", "."); /* it stands in the folder that it is of */
+    i->dump_manifest(a->manifest, ".", "."); /* the path is relative to the manifest's folder */
     break;
   case PML__SCOREP_FINALIZE:
     i->finalize();
@@ -96,7 +96,7 @@ static uint64_t call(uint64_t arg) {
 }
 
 bool pml__scorep_has(const struct pml_scorep *p, enum pml__scorep_call which) {
-  /* In the order of the enumeration. */
+  /* in the order of the enumeration */
   const SCOREP_SubstratePluginInfo *i = &p->info;
   const bool has[] = {i->init != NULL,
                       i->assign_id != NULL,
@@ -188,13 +188,13 @@ bool pml__scorep_throws(const struct pml_scorep *p) {
   return dlsym(p->library, "__cxa_throw") != NULL;
 }
 
-/* ---- its events ---- */
+/* ---- the plugin's events ---- */
 
 #define EVENT_NAME(name, type, arguments) #name,
 static const char *const event_names[] = {SCOREP_SUBSTRATES_EVENT_LIST(EVENT_NAME)};
 #undef EVENT_NAME
 
-/* Events that pmlua has a source for; the others are listed. */
+/* Store the functions of events that pmlua has a source for; the other events are listed. */
 static bool take_function(struct pml__scorep_functions *f, uint32_t event, SCOREP_Substrates_Callback function) {
 #define TO(event, member)                                                                                              \
   { SCOREP_EVENT_##event, offsetof(struct pml__scorep_functions, member) }
@@ -260,7 +260,7 @@ static int get_functions(struct pml_scorep *p) {
   return 0;
 }
 
-/* ---- beginning and end ---- */
+/* ---- begin and end ---- */
 
 static int refused(const struct pml_scorep *p, const char *what) {
   return pml_fail(-ECANCELED, "substrate plugin %s: its %s", p->name, what);
@@ -313,7 +313,7 @@ static void release(struct pml_scorep *p) {
   free(p);
 }
 
-/* Under the lock: how many others are open; @same if one of this name is. */
+/* Under the lock: the number of other open plugins; @same if one has this name. */
 static uint32_t others(const char *name, bool *same, uint32_t *slot) {
   uint32_t n = 0;
   *slot = PML_SCOREP_MAX;
@@ -370,7 +370,7 @@ int pml_scorep_open(struct pml_scorep **out, const struct pml_scorep_options *o)
 void pml_scorep_close(struct pml_scorep *p) {
   bool same = false;
   uint32_t slot;
-  if (p == NULL || p->pid != getpid()) return; /* what the parent has is the parent's */
+  if (p == NULL || p->pid != getpid()) return; /* the parent's plugins stay the parent's */
   pml__lock_take(&lock);
   end(p);
   plugins[p->slot] = NULL;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- processes: known from the variables of the launcher ---- */
+/* ---- processes: from the launcher's environment variables ---- */
 
 static int get_size(void) {
   struct pml__launched l;
@@ -33,7 +33,7 @@ static size_t bytes_of(int count, SCOREP_Ipc_Datatype type) {
   return (size_t)count * size[type];
 }
 
-/* Of one process whatever is gathered, reduced or scattered is what was sent. */
+/* With a single process, data gathered, reduced or scattered is the data sent. */
 static int alone(const char *what, void *to, const void *from, size_t bytes) {
   if (get_size() > 1) return no_answer(what, 1);
   if (to != NULL && from != NULL && to != from) memmove(to, from, bytes);
@@ -94,12 +94,12 @@ static const char *location_name(const struct SCOREP_Location *l) {
 static uint32_t location_id(const struct SCOREP_Location *l) {
   return l != NULL ? l->id : UINT32_MAX;
 }
-/* As Score-P has it: the process above, its location below. */
+/* As in Score-P: the process in the upper half, its location in the lower half. */
 static uint64_t location_global_id(const struct SCOREP_Location *l) {
   return l != NULL ? (uint64_t)get_rank() << 32 | l->id : UINT64_MAX;
 }
 static void location_set(const struct SCOREP_Location *l, size_t plugin, void *data) {
-  /* The interface has it const; it is the host's own. */
+  /* The interface declares it const, but the host owns it. */
   if (l != NULL && plugin < PML_SCOREP_MAX)
     atomic_store(&((struct SCOREP_Location *)(uintptr_t)l)->data[plugin], data); /* NOLINT(performance-no-int-to-ptr) */
 }
@@ -107,7 +107,7 @@ static void *location_get(const struct SCOREP_Location *l, size_t plugin) {
   return l != NULL && plugin < PML_SCOREP_MAX ? atomic_load(&l->data[plugin]) : NULL;
 }
 
-/* ---- calling contexts: nothing here samples ---- */
+/* ---- calling contexts: pmlua does not sample ---- */
 
 static SCOREP_RegionHandle context_region(SCOREP_CallingContextHandle handle) {
   (void)handle;
@@ -118,7 +118,7 @@ static SCOREP_CallingContextHandle context_parent(SCOREP_CallingContextHandle ha
   return (SCOREP_CallingContextHandle)no_answer("SCOREP_CallingContextHandle_GetParent", 0);
 }
 
-/* ---- metrics: each is a sampling set of its own; values are sums since the thread began them ---- */
+/* ---- metrics: each is a separate sampling set; values are sums since the thread began them ---- */
 
 static uint32_t metric_of(SCOREP_AnyHandle handle, uint32_t kind) {
   uint32_t i = handle & ~PML__SCOREP_KIND;
@@ -129,7 +129,8 @@ static bool is_metric(SCOREP_MetricHandle handle) {
 }
 static SCOREP_MetricValueType metric_value_type(SCOREP_MetricHandle handle) {
   if (!is_metric(handle)) return SCOREP_INVALID_METRIC_VALUE_TYPE;
-  return (SCOREP_MetricValueType)pml__scorep_metric_type(metric_of(handle, PML__SCOREP_METRIC)); /* in one order */
+  return (SCOREP_MetricValueType)pml__scorep_metric_type(
+      metric_of(handle, PML__SCOREP_METRIC)); /* both enumerations have the same order */
 }
 static const char *metric_name(SCOREP_MetricHandle handle) {
   const char *name = pml__scorep_metric_name(metric_of(handle, PML__SCOREP_METRIC));
@@ -158,7 +159,7 @@ static const SCOREP_MetricHandle *set_metrics(SCOREP_SamplingSetHandle handle) {
   static SCOREP_MetricHandle handles[PML_STREAM_METRICS_MAX];
   uint32_t i = metric_of(handle, PML__SCOREP_SET);
   if (i == PML_STREAM_METRICS_MAX) return NULL;
-  __atomic_store_n(&handles[i], PML__SCOREP_METRIC | i, __ATOMIC_RELAXED); /* the same from any thread */
+  __atomic_store_n(&handles[i], PML__SCOREP_METRIC | i, __ATOMIC_RELAXED); /* every thread stores the same value */
   return &handles[i];
 }
 static SCOREP_MetricOccurrence set_occurrence(SCOREP_SamplingSetHandle handle) {
@@ -215,7 +216,7 @@ static SCOREP_LineNo region_end_line(SCOREP_RegionHandle handle) {
   (void)handle;
   return SCOREP_INVALID_LINE_NO; /* the end of a region is unknown */
 }
-/* Functions of libraries have their library in the place of a file. */
+/* Functions of libraries have their library instead of a file. */
 static bool is_of_library(SCOREP_RegionHandle handle) {
   struct pml_region_info info = region_of(handle);
   return info.line == 0 && strstr(info.file, ".so") != NULL;

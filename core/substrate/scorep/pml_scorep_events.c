@@ -18,7 +18,7 @@ static void tell(struct pml_scorep *p, SCOREP_AnyHandle handle, SCOREP_HandleTyp
   (void)pml__scorep_call(p, PML__SCOREP_DEFINE, &a);
 }
 
-/* Under the lock all along: a plugin hears of each once, and before the first event that has it. */
+/* Held throughout, so that the plugin gets each definition once, and before the first event with it. */
 void pml__scorep_define(struct pml_scorep *p) {
   pml__mutex_take(&p->lock);
   for (uint32_t i = atomic_load(&p->metrics), n = pml__scorep_metrics(); i < n; i++) {
@@ -41,7 +41,7 @@ static void learn_metrics(struct pml__scorep_stream *l, const struct pml_stream_
   l->last = m;
 }
 
-/* A value that this event does not bring stays what it was. */
+/* A value missing in this event keeps its last value. */
 static void take_values(struct pml__scorep_stream *l, const struct pml_stream_event *e) {
   if (PML_UNLIKELY(e->metrics != l->last)) learn_metrics(l, e->metrics);
   for (uint32_t i = 0; i < e->metrics->n; i++)
@@ -66,7 +66,7 @@ static void prepare_region(void *data, pml_region_t region) {
   look(data, &(struct pml_stream_event){.region = region});
 }
 
-/* ---- handing on ---- */
+/* ---- delivery ---- */
 
 struct calling {
   struct pml__scorep_stream *stream;
@@ -92,7 +92,7 @@ __attribute__((noinline)) static void hand_guarded(struct pml__scorep_stream *l,
   if (PML_UNLIKELY(e != NULL)) pml__scorep_drop(p, e);
 }
 
-/* Enter, leave and the switches of recording take the same. */
+/* Enter, leave and the recording switches have the same parameters. */
 static inline void hand(struct pml__scorep_stream *l,
                         void (*f)(struct SCOREP_Location *, uint64_t, SCOREP_RegionHandle, uint64_t *), uint64_t ticks,
                         pml_region_t region) {
@@ -106,8 +106,8 @@ static void nothing(struct SCOREP_Location *location, uint64_t ticks, SCOREP_Reg
   (void)location, (void)ticks, (void)region, (void)values;
 }
 
-/* What the usual event is not: the per-thread stream knows the region, there are no values, and the plugin cannot
- * throw. */
+/* Whether the event is unusual: usually the plugin has the definition of its region, there are no values, and the
+ * plugin cannot throw. */
 static inline bool is_rare(const struct pml__scorep_stream *l, const struct pml_stream_event *e) {
   return PML_UNLIKELY(e->metrics != NULL) || PML_UNLIKELY(e->region - 1 >= l->plain);
 }
@@ -131,7 +131,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   atomic_load_explicit(&l->enter, memory_order_relaxed)(l->location, e->ticks, e->region, l->values);
 }
 
-/* A leave that is not the innermost region's: those inside are left first. False: it was not entered. */
+/* A leave of another than the innermost region: inner regions are left first. Returns false if it was not entered. */
 __attribute__((noinline)) static bool unwind(struct pml__scorep_stream *l, const struct pml_stream_event *e) {
   uint32_t i = l->depth < PML_SCOREP_DEPTH_MAX ? l->depth : PML_SCOREP_DEPTH_MAX;
   while (i > 0 && l->open[i - 1] != e->region) i--;
@@ -146,7 +146,7 @@ __attribute__((noinline)) static bool unwind(struct pml__scorep_stream *l, const
 
 __attribute__((noinline)) static void leave_rarely(struct pml__scorep_stream *l, const struct pml_stream_event *e) {
   look(l, e);
-  if (PML_UNLIKELY(l->depth - 1 >= PML_SCOREP_DEPTH_MAX)) { /* none is open, or more than are known */
+  if (PML_UNLIKELY(l->depth - 1 >= PML_SCOREP_DEPTH_MAX)) { /* no region is open, or more than are stored */
     if (l->depth == 0) {
       atomic_fetch_add_explicit(&l->plugin->unmatched, 1, memory_order_relaxed);
       return;
@@ -200,7 +200,7 @@ static void on_metric(void *data, const struct pml_stream_event *e) {
 
 /* ---- OpenMP ---- */
 
-/* Under the lock: a plugin learns of each team once. */
+/* Under the lock, so that the plugin gets each team once. */
 static void define_teams(struct pml_scorep *p, uint64_t number) {
   if (!pml__scorep_has(p, PML__SCOREP_DEFINE) || number <= atomic_load(&p->teams)) return;
   pml__mutex_take(&p->lock);
@@ -235,7 +235,8 @@ static void on_openmp(void *data, const struct pml_stream_event *e) {
   if (thrown != NULL) pml__scorep_drop(l->plugin, thrown);
 }
 
-/* End the teams that the thread is still in: libomp reports the end of a team to a worker when it next wakes it. */
+/* End the teams that the thread is still in, because libomp reports the end of a team to a worker when it next wakes
+ * the worker. */
 static void end_teams(struct pml__scorep_stream *l, uint64_t ticks) {
   for (uint64_t number; !atomic_load(&l->plugin->dropped) && (number = pml__scorep_team(l)) != 0;)
     on_openmp(l, &(struct pml_stream_event){.ticks = ticks,
@@ -245,7 +246,7 @@ static void end_teams(struct pml__scorep_stream *l, uint64_t ticks) {
 
 /* ---- threads ---- */
 
-/* Under the lock. Functions are complete before the plugin has events, so that nothing need be ordered. */
+/* Under the lock. Functions are complete before the plugin gets events, so no ordering is needed. */
 static void switch_stream(struct pml__scorep_stream *l, const struct pml__scorep_functions *to) {
   atomic_store_explicit(&l->enter, to->enter, memory_order_relaxed);
   atomic_store_explicit(&l->leave, to->leave, memory_order_relaxed);
@@ -262,7 +263,7 @@ static struct pml__scorep_stream *new_stream(struct pml_scorep *p, struct SCOREP
   struct pml__scorep_stream *l = calloc(1, sizeof *l);
   if (l == NULL) return NULL;
   *l = (struct pml__scorep_stream){.plugin = p, .location = location, .active = true};
-  /* A library that has no C++ run time cannot throw. */
+  /* a library without the C++ runtime cannot throw */
   l->guarded = pml__scorep_throws(p);
   pml__mutex_take(&p->lock);
   switch_stream(l, atomic_load(&p->now));
@@ -320,7 +321,7 @@ void pml__scorep_leave_all(struct pml_scorep *p) {
   for (struct pml__scorep_stream *l = p->streams; l != NULL; l = l->next) deactivate(l);
 }
 
-/* ---- asking for events ---- */
+/* ---- requests for events ---- */
 
 static void no_counter(struct SCOREP_Location *location, uint64_t ticks, SCOREP_SamplingSetHandle set, uint64_t value) {
   (void)location, (void)ticks, (void)set, (void)value;
@@ -332,7 +333,7 @@ static void no_real(struct SCOREP_Location *location, uint64_t ticks, SCOREP_Sam
   (void)location, (void)ticks, (void)set, (void)value;
 }
 
-/* Events are asked for if either mode wants them; what the other does not gets nowhere. */
+/* Requests an event if either mode wants it; in the other mode the event is ignored. */
 int pml__scorep_listen(struct pml_scorep *p) {
   struct pml_stream_consumer c = {
       .name = p->name, .thread_begin = thread_begin, .thread_end = thread_end, .prepare = prepare_region, .arg = p};
@@ -349,7 +350,7 @@ int pml__scorep_listen(struct pml_scorep *p) {
     if (f->whole_signed == NULL) f->whole_signed = no_signed;
     if (f->real == NULL) f->real = no_real;
   }
-  switch_streams(p, atomic_load(&p->now)); /* the first per-thread stream is there already */
+  switch_streams(p, atomic_load(&p->now)); /* the first per-thread stream exists already */
   bool threads = pml__scorep_has(p, PML__SCOREP_CREATE) || pml__scorep_has(p, PML__SCOREP_ACTIVATE);
   if (c.event[PML_STREAM_ENTER] == NULL && c.event[PML_STREAM_METRIC] == NULL && c.event[PML_STREAM_OPENMP] == NULL) {
     if (!threads) return 0;

@@ -107,7 +107,7 @@ static struct {
 } metric[PML_STREAM_METRICS_MAX];
 static _Atomic uint32_t nmetrics;
 
-/* What a plugin says of its metric, plugin::NAME::METRIC; of others integers are counts. */
+/* The type of plugin::NAME::METRIC is defined by its plugin; other integers are counts. */
 static void describe_metric(const char *name, bool real, enum pml_plugin_value *type, enum pml_mode *mode) {
   struct pml_plugin *p;
   uint32_t i;
@@ -197,7 +197,7 @@ static int name_directory(char *to, size_t size, const char *path) {
     (void)snprintf(stamp + n, sizeof stamp - n, "-%ld", (long)getpid());
     path = stamp;
   }
-  /* Absolute: the program may change its folder. */
+  /* absolute, because the program may change its working directory */
   if (path[0] != '/' && getcwd(here, sizeof here) == NULL) return pml_fail(-errno, "no name for the working folder");
   int n = snprintf(to, size, "%s%s%s", here, here[0] != '\0' ? "/" : "", path);
   return n < (int)size ? 0 : pml_fail(-ENAMETOOLONG, "the path of the folder for substrate plugins is too long");
@@ -248,7 +248,7 @@ static uint64_t tell(uint64_t arg) {
   return 0;
 }
 
-/* As the kernel has it: strings with a 0 behind each. */
+/* The kernel's format: strings, each followed by a 0. */
 static void read_command(struct program *g) {
   char text[COMMAND_BYTES];
   ssize_t n = pml__file_peek("/proc/self/cmdline", text, sizeof text);

@@ -6,8 +6,8 @@
 #include "base/pml_thread.h"
 #include "record/log/pml_log_format.h"
 
-#define LOCKS 4096u       /* that have a number of their own; a power of two */
-#define OTHER_LOCKS LOCKS /* the number of all others */
+#define LOCKS 4096u       /* locks with separate numbers; a power of two */
+#define OTHER_LOCKS LOCKS /* the number of all other locks */
 
 /* ---- handles ---- */
 
@@ -22,7 +22,7 @@ static uint32_t lock_number(uint64_t address) {
   return OTHER_LOCKS;
 }
 
-/* A task is its number and that of its creator in the team, in one; 0: the implicit task. */
+/* A task's word combines its number and its creator's number in the team; 0: the implicit task. */
 static SCOREP_TaskHandle task_handle(uint64_t task) {
   return (SCOREP_TaskHandle)(uintptr_t)task; /* NOLINT(performance-no-int-to-ptr) */
 }
@@ -33,7 +33,7 @@ static uint32_t generation(uint64_t task) {
   return (uint32_t)task;
 }
 
-/* ---- where a thread is ---- */
+/* ---- position of a thread ---- */
 
 static struct pml__scorep_member *innermost(struct pml__scorep_openmp *o) {
   uint32_t depth = o->nteams < PML__SCOREP_TEAMS ? o->nteams : PML__SCOREP_TEAMS;
@@ -51,7 +51,7 @@ static void end_team(struct pml__scorep_openmp *o) {
   o->nteams--;
 }
 
-/* True if the thread returns to a task that it has begun; false if the task begins. */
+/* Returns true if the thread returns to a task that it has begun; false if the task begins. */
 static bool return_to(struct pml__scorep_openmp *o, uint64_t task) {
   uint32_t i = o->ntasks, first = innermost(o)->tasks;
   while (i > first && o->task[i - 1] != task) i--;
@@ -71,7 +71,7 @@ static void hold(struct pml__scorep_openmp *o, uint32_t lock, uint32_t order) {
   if (o->nheld < PML__SCOREP_HELD) o->held[o->nheld++] = (struct pml__scorep_held){lock, order};
 }
 
-/* The order of the acquisition that ends; 0: not known. */
+/* The order of the acquisition that ends; 0: unknown. */
 static uint32_t release(struct pml__scorep_openmp *o, uint32_t lock) {
   for (uint32_t i = o->nheld; i-- > 0;) {
     if (o->held[i].lock != lock) continue;
@@ -82,7 +82,7 @@ static uint32_t release(struct pml__scorep_openmp *o, uint32_t lock) {
   return 0;
 }
 
-/* ---- handing on ---- */
+/* ---- delivery ---- */
 
 static SCOREP_RegionHandle open_region(const struct pml__scorep_stream *l) {
   uint32_t depth = l->depth < PML_SCOREP_DEPTH_MAX ? l->depth : PML_SCOREP_DEPTH_MAX;

@@ -32,7 +32,7 @@ _Static_assert(SCOREP_SUBSTRATES_NUM_EVENTS == 83 && SCOREP_EVENT_ENTER_REGION =
 #define PML__SCOREP_TEAM UINT32_C(0x80000000)
 #define PML__SCOREP_KIND UINT32_C(0xf0000000)
 
-/* A thread. It stays until no plugin is open. */
+/* A thread. It exists until no plugin is open. */
 struct SCOREP_Location {
   uint64_t thread;
   uint32_t id;
@@ -49,9 +49,9 @@ struct pml__scorep_functions {
   SCOREP_Substrates_TriggerCounterDoubleCb real;
   SCOREP_Substrates_EnableRecordingCb enable;
   SCOREP_Substrates_DisableRecordingCb disable;
-  SCOREP_Substrates_ProgramBeginCb program_begin; /* may be NULL, like the next */
+  SCOREP_Substrates_ProgramBeginCb program_begin; /* may be NULL, like the next one */
   SCOREP_Substrates_ProgramEndCb program_end;
-  SCOREP_Substrates_ThreadAcquireLockCb acquire; /* may be NULL, like all that follow */
+  SCOREP_Substrates_ThreadAcquireLockCb acquire; /* may be NULL, like all following ones */
   SCOREP_Substrates_ThreadReleaseLockCb release;
   SCOREP_Substrates_ThreadForkJoinForkCb fork;
   SCOREP_Substrates_ThreadForkJoinJoinCb join;
@@ -79,17 +79,17 @@ struct pml__scorep_openmp {
   uint32_t nteams, ntasks, nheld;
 };
 
-/* A plugin on a thread; but for the list, that thread's alone while it gets events. */
+/* A plugin's data for a thread; except for the list, used only by this thread while it gets events. */
 struct pml__scorep_stream {
   struct pml_scorep *plugin;
   struct SCOREP_Location *location;
   SCOREP_Substrates_EnterRegionCb _Atomic enter; /* functions of the current mode, copied for locality */
   SCOREP_Substrates_ExitRegionCb _Atomic leave;
-  uint32_t depth; /* regions open */
-  uint32_t known; /* regions that the plugin knows, when this per-thread stream last looked */
-  uint32_t plain; /* the same where events of them need no guard; else 0 */
+  uint32_t depth; /* open regions */
+  uint32_t known; /* regions known to the plugin when this per-thread stream last looked */
+  uint32_t plain; /* the same if their events need no guard; otherwise 0 */
   bool guarded, active;
-  const struct pml_stream_metrics *last; /* whose values stand where @map says */
+  const struct pml_stream_metrics *last; /* metrics to which @map applies */
   uint8_t map[PML_STREAM_METRICS_MAX];
   uint64_t values[PML_STREAM_METRICS_MAX];
   uint32_t open[PML_SCOREP_DEPTH_MAX];
@@ -99,10 +99,10 @@ struct pml__scorep_stream {
 
 struct pml_scorep {
   const struct pml__scorep_functions *_Atomic now; /* functions of the current mode */
-  _Atomic uint32_t regions, metrics;               /* how many the plugin knows; under @lock */
+  _Atomic uint32_t regions, metrics;               /* numbers of definitions in the plugin; under @lock */
   struct pml__scorep_functions functions[SCOREP_SUBSTRATES_NUM_MODES];
   SCOREP_SubstratePluginInfo info;
-  struct pml__mutex lock;                      /* per-thread streams, and telling definitions */
+  struct pml__mutex lock;                      /* guards per-thread streams, and definitions */
   struct pml__scorep_stream *streams, *master; /* of the thread that opened it */
   uint32_t nstreams;
   uint64_t consumer;                 /* 0: it wants no events */
@@ -115,7 +115,7 @@ struct pml_scorep {
   char name[64];
 };
 
-/* --- pml_scorep.c: calls of the plugin's that exceptions do not get out of --- */
+/* --- pml_scorep.c: calls of plugins, which stop exceptions --- */
 
 enum pml__scorep_call {
   PML__SCOREP_INIT,
@@ -139,7 +139,7 @@ struct pml__scorep_arguments {
   SCOREP_AnyHandle handle;
   SCOREP_HandleType type;
   SCOREP_Substrates_Mode mode;
-  SCOREP_Substrates_Callback *functions; /* comes back */
+  SCOREP_Substrates_Callback *functions; /* returned by the plugin */
   const struct SCOREP_Location *location, *parent;
   FILE *manifest;
 };
@@ -149,7 +149,7 @@ struct pml__scorep_arguments {
 int64_t pml__scorep_call(struct pml_scorep *p, enum pml__scorep_call which, struct pml__scorep_arguments *a);
 bool pml__scorep_has(const struct pml_scorep *p, enum pml__scorep_call which);
 
-/* Whether its library uses the C++ run time; otherwise it cannot throw. */
+/* Whether its library uses the C++ runtime; otherwise it cannot throw. */
 bool pml__scorep_throws(const struct pml_scorep *p);
 
 /* The plugin threw an exception: make no more calls to it. */
@@ -160,35 +160,35 @@ void pml__scorep_drop(struct pml_scorep *p, struct _Unwind_Exception *e);
 
 extern const SCOREP_SubstratePluginCallbacks pml__scorep_callbacks;
 
-/* Kept for pml_scorep_line(). */
+/* Stores a message for pml_scorep_line(). */
 void pml__scorep_say(const char *fmt, ...) PML_PRINTF(1, 2);
 
-/* The calling thread's; NULL: no memory. First: of those that are left, the oldest. */
+/* The calling thread's location; NULL: no memory. first: the oldest of the remaining ones. */
 struct SCOREP_Location *pml__scorep_location(uint64_t thread);
 const struct SCOREP_Location *pml__scorep_first_location(void);
 void pml__scorep_free_locations(void);
 
-/* The number of the metric @name, from 0; PML_STREAM_METRICS_MAX: there are as many already. */
+/* The number of the metric @name, from 0; PML_STREAM_METRICS_MAX: there is no room for another one. */
 uint32_t pml__scorep_metric(const char *name, bool real);
 uint32_t pml__scorep_metrics(void);
 const char *pml__scorep_metric_name(uint32_t i);
 enum pml_plugin_value pml__scorep_metric_type(uint32_t i);
 enum pml_mode pml__scorep_metric_mode(uint32_t i);
 
-/* A handle of @text, for good; SCOREP_MOVABLE_NULL: too many texts. The text of a handle; NULL: not a handle. */
+/* A handle of @text, never freed; SCOREP_MOVABLE_NULL: too many texts. The text of a handle; NULL: not a handle. */
 SCOREP_StringHandle pml__scorep_string(const char *text);
 const char *pml__scorep_string_text(SCOREP_StringHandle handle);
 
-/* Where data goes. set: for all plugins; make: the folder. Return 0 or a negative code. */
+/* The folder for data. set: set it for all plugins; make: create it. Return 0 or a negative code. */
 int pml__scorep_set_directory(const char *path, bool others);
 int pml__scorep_make_directory(void);
 const char *pml__scorep_directory(void);
 
 /* --- pml_scorep_host.c --- */
 
-/* Report the program's begin, or end, on that per-thread stream (or NULL) to the plugin. */
+/* Report the begin or end of the program to the plugin, on this per-thread stream (or NULL). */
 void pml__scorep_program(struct pml_scorep *p, struct pml__scorep_stream *l, bool begins);
-/* It adds its files to MANIFEST.md of the folder, if there is one. */
+/* Let the plugin add its files to MANIFEST.md of the folder, if it exists. */
 void pml__scorep_write_manifest(struct pml_scorep *p);
 void pml__scorep_manifest_header(FILE *out, const char *section);
 void pml__scorep_manifest_entry(FILE *out, const char *file, const char *description, ...) PML_PRINTF(3, 4);
@@ -208,11 +208,11 @@ bool pml__scorep_wants_openmp(const struct pml__scorep_functions *f);
 /* --- pml_scorep_events.c --- */
 
 int pml__scorep_listen(struct pml_scorep *p);
-/* The per-thread stream of the calling thread, with a location that the plugin knows; NULL: no memory. */
+/* The per-thread stream of the calling thread, whose location is defined in the plugin; NULL: no memory. */
 struct pml__scorep_stream *pml__scorep_stream(struct pml_scorep *p, uint64_t thread);
-/* Definitions that the plugin does not know yet. */
+/* Pass new definitions to the plugin. */
 void pml__scorep_define(struct pml_scorep *p);
-/* Leave all open regions, in all per-thread streams; no more events are delivered. */
+/* Leave all open regions in all per-thread streams; delivers no more events. */
 void pml__scorep_leave_all(struct pml_scorep *p);
 
 #endif
