@@ -20,13 +20,11 @@
 
 /* ---- recording: the location's thread only ---- */
 
-/*
- * The usual case of each call is one run of instructions without a call, so that it needs no stack frame; all else is
- * in the *_rare functions, kept out of line.
- */
+/* The usual case of each call is one run of instructions without a call, so that it needs no stack frame; everything
+ * else is in the *_rare functions, which are not inlined. */
 #define RARE __attribute__((noinline, cold))
 
-/* Regions are interned all the time, so what is unknown is looked up once more before it is refused. */
+/* Regions may be interned at any time, so an unknown region is looked up again before it is refused. */
 static bool is_region(struct pml_otf2_location *loc, pml_region_t region) {
   uint32_t count = pml_region_count();
   loc->known = count < MAX_REGION ? count : MAX_REGION;
@@ -74,14 +72,14 @@ int pml_otf2_enter(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t r
   return record_enter(loc, ticks, region);
 }
 
-/* The slot was promised at the enter: the budget stays as it is, head moves into it. */
+/* The slot was reserved at the enter, so the budget stays unchanged while head moves into it. */
 static inline int record_leave(struct pml_otf2_location *loc, uint64_t ticks, uint64_t leave) {
   loc->depth--;
   pml__ring_publish(&loc->ring, put(loc, ticks, leave) + 1);
   return 0;
 }
 
-/* Time went back, or it is the leave of a dropped enter, or of none of ours. */
+/* The clock went back, or the enter was dropped or is missing. */
 RARE static int leave_rare(struct pml_otf2_location *loc, uint64_t ticks, uint64_t leave) {
   uint64_t top = loc->depth > 0 ? loc->open[loc->depth - 1] : 0;
   if (top == leave) return record_leave(loc, lift(loc, ticks), leave);
@@ -151,12 +149,12 @@ static int remember(struct pml_otf2 *a, int err) {
   return err;
 }
 
-/* Say the first failure again: what came after it may have changed this thread's sentence. */
+/* Report the first failure again, because later failures may have replaced this thread's error detail. */
 static int first_error(const struct pml_otf2 *a) {
   return a->error == 0 ? 0 : pml_fail(a->error, "%s", a->error_text);
 }
 
-/* Only regions that were recorded are defined; references count from 0 without gaps. */
+/* Defines only recorded regions; references count from 0 without gaps. */
 static int reference_of(struct pml_otf2 *a, pml_region_t region, uint32_t *ref) {
   if (!PML__ARRAY_ZEROS(a->region_ref, a->region_capacity, region + 1))
     return pml_fail(-ENOMEM, "no memory for the table of %u regions of the trace", region);
@@ -200,7 +198,7 @@ static int write_record(struct pml_otf2 *a, struct pml_otf2_location *loc, uint6
   return err < 0 ? err : pml__otf2_event(a, loc, kind, ticks, ref, NULL);
 }
 
-/* After a failure the rings are still emptied, so that recording goes on as if nothing had happened. */
+/* After a failure the rings are still emptied, so that recording continues normally. */
 bool pml__otf2_drain(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t most) {
   uint64_t head = __atomic_load_n(&loc->ring.head, __ATOMIC_ACQUIRE), at = loc->tail;
   for (uint64_t n = 0; at != head && n < most; n++) {
@@ -260,14 +258,14 @@ static void free_location(struct pml_otf2_location *loc) {
   free(loc);
 }
 
-/* @loc is the archive's from now on. */
+/* The archive takes over @loc. */
 void pml__otf2_add_location(struct pml_otf2 *a, struct pml_otf2_location *loc) {
   *a->end = loc;
   a->end = &loc->next;
   a->nlocations++;
 }
 
-#define TOUCHED 16u /* locations: no machine of fewer cpus has more that record at once */
+#define TOUCHED 16u /* number of locations: a machine with fewer cpus records on fewer at once */
 
 static bool make_ring(const struct pml_otf2 *a, struct pml_otf2_location *loc) {
   loc->ring.mask = a->capacity - 1;
@@ -277,8 +275,8 @@ static bool make_ring(const struct pml_otf2 *a, struct pml_otf2_location *loc) {
   loc->ring.slot = aligned_alloc(PML__RING_LINE, a->capacity * sizeof *loc->ring.slot);
   loc->open = calloc(a->capacity + 1, sizeof *loc->open);
   if (loc->ring.slot == NULL || loc->open == NULL) return false;
-  /* Touch the ring now, or the first lap takes a page fault every 256 records. Of very many locations, most record
-   * little: theirs take what they use. */
+  /* Touch the ring now, otherwise the first lap takes a page fault every 256 records. If there are many locations, most
+   * record little, and only the used parts of their rings take memory. */
   if (a->nlocations < TOUCHED) memset(loc->ring.slot, 0, a->capacity * sizeof *loc->ring.slot);
   return true;
 }
@@ -394,7 +392,7 @@ int pml__otf2_check_metrics(const struct pml_otf2_metric *metrics, size_t n) {
   return 0;
 }
 
-/* A power of two with room for a metric record beside an enter and its leave. */
+/* A power of two with room for a metric record besides an enter and its leave. */
 static uint64_t ring_slots(size_t records, size_t nmetrics) {
   uint64_t want = records == 0 ? DEFAULT_RECORDS : records;
   uint64_t least = nmetrics / 2 + 4;
@@ -415,7 +413,7 @@ static int new_archive(struct pml_otf2 **out, const char *dir) {
   return a->dir != NULL ? 0 : pml_fail(-ENOMEM, "no memory for a trace in '%s'", dir);
 }
 
-/* What a failure left is freed; *@out is NULL then. */
+/* After a failure, frees everything; *@out is then NULL. */
 static int opened(struct pml_otf2 **out, int err) {
   if (err == 0) err = pml__otf2_create(*out);
   if (err == 0) return 0;
@@ -456,7 +454,7 @@ int pml_otf2_foreign(struct pml_otf2 *a, const char *process, uint64_t realtime_
 }
 
 int pml_otf2_location_in(struct pml_otf2 *a, const char *process, const char *name, struct pml_otf2_location **out) {
-  struct pml__otf2_process *p = a->processes; /* there is one */
+  struct pml__otf2_process *p = a->processes; /* the single process */
   int err = 0;
   *out = NULL;
   if (a->first == NULL) err = pml_otf2_foreign(a, process, a->opened_realtime_ns);
@@ -471,7 +469,7 @@ int pml__otf2_open_logs(struct pml_otf2 **out, const char *dir) {
   return opened(out, err);
 }
 
-/* The thread is done, so its half may be read: leave what it left open, innermost first, at its last moment. */
+/* The thread is finished, so its fields may be read: leave its open regions, innermost first, at its last time. */
 static void leave_open(struct pml_otf2 *a, struct pml_otf2_location *loc) {
   while (loc->depth > 0) {
     uint64_t top = loc->open[--loc->depth];

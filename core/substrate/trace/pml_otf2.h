@@ -31,7 +31,7 @@ struct pml_otf2_metric {
   int64_t exponent; /* value * 10^exponent unit */
   bool binary;      /* value * 2^exponent unit */
   bool real;        /* the values' bits are doubles' */
-  bool is_signed;   /* or an int64's; else a uint64's */
+  bool is_signed;   /* the values are signed, otherwise unsigned */
 };
 
 /*
@@ -54,10 +54,8 @@ PML_API int pml_otf2_open(struct pml_otf2 **a, const char *dir, const struct pml
  */
 PML__SHARED int pml_otf2_foreign(struct pml_otf2 *a, const char *process, uint64_t realtime_ns);
 
-/*
- * pml_otf2_location_in - as pml_otf2_location(), of the process with this name, which is made at its first location.
- * The first of all takes the place of pml_otf2_foreign()'s. Only of foreign archives.
- */
+/* pml_otf2_location_in - like pml_otf2_location(), for the process with this name, which is created with its first
+ * location. The first process replaces pml_otf2_foreign()'s. Only for foreign archives. */
 PML__SHARED int pml_otf2_location_in(struct pml_otf2 *a, const char *process, const char *name,
                                      struct pml_otf2_location **loc);
 
@@ -97,10 +95,8 @@ PML_API int pml_otf2_series(struct pml_otf2 *a, const struct pml_otf2_metric *me
 struct pml_plugin;
 PML_API int pml_otf2_plugin(struct pml_otf2 *a, struct pml_plugin *p, uint64_t since_ticks, size_t *written);
 
-/*
- * pml_otf2_series_file - all series that plugins left in the log @path of a recorded process, each as
- * pml_otf2_series(). Returns also what pml_plugin_load_series() returns.
- */
+/* pml_otf2_series_file - write all series of plugins from the log @path of a recorded process, each like
+ * pml_otf2_series(). Also returns errors of pml_plugin_load_series(). */
 PML_API int pml_otf2_series_file(struct pml_otf2 *a, const char *path);
 
 /*
@@ -120,7 +116,7 @@ PML_API int pml_otf2_flush(struct pml_otf2 *a);
 PML_API int pml_otf2_flush_every(struct pml_otf2 *a, uint64_t ns);
 
 struct pml_otf2_stats {
-  uint64_t written;   /* records handed to libotf2 */
+  uint64_t written;   /* records passed to libotf2 */
   uint64_t dropped;   /* records dropped because a ring was full, or libotf2 had failed */
   uint64_t lifted;    /* records whose time went back */
   uint64_t unmatched; /* leaves without enter (refused), and enters left open at close (closed there) */

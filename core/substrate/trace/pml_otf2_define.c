@@ -14,14 +14,14 @@
 
 /* ---- the clock ---- */
 
-/* When the clock was at @ticks; events may be from before the archive was opened. */
+/* The time of the clock at @ticks; events may be earlier than the opening of the archive. */
 static uint64_t realtime_of(const struct pml_otf2 *a, uint64_t ticks) {
   if (a->in_ns) return a->opened_realtime_ns > 0 ? a->opened_realtime_ns + ticks : OTF2_UNDEFINED_TIMESTAMP;
   return ticks >= a->opened_ticks ? a->opened_realtime_ns + pml_clock_ticks_to_ns(ticks - a->opened_ticks)
                                   : a->opened_realtime_ns - pml_clock_ticks_to_ns(a->opened_ticks - ticks);
 }
 
-/* The time span is that of the events; a trace without any spans the archive's life. */
+/* The trace spans its events, or without events the archive's lifetime. */
 static void define_clock(struct pml__otf2_defs *d) {
   const struct pml_otf2 *a = d->a;
   uint64_t first = UINT64_MAX, last = 0;
@@ -41,7 +41,7 @@ static void define_clock(struct pml__otf2_defs *d) {
 
 /* ---- the tree ---- */
 
-/* The first process of the same host, whose node it is on. */
+/* The first process of the same host, which defines the host's node. */
 static const struct pml__otf2_process *first_there(const struct pml_otf2 *a, const struct pml__otf2_process *p) {
   const struct pml__otf2_process *q = a->processes;
   while (strcmp(q->host, p->host) != 0) q = q->next;
@@ -67,7 +67,7 @@ static void define_processes(struct pml__otf2_defs *d) {
   }
 }
 
-/* What the trace lacks is said in the trace. */
+/* Losses are stored in the trace. */
 static void define_property(struct pml__otf2_defs *d, const struct pml_otf2_location *loc, const char *name,
                             uint64_t value) {
   if (value == 0) return;
@@ -109,7 +109,7 @@ static void define_region(struct pml__otf2_defs *d, uint32_t ref, pml_region_t r
                                                         OTF2_REGION_FLAG_NONE, file, info.line, 0));
 }
 
-/* In the order of their references, which some readers expect. */
+/* In the order of references, which some readers expect. */
 static void define_regions(struct pml__otf2_defs *d) {
   const struct pml_otf2 *a = d->a;
   pml_region_t *by_ref = pml__otf2_regions(a);

@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* What libotf2 last said on this thread; it tells its callback before it returns. */
+/* libotf2's last error on this thread; libotf2 calls the error callback before it returns. */
 static PML_THREAD_LOCAL OTF2_ErrorCode said_code;
 static PML_THREAD_LOCAL char said[256];
 
@@ -19,7 +19,7 @@ static OTF2_ErrorCode on_error(void *user, const char *file, uint64_t line, cons
 static OTF2_ErrorCode on_error(void *user, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
                                const char *format, va_list args) {
   (void)user, (void)file, (void)line, (void)function;
-  /* Each caller reports a failure on its way up; the first report has most detail. Warnings are below 0. */
+  /* every caller on the stack reports the failure, and the first report is the most detailed; warnings are below 0 */
   if (said_code == OTF2_SUCCESS && code > OTF2_SUCCESS) {
     said_code = code;
     vsnprintf(said, sizeof said, format, args);

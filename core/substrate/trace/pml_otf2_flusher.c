@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define PIECE 4096u    /* records for which the archive's lock is held, some 0.8 ms: a new location waits no longer */
-#define PAUSE_NS 50000 /* until the next piece: who waits for the lock gets it */
+#define PIECE 4096u    /* records per hold of the archive's lock, some 0.8 ms: a new location waits no longer */
+#define PAUSE_NS 50000 /* pause between pieces, in which waiting threads get the lock */
 #define NS_LEAST 100000u
 
 struct pml__otf2_flusher {
   struct pml_otf2 *archive;
   pthread_t thread;
-  pthread_mutex_t mutex; /* guards what follows */
+  pthread_mutex_t mutex; /* guards the following fields */
   pthread_cond_t wake;
   uint64_t every_ns; /* 0: the thread ends */
 };
@@ -30,7 +30,8 @@ static struct timespec later(uint64_t ns) {
   return (struct timespec){t.tv_sec + (time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 }
 
-/* True: there is more. Of a location that is recorded on as fast as it is flushed, one ring is taken at most. */
+/* Returns whether there is more. At most one ring is taken per flush from a location that records as fast as it is
+ * flushed. */
 static bool flush_piece(struct pml_otf2 *a, struct pml_otf2_location **at, uint64_t *taken) {
   struct pml_otf2_location *loc = *at;
   bool more = pml__otf2_drain(a, loc, PIECE) && (*taken += PIECE) < a->capacity;
@@ -63,7 +64,7 @@ static void *run(void *arg) {
   pthread_mutex_lock(&f->mutex);
   while (f->every_ns != 0) {
     struct timespec until = later(f->every_ns);
-    if (pthread_cond_timedwait(&f->wake, &f->mutex, &until) != ETIMEDOUT) continue; /* told something */
+    if (pthread_cond_timedwait(&f->wake, &f->mutex, &until) != ETIMEDOUT) continue; /* woken by a change */
     pthread_mutex_unlock(&f->mutex);
     flush_in_pieces(f->archive);
     pthread_mutex_lock(&f->mutex);

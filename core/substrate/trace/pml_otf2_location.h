@@ -2,7 +2,7 @@
 /*
  * core/substrate/trace/pml_otf2_location.h - a location: its thread appends to a ring, a flush drains it. Internal.
  *
- * A record of metrics is followed by the values.
+ * A metric record is followed by its values.
  */
 #ifndef PML_OTF2_LOCATION_H
 #define PML_OTF2_LOCATION_H
@@ -21,31 +21,31 @@ struct pml__otf2_process;
 struct pml__otf2_set;
 
 struct pml_otf2_location {
-  /* The recording thread's; set up before it gets the location. */
+  /* Used by the recording thread; set up before it gets the location. */
   _Alignas(PML__RING_LINE) struct pml__ring ring;
   uint64_t last_ticks;
   uint64_t *open;        /* [capacity + 1] */
   uint64_t depth;        /* frames in @open */
   uint32_t known;        /* every region id up to here exists */
-  uint64_t overflow;     /* regions that PML__OTF2_OVERFLOW represents */
+  uint64_t overflow;     /* number of regions represented by PML__OTF2_OVERFLOW */
   uint64_t metric_slots; /* slots of a metric record; 0: the archive has no metrics */
   uint64_t nmetrics;
-  /* Counters of the recording thread, read by anybody. */
+  /* Counters of the recording thread, readable by any thread. */
   uint64_t dropped, lifted, unmatched; /* atomic */
 
-  /* The flusher's, under the archive's lock. */
+  /* Used by the flusher, under the archive's lock. */
   _Alignas(PML__RING_LINE) uint64_t tail; /* atomic */
   struct OTF2_EvtWriter_struct *writer;   /* NULL: no more events follow */
-  uint64_t nrecords;                      /* taken out of the ring, or values of a series */
-  uint64_t nevents;                       /* handed to libotf2: a record of metrics is one or more, or none */
-  uint64_t first_written, last_written;   /* ticks, where nevents > 0 */
+  uint64_t nrecords;                      /* taken from the ring, or values of a series */
+  uint64_t nevents;                       /* events passed to libotf2: a metric record is zero or more events */
+  uint64_t first_written, last_written;   /* ticks, if nevents > 0 */
   uint64_t discarded;                     /* taken from the ring after libotf2 had failed */
-  uint64_t closed;                        /* regions that close had to leave */
+  uint64_t closed;                        /* regions left by close */
   uint64_t ref;
   char *name;
   struct pml__otf2_process *process;
   const struct pml__otf2_set *set; /* metrics of its records */
-  struct pml__otf2_series *series; /* NULL: a thread's location; else the location has no ring */
+  struct pml__otf2_series *series; /* NULL: a thread's location; otherwise the location has no ring */
   struct pml_otf2_location *next;
 };
 

@@ -11,7 +11,7 @@
 
 /* ---- functions ---- */
 
-/* What a name behind "MPI_" or "MPI_I" begins with; the first that fits counts. */
+/* Prefixes of names after "MPI_" or "MPI_I"; the first match wins. */
 static const struct {
   const char *begin;
   OTF2_RegionRole role;
@@ -118,7 +118,7 @@ static OTF2_ErrorCode write_collective(OTF2_EvtWriter *to, uint64_t time, const 
 
 #define EVERY OTF2_UNDEFINED_UINT32
 
-/* A lock's number is its target: the window has one for each. */
+/* A lock's number is its target, because the window has one lock for each target. */
 static OTF2_ErrorCode write_lock(OTF2_EvtWriter *to, uint64_t time, const struct pml__otf2_communication *c) {
   const OTF2_LockType type = c->sent != 0 ? OTF2_LOCK_EXCLUSIVE : OTF2_LOCK_SHARED;
   switch (c->code) {
@@ -193,7 +193,7 @@ int pml__otf2_communicate(struct pml_otf2 *a, struct pml_otf2_location *loc, uin
 
 /* ---- communicators ---- */
 
-/* Groups: all ranks; MPI_COMM_SELF's; then those of communicators. */
+/* Groups: all ranks; MPI_COMM_SELF's group; groups of communicators. */
 enum { RANKS, SELF, FIRST_GROUP };
 
 static void define_group(struct pml__otf2_defs *d, OTF2_GroupRef ref, const char *name, OTF2_GroupType type, uint32_t n,
@@ -218,7 +218,7 @@ static bool same_group(const struct pml__otf2_comm *a, uint32_t i, const struct 
   return a->n[i] == b->n[k] && (a->n[i] == 0 || memcmp(a->member[i], b->member[k], a->n[i] * sizeof **a->member) == 0);
 }
 
-/* The group of a communicator; one that has the members of the communicator before it is the same. */
+/* The group of a communicator; communicators with equal members share a group. */
 static OTF2_GroupRef group_of(struct pml__otf2_defs *d, const struct pml__otf2_comm *c, uint32_t side,
                               OTF2_GroupRef *next, OTF2_GroupRef *before) {
   const struct pml__otf2_mpi *m = d->a->mpi;

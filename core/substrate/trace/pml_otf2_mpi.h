@@ -5,20 +5,20 @@
 
 #include "substrate/trace/pml_otf2_write.h"
 
-/* A communicator. Members are indices of ranks (of pml__otf2_mpi), in the order of its ranks. */
+/* A communicator. Members are indices of ranks in pml__otf2_mpi, in the order of its ranks. */
 struct pml__otf2_comm {
   char *name;
-  uint32_t parent; /* another one's number; UINT32_MAX: none */
-  bool self;       /* each rank's own: no members */
+  uint32_t parent; /* number of another communicator; UINT32_MAX: none */
+  bool self;       /* MPI_COMM_SELF of each rank: no members */
   bool inter;      /* between two groups */
   uint32_t n[2];
-  uint32_t *member[2]; /* [n]; the second group: of an inter-communicator */
+  uint32_t *member[2]; /* [n]; the second group is for inter-communicators */
 };
 
 /* A window of one-sided operations. */
 struct pml__otf2_window {
   char *name;
-  uint32_t comm; /* that it was made from */
+  uint32_t comm; /* communicator from which it was created */
 };
 
 struct pml__otf2_mpi {
@@ -41,7 +41,7 @@ struct pml__otf2_communication {
   uint64_t request;        /* unique in the archive, also for operations; 0: none */
 };
 
-/* pml__otf2_communicate - one event of a communication, at @time. As pml__otf2_write(). */
+/* pml__otf2_communicate - write one communication event, at @time. Like pml__otf2_write(). */
 int pml__otf2_communicate(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t time,
                           const struct pml__otf2_communication *c);
 

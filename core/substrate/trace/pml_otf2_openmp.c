@@ -12,7 +12,7 @@
 #include <string.h>
 
 struct member {
-  uint32_t team, index, thread; /* the thread's place among those of the recording */
+  uint32_t team, index, thread; /* thread: the index of the thread in the recording */
 };
 struct set {
   const struct member *member;
@@ -30,7 +30,7 @@ struct pml__otf2_teams {
   size_t nteams;
   struct set *set; /* [nsets] */
   uint32_t nsets;
-  uint32_t first_thread, first_comm; /* of the process, among those of the archive */
+  uint32_t first_thread, first_comm; /* the process's first numbers in the archive */
   struct pml__otf2_teams *next;
 };
 
@@ -38,7 +38,7 @@ static int no_memory(void) {
   return pml_fail(-ENOMEM, "no memory for the OpenMP teams of a trace");
 }
 
-/* ---- who is in which ---- */
+/* ---- members of teams ---- */
 
 static int begin_thread(void *arg, int64_t tid, void **track) {
   struct pml__otf2_teams *t = arg;
@@ -129,7 +129,7 @@ static bool has_openmp(const struct pml_recording_reader *r) {
   return i < r->log.n;
 }
 
-/* Behind those of earlier processes. */
+/* Numbers the teams after the teams of earlier processes. */
 static void add_teams(struct pml_otf2 *a, struct pml__otf2_teams *t, uint32_t first_comm) {
   struct pml__otf2_teams **at = &a->teams;
   for (; *at != NULL; at = &(*at)->next) first_comm = (*at)->first_comm + (*at)->nsets;
@@ -182,7 +182,7 @@ static OTF2_ErrorCode end_team(struct pml_otf2_location *loc, struct pml__otf2_o
   return OTF2_EvtWriter_ThreadTeamEnd(loc->writer, NULL, ticks, o->in[--o->depth].team);
 }
 
-/* The implicit task of a thread is its own, and has number 0. */
+/* Each thread has a separate implicit task, with number 0. */
 static OTF2_ErrorCode write_task(struct pml_otf2_location *loc, const struct pml__otf2_openmp *o, uint64_t ticks,
                                  enum pml__log_openmp_event what, uint64_t task) {
   OTF2_ErrorCode (*write)(OTF2_EvtWriter *, OTF2_AttributeList *, OTF2_TimeStamp, OTF2_CommRef, uint32_t, uint32_t) =
@@ -234,7 +234,7 @@ static OTF2_ErrorCode write_event(struct pml_otf2_location *loc, const struct pm
     loc->nevents++;
     return OTF2_EvtWriter_ThreadFork(loc->writer, NULL, ticks, OTF2_PARADIGM_OPENMP, (uint32_t)e->values[0]);
   case PML__LOG_OPENMP_JOIN:
-    if (o->forks == 0) return OTF2_SUCCESS; /* it went before the last events, which are kept */
+    if (o->forks == 0) return OTF2_SUCCESS; /* the fork was before the last events, which are kept */
     o->forks--;
     loc->nevents++;
     return OTF2_EvtWriter_ThreadJoin(loc->writer, NULL, ticks, OTF2_PARADIGM_OPENMP);
@@ -259,7 +259,7 @@ int pml__otf2_openmp_event(struct pml_otf2 *a, struct pml_otf2_location *loc, co
 
 /* ---- definitions ---- */
 
-/* The group of all threads, in which the others' members count. */
+/* The group of all threads, to which members of other groups refer. */
 static void define_threads(struct pml__otf2_defs *d, OTF2_GroupRef group) {
   uint32_t n = 0;
   for (const struct pml_otf2_location *loc = d->a->first; loc != NULL; loc = loc->next) n += loc->series == NULL;

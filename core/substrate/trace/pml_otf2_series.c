@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME_RATE 1e-4 /* two processes measure the rate of one clock far better */
+#define SAME_RATE 1e-4 /* limit for one clock: two processes measure its rate far more precisely */
 
 /* ---- metrics ---- */
 
-/* False: no memory. */
+/* Returns false without memory. */
 static bool copy_metric(struct pml_otf2_metric *to, const struct pml_otf2_metric *from) {
   *to = *from;
   to->name = strdup(from->name);
@@ -55,14 +55,14 @@ void pml__otf2_series_free(struct pml__otf2_series *s) {
   free(s);
 }
 
-/* What OTF2 calls the modes, in the order of ours. */
+/* OTF2's modes, in the order of pmlua's. */
 static const OTF2_MetricMode otf2_mode[PML_MODES] = {OTF2_METRIC_ACCUMULATED_START, OTF2_METRIC_ACCUMULATED_POINT,
                                                      OTF2_METRIC_ACCUMULATED_LAST,  OTF2_METRIC_ACCUMULATED_NEXT,
                                                      OTF2_METRIC_ABSOLUTE_POINT,    OTF2_METRIC_ABSOLUTE_LAST,
                                                      OTF2_METRIC_ABSOLUTE_NEXT,     OTF2_METRIC_RELATIVE_POINT,
                                                      OTF2_METRIC_RELATIVE_LAST,     OTF2_METRIC_RELATIVE_NEXT};
 
-/* A compiler count means little without its stage, which is known when the program has loaded what it loads. */
+/* A compiler count is meaningful only with its stage, which is known once the program has loaded its modules. */
 static OTF2_StringRef describe(struct pml__otf2_defs *d, const struct pml_otf2_metric *m) {
   const char *label = pml_count_is_event(m->name) && !d->a->of_logs ? pml_count_at_label(d->a->counted) : "";
   const char *own = m->description;
@@ -79,7 +79,7 @@ static bool same_metric(const struct pml_otf2_metric *a, const struct pml_otf2_m
          a->binary == b->binary && a->real == b->real && a->is_signed == b->is_signed;
 }
 
-/* Note that @m is the next member; false: there is no memory. */
+/* Note @m as the next member; returns false without memory. */
 static bool add_member(struct pml__otf2_defs *d, const struct pml_otf2_metric *m) {
   const struct pml_otf2_metric **more = realloc(d->member, (d->nmembers + 1) * sizeof *more);
   if (more == NULL) {
@@ -91,7 +91,7 @@ static bool add_member(struct pml__otf2_defs *d, const struct pml_otf2_metric *m
   return true;
 }
 
-/* The member of this metric, defined if none is the same. */
+/* The member of this metric, defined unless an equal one exists. */
 static OTF2_MetricMemberRef define_member(struct pml__otf2_defs *d, const struct pml_otf2_metric *m) {
   for (uint32_t ref = 0; ref < d->nmembers; ref++)
     if (same_metric(d->member[ref], m)) return ref;
@@ -106,7 +106,7 @@ static OTF2_MetricMemberRef define_member(struct pml__otf2_defs *d, const struct
   return ref;
 }
 
-/* Behind the archive's own classes, if it has some, each series has a class and its instance. */
+/* Each series has a class and its instance, numbered after the archive's other classes. */
 static void define_series(struct pml__otf2_defs *d, const struct pml_otf2_location *loc) {
   const struct pml__otf2_series *s = loc->series;
   OTF2_MetricMemberRef member = define_member(d, &s->metric);
@@ -158,7 +158,7 @@ int pml__otf2_fill_set(struct pml_otf2 *a, struct pml__otf2_set *set, const stru
   return 0;
 }
 
-/* As they will be when they are copied. */
+/* Compares with the values that a copy would have. */
 static bool is_set(const struct pml__otf2_set *set, const struct pml_otf2_metric *metrics, size_t n) {
   bool same = set->n == n;
   for (size_t i = 0; same && i < n; i++) {
@@ -275,7 +275,7 @@ int pml_otf2_series(struct pml_otf2 *a, const struct pml_otf2_metric *metric, co
   return add_series(a, metric, place, a->processes, pair, n);
 }
 
-/* ---- of plugins ---- */
+/* ---- series of plugins ---- */
 
 struct writing {
   struct pml_otf2 *a;
@@ -314,7 +314,7 @@ static int write_since(const struct pml_plugin_series *s, void *arg) {
   return write_pairs(w, s, s->pair + from, s->n - from);
 }
 
-/* With its times in ns. */
+/* Write a series with times converted to ns. */
 static int write_converted(struct writing *w, const struct pml_plugin_series *s) {
   struct pml_plugin_pair *pair = malloc((s->n + 1) * sizeof *pair);
   size_t n = 0;

@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values of one event alone, such as the arguments of a wrapped call: where the archive has them. For good. */
+/* Values that belong to a single event, such as the arguments of a wrapped call: their metrics in the archive. Never
+ * freed. */
 struct singles {
   const struct pml_stream_metrics *of;
   uint32_t first;
@@ -29,7 +30,7 @@ struct track {
   struct pml_otf2_stream *stream;
   struct pml_otf2_location *location;
   uint64_t unrecorded;                   /* atomic, one writer */
-  const struct pml_stream_metrics *seen; /* whose values came last, and what to do with them */
+  const struct pml_stream_metrics *seen; /* metrics of the last values, and how to handle them */
   const struct singles *singles;
   enum { RECORD, SINGLES, IGNORE, LOSE } doing;
   struct track *next;
@@ -37,7 +38,7 @@ struct track {
 
 struct pml_otf2_stream {
   struct pml_otf2 *archive;
-  const struct pml_stream_metrics *metrics; /* NULL: the archive has no metrics, or more than events can carry */
+  const struct pml_stream_metrics *metrics; /* NULL: the archive has no metrics, or more than events can have */
   struct pml__mutex lock;                   /* guards the lists */
   struct track *tracks;
   struct singles *singles; /* atomic */
@@ -50,16 +51,14 @@ static int64_t nearest(uint64_t bits) {
   return llrint(d);
 }
 
-/* A double stays one where the archive's metric is. */
+/* A double stays a double if the archive's metric is one. */
 static uint64_t as_metric(const struct pml_otf2_metric *m, uint64_t bits) {
   if (m->real) return bits;
   return bits == PML_VALUE_ABSENT ? pml_value_absent(m->is_signed) : (uint64_t)nearest(bits);
 }
 
-/*
- * The archive's metrics are those of the event, or all but those behind them that were not asked for: a section of a
- * program that the compiler made to count has compiler counts behind the events that it names.
- */
+/* The event has the archive's metrics, possibly followed by others that were not requested: in a program with compiler
+ * counters, sections add compiler counts to the events that they name. */
 static void learn(struct track *t, const struct pml_stream_metrics *m) {
   const struct pml_stream_metrics *own = t->stream->metrics;
   uint32_t n = own != NULL ? own->n : 0, asked = m->n;
@@ -78,7 +77,7 @@ static const struct singles *find_singles(const struct pml_otf2_stream *s, const
   return found;
 }
 
-/* NULL: no value is of one event alone, or no memory. */
+/* NULL: no value belongs to a single event, or no memory. */
 static const struct singles *make_singles(struct pml_otf2_stream *s, const struct pml_stream_metrics *m) {
   struct pml_otf2_metric metric[PML_STREAM_METRICS_MAX];
   size_t n = 0;
@@ -130,7 +129,7 @@ static void record_values(struct track *t, const struct pml_stream_event *e) {
   (void)pml_otf2_metric(t->location, e->ticks, values);
 }
 
-/* What is refused or dropped the location counts. */
+/* The location counts refused and dropped events. */
 static void on_enter(void *data, const struct pml_stream_event *e) {
   struct track *t = data;
   (void)pml_otf2_enter(t->location, e->ticks, e->region);
@@ -165,7 +164,7 @@ static void *thread_begin(void *arg, uint64_t thread) {
   return t;
 }
 
-/* An event is called what it counts here, NAME:u perhaps, as where its values come from; other names stay. */
+/* Rename a metric to the event as counted here, perhaps NAME:u, as in the source of its values; other names stay. */
 static int name_as_counted(struct pml_otf2_metric *m) {
   char permitted[PML_EVENT_NAME_MAX];
   if (pml_event_permitted(m->name, permitted) < 0 || strcmp(m->name, permitted) == 0) return 0;
@@ -176,7 +175,7 @@ static int name_as_counted(struct pml_otf2_metric *m) {
   return 0;
 }
 
-/* The archive's metrics as those of events; NULL if no event can have them. */
+/* The archive's metrics as metrics of events; NULL if no event can have them. */
 static int archive_metrics(struct pml_otf2 *a, const struct pml_stream_metrics **out) {
   const char *name[PML_STREAM_METRICS_MAX];
   struct pml_stream_metrics *m = NULL;
@@ -213,7 +212,7 @@ int pml_otf2_stream_open(struct pml_otf2_stream **out, struct pml_otf2 *a) {
 
 void pml_otf2_stream_close(struct pml_otf2_stream *s) {
   if (s == NULL) return;
-  (void)pml_stream_remove(s->consumer); /* -ENOENT in a child: nothing comes there anyway */
+  (void)pml_stream_remove(s->consumer); /* -ENOENT in a child, which records nothing anyway */
   for (struct track *t = s->tracks, *next; t != NULL; t = next) {
     next = t->next;
     free(t);

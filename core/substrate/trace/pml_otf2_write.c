@@ -20,13 +20,13 @@
 #define PATH_BYTES 4096
 
 /*
- * libotf2 gathers writes below 4 MiB in a buffer of that size, and when emptying it fails it frees it twice (3.0.2). A
- * chunk as large as the buffer is written past it: only the last part of a file is gathered, and that failure is
+ * libotf2 collects writes below 4 MiB in a buffer of that size; if writing the buffer fails, libotf2 frees it twice
+ * (3.0.2). A chunk as large as the buffer bypasses it: only the last part of a file is collected, and its failure is
  * handled.
  */
 #define EVENT_CHUNK_BYTES (4u * 1024 * 1024)
 
-/* A failed call as ours, in the words of libotf2. @what completes "cannot ...". */
+/* Convert a failed call to a pmlua failure, with libotf2's text. @what completes "cannot...". */
 static int failed(const struct pml_otf2 *a, const char *what, OTF2_ErrorCode returned) {
   return pml__otf2_failed(returned, what, a->dir);
 }
@@ -42,7 +42,7 @@ static OTF2_FlushType flush_always(void *user, OTF2_FileType type, OTF2_Location
   return OTF2_FLUSH;
 }
 
-/* No post-flush callback: it would add BufferFlush records, of a time that no thread spent. */
+/* No post-flush callback: it would add BufferFlush records, with a time that no thread spent. */
 static const OTF2_FlushCallbacks flush_callbacks = {.otf2_pre_flush = flush_always, .otf2_post_flush = NULL};
 
 /* A chunk of libotf2's memory, in the list of its buffer. */
@@ -53,9 +53,9 @@ struct pml__otf2_chunk {
 };
 
 /*
- * libotf2 clears all of a chunk when it closes a file. A new chunk for each file costs a page fault for every 4 KiB of
- * it, a millisecond and more; so a chunk that is done with waits for the next file. The thread whose exchange returns
- * it has it alone: acquire order puts the other thread's stores to it before.
+ * libotf2 clears a whole chunk when it closes a file. A new chunk for each file costs a page fault for every 4 KiB, a
+ * millisecond or more, so an unused chunk is kept for the next file. The thread that gets it by the exchange is its
+ * only user: acquire order makes the other thread's stores to it happen before.
  */
 static struct pml__otf2_chunk *take_spare(struct pml_otf2 *a, uint64_t size) {
   struct pml__otf2_chunk *chunk = NULL;
@@ -78,10 +78,8 @@ static void drop_spares(struct pml_otf2 *a) {
   for (unsigned i = 0; i < PML__OTF2_SPARE; i++) free(__atomic_exchange_n(&a->spare[i], NULL, __ATOMIC_ACQUIRE));
 }
 
-/*
- * Its own pool would hold back 128 MiB of events per location. Here a buffer of events has one chunk; asked for a
- * second one, the answer "no memory" makes libotf2 write the first to the file.
- */
+/* libotf2's own pool would buffer 128 MiB of events per location. Here an event buffer has one chunk; if it requests a
+ * second one, the result NULL makes libotf2 write the first to the file. */
 static void *chunk_allocate(void *user, OTF2_FileType type, OTF2_LocationRef location, void **buffer, uint64_t size) {
   (void)location;
   struct pml__otf2_chunk *held = *buffer;
@@ -122,7 +120,7 @@ static int check_vacant(const struct pml_otf2 *a) {
   for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
     if ((size_t)snprintf(path, sizeof path, "%s/%s", a->dir, name[i]) >= sizeof path)
       return pml_fail(-ENAMETOOLONG, "the path of the trace's folder is too long: '%.200s...'", a->dir);
-    struct stat there; /* a link that names nothing, too: libotf2 would write through it */
+    struct stat there; /* includes a dangling link, through which libotf2 would write */
     if (lstat(path, &there) == 0) return exists(a, name[i]);
   }
   return 0;
@@ -134,8 +132,8 @@ static int cannot_make(const struct pml_otf2 *a, int err) {
 }
 
 /*
- * Making the folder of the event files tells what libotf2 tells late or without its errno: no such folder, no
- * permission, read-only or full disk. libotf2 insists on making it itself, so it is removed again; @path keeps its
+ * Creating the folder of event files reports errors that libotf2 reports late or without an errno: no such folder, no
+ * permission, read-only or full disk. libotf2 must create the folder itself, so it is removed again; @path keeps its
  * name.
  */
 static int try_folder(const struct pml_otf2 *a, char *path, size_t size) {
@@ -172,7 +170,7 @@ int pml__otf2_create(struct pml_otf2 *a) {
   if (err == 0) err = try_folder(a, path, sizeof path);
   if (err < 0) return err;
   err = open_archive(a);
-  /* A trace that another process made in between is left alone. */
+  /* a trace created by another process in between is left alone */
   if (err < 0 && err != -EEXIST) {
     rmdir(path);
     snprintf(path, sizeof path, "%s/" PML__OTF2_NAME ".otf2", a->dir);
@@ -193,8 +191,8 @@ uint8_t pml__otf2_type(const struct pml_otf2_metric *m) {
   return m->real ? OTF2_TYPE_DOUBLE : m->is_signed ? OTF2_TYPE_INT64 : OTF2_TYPE_UINT64;
 }
 
-/* The first is that of what is not absolute, if there is such; the absolute ones follow, each in its own, in their
- * order. */
+/* The first class contains the metrics that are not absolute, if any; each absolute metric follows in a separate class,
+ * in order. */
 uint32_t pml__otf2_class(const struct pml__otf2_set *set, size_t metric) {
   uint32_t before = 0;
   bool any = false;
@@ -206,10 +204,12 @@ uint32_t pml__otf2_class(const struct pml__otf2_set *set, size_t metric) {
   return set->class + before + any;
 }
 
-/* A double is its bits in either. */
+/* A double is stored as its bits. */
 _Static_assert(sizeof(OTF2_MetricValue) == sizeof(uint64_t), "a value is 64 bits, whatever it is of");
 
-/* What is absolute may lack a value, and then has no record: each is a class of its own. The others are one. */
+/*
+ * Absolute metrics may lack a value, and then have no record, so each is a separate class. The others form one class.
+ */
 static OTF2_ErrorCode write_metric(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values) {
   OTF2_Type type[PML__OTF2_METRICS_MAX];
   OTF2_MetricValue value[PML__OTF2_METRICS_MAX];
@@ -266,7 +266,7 @@ int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t 
   case PML__LOG_METRIC:
     code = write_metric(loc, ticks, values);
     break;
-  case PML__LOG_SINGLE: /* pml__otf2_value() writes those */
+  case PML__LOG_SINGLE: /* written by pml__otf2_value() */
     break;
   }
   return pml__otf2_wrote(a, loc, ticks, before, (int)code);
@@ -306,7 +306,7 @@ static int write_local_definition(struct pml_otf2 *a, const struct pml_otf2_loca
   return check(a, "write a definition file of", OTF2_Archive_CloseDefWriter(a->archive, writer));
 }
 
-/* Readers want a local definition file per location, even an empty one. */
+/* Readers require a local definition file per location, even an empty one. */
 static int write_local_definitions(struct pml_otf2 *a) {
   int first = check(a, "open the definition files of", OTF2_Archive_OpenDefFiles(a->archive));
   if (first < 0) return first;
@@ -318,7 +318,7 @@ static int write_local_definitions(struct pml_otf2 *a) {
   return first != 0 ? first : err;
 }
 
-/* Each step of an end may fail for itself; the first failure's sentence is kept over the next ones. */
+/* Each step of the end may fail; the text of the first failure is kept. */
 struct ending {
   int err;
   char text[PML__OTF2_TEXT_BYTES];

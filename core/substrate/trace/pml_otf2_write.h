@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * core/substrate/trace/pml_otf2_write.h - interface to libotf2 for pml_otf2.c. Internal. Calls are made under the
- * archive's lock, unless they say otherwise.
+ * archive's lock, unless stated otherwise.
  *
- * Each returns 0, or the code of a failure whose sentence pml_error_detail() has. libotf2 prints nothing: its error
- * callback is replaced, for the whole process, at the first create.
+ * Each returns 0, or the code of a failure with its detail in pml_error_detail(). libotf2 prints nothing, because its
+ * error callback is replaced, for the whole process, at the first create.
  */
 #ifndef PML_OTF2_WRITE_H
 #define PML_OTF2_WRITE_H
@@ -19,9 +19,9 @@
 #define PML__OTF2_TEXT_BYTES 400
 
 struct pml__otf2_teams;
-/* Metrics whose values are recorded together: a class of those that are not absolute, and one of each of the others. */
+/* Metrics recorded together: one class of metrics that are not absolute, and a class for each absolute one. */
 struct pml__otf2_set {
-  struct pml_otf2_metric *metric; /* [n]; the strings are ours */
+  struct pml_otf2_metric *metric; /* [n]; owns the strings */
   size_t n;
   uint32_t class; /* the first of its classes */
   struct pml__otf2_set *next;
@@ -38,10 +38,10 @@ struct pml__otf2_process {
 #define PML__OTF2_SPARE 2
 struct pml__otf2_chunk;
 struct pml_otf2 {
-  pid_t pid;              /* process that opened it; a forked child leaves all below alone */
-  struct pml__mutex lock; /* guards all below, and each location's flusher half */
+  pid_t pid;              /* the process that opened it; a forked child leaves the following fields alone */
+  struct pml__mutex lock; /* guards the following fields, and the flusher's fields of each location */
   char *dir;
-  struct pml__otf2_set own; /* metrics of the locations that pml_otf2_location() makes, and further sets */
+  struct pml__otf2_set own; /* metrics of locations created by pml_otf2_location(), followed by further sets */
   struct pml__otf2_process *processes, **last_process;
   uint32_t nprocesses;
   uint64_t capacity; /* slots of a ring, a power of two; 0: no rings */
@@ -49,40 +49,40 @@ struct pml_otf2 {
   uint64_t nlocations;
   struct pml__otf2_single *single; /* [nsingles] */
   uint32_t nsingles;
-  uint32_t nclasses;    /* and instances, of sets, single values and series */
-  uint32_t *region_ref; /* [region_capacity] by region id: its OTF2 reference + 1, 0 if it is in no record */
+  uint32_t nclasses;    /* number of classes and instances of sets, single values and series */
+  uint32_t *region_ref; /* [region_capacity] by region id: its OTF2 reference + 1; 0: not recorded */
   uint32_t region_capacity, nregions;
   uint64_t opened_ticks, opened_realtime_ns;
-  bool of_logs;                      /* descriptions of metrics are whole */
+  bool of_logs;                      /* descriptions of metrics are complete */
   bool in_ns;                        /* times are ns since @opened_realtime_ns */
-  enum pml_count_at counted;         /* else: where the compiler counted in this process */
+  enum pml_count_at counted;         /* otherwise: which modules of this process have compiler counters */
   const struct pml__otf2_mpi *mpi;   /* borrowed; NULL: no process is a rank */
-  struct pml__otf2_teams *teams;     /* of OpenMP; NULL: none */
+  struct pml__otf2_teams *teams;     /* OpenMP's teams; NULL: none */
   struct pml__otf2_flusher *flusher; /* NULL: no thread flushes; not guarded by the lock */
-  int error;                         /* the first failure of libotf2; nothing is written after it */
+  int error;                         /* the first failure of libotf2; after it nothing is written */
   char error_text[PML__OTF2_TEXT_BYTES];
   struct OTF2_Archive_struct *archive;
-  struct pml__otf2_chunk *spare[PML__OTF2_SPARE]; /* atomic: chunks of libotf2's memory that await their next use */
+  struct pml__otf2_chunk *spare[PML__OTF2_SPARE]; /* atomic: chunks of libotf2's memory for reuse */
 };
 
-/* The metric that a location has a series of: its class, and the instance that is of this location. */
+/* The metric of a series' location: its class, and its instance for this location. */
 struct pml__otf2_series {
-  struct pml_otf2_metric metric; /* the strings are ours */
+  struct pml_otf2_metric metric; /* owns the strings */
   uint32_t class, ref;
 };
 
-/* A metric whose values are written one by one, on the location of a thread. Its class is its own. */
+/* A metric whose values are written one by one, on the location of a thread, in a separate class. */
 struct pml__otf2_single {
-  struct pml_otf2_metric metric; /* the strings are ours */
+  struct pml_otf2_metric metric; /* owns the strings */
   uint32_t class;
 };
 
-/* The global definitions on their way out; references are given in the order of writing. */
+/* The global definitions while they are written; references are given in the order of writing. */
 struct pml__otf2_defs {
   struct pml_otf2 *a;
   struct OTF2_GlobalDefWriter_struct *out;
   uint32_t nstrings, ngroups;
-  const struct pml_otf2_metric **member; /* [nmembers]: those that are defined */
+  const struct pml_otf2_metric **member; /* [nmembers]: the defined ones */
   uint32_t nmembers;
   int err; /* the first failure */
 };
@@ -91,8 +91,8 @@ struct pml__otf2_defs {
 
 /*
  * pml__otf2_open_logs - open an archive for logs of other processes: it has no process yet, locations have no rings,
- * and times are ns since opened_realtime_ns, which the caller sets. As pml_otf2_open().
- * pml__otf2_add_process - add a process, for locations. pml__otf2_location_of - as pml_otf2_location(), for @process,
+ * and times are ns since opened_realtime_ns, which the caller sets. Like pml_otf2_open().
+ * pml__otf2_add_process - add a process, for locations. pml__otf2_location_of - like pml_otf2_location(), for @process,
  * with the metrics of @set. pml__otf2_location_done - free the memory and close the file of @loc, which gets no more
  * events.
  */
@@ -103,13 +103,13 @@ int pml__otf2_location_of(struct pml_otf2 *a, const char *name, struct pml__otf2
 int pml__otf2_location_done(struct pml_otf2 *a, struct pml_otf2_location *loc);
 /* pml__otf2_location_new - a location of zeros, without a ring; NULL: no memory. */
 struct pml_otf2_location *pml__otf2_location_new(void);
-/* pml__otf2_regions - the regions by their references, [nregions + 1], to be freed; NULL: no memory. */
+/* pml__otf2_regions - the regions by their references, [nregions + 1], to be freed with free(); NULL: no memory. */
 pml_region_t *pml__otf2_regions(const struct pml_otf2 *a);
-/* 0, or PML_EMODE in a forked child, where a thread that is not there may hold the lock, and the files are its
- * parent's. */
+/* Returns 0, or PML_EMODE in a forked child, where a thread that does not exist may hold the lock, and the files belong
+ * to the parent. */
 int pml__otf2_here(const struct pml_otf2 *a);
 
-/* pml__otf2_drain - under the lock: hand at most @most records of @loc to libotf2. True: there are more. */
+/* pml__otf2_drain - under the lock: pass at most @most records of @loc to libotf2. Returns whether there are more. */
 bool pml__otf2_drain(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t most);
 void pml__otf2_flusher_stop(struct pml_otf2 *a); /* if there is one; not under the lock */
 void pml__otf2_add_location(struct pml_otf2 *a, struct pml_otf2_location *loc);
@@ -130,10 +130,10 @@ int pml__otf2_fill_set(struct pml_otf2 *a, struct pml__otf2_set *set, const stru
 void pml__otf2_sets_free(struct pml_otf2 *a);
 
 /*
- * pml__otf2_add_singles - @n metrics more, for values that are recorded one at a time; *@first is the first one's
- * number. On any thread. pml__otf2_add_single - the same of one metric, which may be there already.
- * pml__otf2_write_single - a value of the @i-th, past the ring; as pml__otf2_write().
- * pml__otf2_single - the same through the ring, as pml_otf2_metric().
+ * pml__otf2_add_singles - add @n metrics for values recorded one at a time; *@first is the first one's number. On any
+ * thread. pml__otf2_add_single - the same for one metric, which may exist already.
+ * pml__otf2_write_single - write a value of the @i-th metric, bypassing the ring; like pml__otf2_write().
+ * pml__otf2_single - the same through the ring, like pml_otf2_metric().
  */
 int pml__otf2_add_singles(struct pml_otf2 *a, const struct pml_otf2_metric *metrics, size_t n, uint32_t *first);
 int pml__otf2_add_single(struct pml_otf2 *a, const struct pml_otf2_metric *metric, uint32_t *single);
@@ -143,19 +143,19 @@ int pml__otf2_write_single(struct pml_otf2 *a, struct pml_otf2_location *loc, ui
 
 /* --- pml_otf2_write.c --- */
 
-/* Name of the anchor and the definitions, plus extension, and of the folder of events. */
+/* Name of the anchor and the definitions, without extension, and of the folder of events. */
 #define PML__OTF2_NAME "traces"
 
-/* pml__otf2_create - make the files; @a->dir is set. */
+/* pml__otf2_create - create the files; @a->dir is set. */
 int pml__otf2_create(struct pml_otf2 *a);
 
-/* pml__otf2_create_location - the event writer of @loc; @loc->ref is set. */
+/* pml__otf2_create_location - create the event writer of @loc; @loc->ref is set. */
 int pml__otf2_create_location(struct pml_otf2 *a, struct pml_otf2_location *loc);
 
-/* pml__otf2_type - OTF2_Type of its values. */
+/* pml__otf2_type - OTF2_Type of a metric's values. */
 uint8_t pml__otf2_type(const struct pml_otf2_metric *m);
 
-/* pml__otf2_class - the class of an absolute @metric; of set->n: the number behind its classes. */
+/* pml__otf2_class - the class of an absolute @metric; with set->n: the number after the set's classes. */
 uint32_t pml__otf2_class(const struct pml__otf2_set *set, size_t metric);
 
 /* pml__otf2_event - write and count one event; @region is an OTF2 reference, @values are a metric's values, in the
@@ -164,30 +164,31 @@ int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t 
                     const uint64_t *values);
 
 /*
- * pml__otf2_write - one event past the ring, for a caller that has all events at hand; @loc has no others. Events of a
- * location are in order and balanced. It takes no lock: a lock costs two system calls, which is four times the rest. No
- * other thread may use the archive meanwhile.
+ * pml__otf2_write - write one event, bypassing the ring, for a caller that has all events at hand; @loc has no other
+ * events. Events of a location must be in order and balanced. It takes no lock, because a lock costs two system calls,
+ * four times the rest. No other thread may use the archive meanwhile.
  */
 int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t kind, uint64_t ticks,
                     pml_region_t region, const uint64_t *values);
 
-/* pml__otf2_value - one value of @metric, by its class or instance @ref. Counts it. */
+/* pml__otf2_value - write one value of @metric, by its class or instance @ref, and count it. */
 int pml__otf2_value(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks,
                     const struct pml_otf2_metric *metric, uint32_t ref, uint64_t bits);
 
-/* pml__otf2_wrote - count the events of @loc that there are beside @before, all at @ticks; @code: an OTF2_ErrorCode. */
+/* pml__otf2_wrote - count the events of @loc in addition to @before, all at @ticks; @code: an OTF2_ErrorCode. */
 int pml__otf2_wrote(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint64_t before, int code);
 
 /* String 0 is "" and is used for all unspecified texts. */
 uint32_t pml__otf2_string(struct pml__otf2_defs *d, const char *text);
-/* Note what a definition, an OTF2_ErrorCode, returned. */
+/* Note the result of a definition, an OTF2_ErrorCode. */
 void pml__otf2_defined(struct pml__otf2_defs *d, int code);
 void pml__otf2_define_metrics(struct pml__otf2_defs *d);
 
-/* pml__otf2_finish - write what @define defines and close the files, going on after failures; returns the first. */
+/* pml__otf2_finish - write the definitions made by @define and close the files, continuing after failures; returns the
+ * first. */
 typedef int pml__otf2_definer(struct pml_otf2 *a, struct OTF2_GlobalDefWriter_struct *out);
 int pml__otf2_finish(struct pml_otf2 *a, pml__otf2_definer *define);
-/* pml__otf2_close_writer - no more events of @loc. pml__otf2_machine - this host's name. */
+/* pml__otf2_close_writer - close the event writer of @loc. pml__otf2_machine - this host's name. */
 int pml__otf2_close_writer(struct pml_otf2 *a, struct pml_otf2_location *loc);
 const char *pml__otf2_machine(char *buf, size_t size);
 
@@ -197,10 +198,8 @@ pml__otf2_definer pml__otf2_define;
 
 /* --- pml_otf2_series.c --- */
 
-/*
- * pml__otf2_series_of - write all series of the file @path, each on a location of @process; @ns converts ticks, and
- * returns PML__OTF2_NEVER for values to be omitted. As pml_otf2_series_file().
- */
+/* pml__otf2_series_of - write all series of the file @path, each on a location of @process; @ns converts ticks, and
+ * returns PML__OTF2_NEVER for values to be omitted. Like pml_otf2_series_file(). */
 #define PML__OTF2_NEVER UINT64_MAX
 int pml__otf2_series_of(struct pml_otf2 *a, const char *path, struct pml__otf2_process *process,
                         uint64_t (*ns)(uint64_t ticks, const void *arg), const void *arg);

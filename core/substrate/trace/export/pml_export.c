@@ -28,12 +28,12 @@ struct channel {
 };
 
 struct links {
-  struct pml__map map; /* of all but the counts */
+  struct pml__map map; /* by all fields except the counts */
   struct channel *channel;
   uint32_t room;
 };
 
-/* The number of the channel, which is added if it is new; PML__MAP_NONE: there is no room. */
+/* The number of the channel, which is added if it is new; PML__MAP_NONE: no room. */
 static uint32_t find(struct links *l, const struct channel *c) {
   uint64_t hash = pml__hash_bytes(PML__HASH, c, offsetof(struct channel, sends));
   uint32_t at = 0, i;
@@ -46,9 +46,9 @@ static uint32_t find(struct links *l, const struct channel *c) {
 }
 
 /*
- * A number that a send or receive @e of @process has in common with its other end: messages of MPI with the same
- * sender, receiver, communicator and tag do not overtake each other, so that the n-th send is for the n-th receive. 0:
- * the other end is unknown, or there are more than 2^20 such channels.
+ * A number that a send or receive @e of @process has in common with its other end: MPI messages with the same sender,
+ * receiver, communicator and tag do not overtake each other, so the n-th send belongs to the n-th receive. 0: the other
+ * end is unknown, or there are more than 2^20 such channels.
  */
 static uint64_t link_of(struct links *l, const struct pml_otf2_event *e, size_t process) {
   bool sends = e->kind == PML_OTF2_SEND;
@@ -62,28 +62,28 @@ static uint64_t link_of(struct links *l, const struct pml_otf2_event *e, size_t 
 
 /* ---- locations ---- */
 
-/* The calls of a location that are open; @first to @last is the window in ns. */
+/* The open calls of a location; @first to @last is the window in ns. */
 struct walk {
   struct pml__export x;
   struct links links;
   uint64_t first, last, now; /* now: time of the location's latest event */
   size_t *stack, depth, capacity;
-  uint64_t *open;   /* [nregions] calls under way */
-  bool began, over; /* the location's part in the window has begun, is over */
+  uint64_t *open;   /* [nregions] open calls */
+  bool began, over; /* the location's part in the window has begun; has ended */
 };
 
 const char *pml_export_form(size_t i) {
   return i < FORMS ? forms[i]->name : NULL;
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 static void flush(struct pml__export *x) {
   if (x->failed == 0 && x->out.n > 0) x->failed = x->sink(x->user, x->out.at, x->out.n);
   x->out.n = 0;
 }
 
-/* A process has the number of its first location, which viewers then take for its main thread. */
+/* A process has the number of its first location, which viewers then treat as its main thread. */
 static bool number_processes(struct pml__export *x) {
   x->pid_of = calloc(x->about.nprocesses + 1, sizeof *x->pid_of);
   if (x->pid_of == NULL) return false;
@@ -131,14 +131,14 @@ static void put_leave(struct walk *w, uint64_t ns, size_t region) {
   if (w->x.form->leave != NULL) w->x.form->leave(&w->x, ns, region);
 }
 
-/* The window begins: calls that are open began before it. */
+/* The window begins: open calls began before it. */
 static void begin_window(struct walk *w) {
   w->began = true;
   if (w->x.form->begin_location != NULL) w->x.form->begin_location(&w->x);
   for (size_t i = 0; i < w->depth; i++) put_enter(w, w->first, w->stack[i]);
 }
 
-/* All that is open ends. */
+/* End all open calls. */
 static void end_window(struct walk *w, uint64_t ns) {
   for (size_t i = w->depth; w->began && i-- > 0;) put_leave(w, ns, w->stack[i]);
   if (w->began && w->x.form->end_location != NULL) w->x.form->end_location(&w->x, ns);
@@ -162,7 +162,7 @@ static bool push(struct walk *w, size_t region) {
   return true;
 }
 
-/* A leave of an outer call ends those in it. */
+/* A leave of an outer call ends the calls inside it. */
 static void leave(struct walk *w, uint64_t ns, size_t region) {
   w->x.counts->unmatched += w->open[region] == 0;
   while (w->open[region] > 0) {
@@ -242,7 +242,8 @@ static int run(struct walk *w, const struct pml_otf2_question *q) {
   struct pml_otf2_question all = *q;
   struct pml_otf2_events *events;
   struct pml__export *x = &w->x;
-  all.from_s = -INFINITY; /* calls that began before the window are in it, and messages are counted from the first on */
+  all.from_s =
+      -INFINITY; /* calls that began before the window belong to it, and messages are counted from the first one */
   all.to_s = INFINITY;
   all.kinds = x->form->other != NULL ? 0 : (1u << PML_OTF2_TEAM_BEGIN) - 1;
   int err = pml_otf2_events_open(&events, x->trace, &all, false);

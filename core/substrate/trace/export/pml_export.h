@@ -6,7 +6,7 @@
  *   struct pml_otf2_question q = {.from_s = 0, .to_s = INFINITY, .process = -1};
  *   if (pml_export_events(t, &q, "perfetto", write_it, file, &n) == 0) ...n.calls...
  *
- * A form is one entry of the table in pml_export.c, and one file.
+ * A format is one entry of the table in pml_export.c, and one file.
  */
 #ifndef PML_EXPORT_H
 #define PML_EXPORT_H
@@ -26,13 +26,13 @@ struct pml_export_counts {
 /* Receives the bytes, some 64 KiB at a time. Returns 0, or a negative code to stop the export. */
 typedef int pml_export_sink(void *user, const char *bytes, size_t n);
 
-/* pml_export_form - the name of form @i; NULL behind the last. */
+/* pml_export_form - the name of format @i; NULL after the last. */
 PML__SHARED const char *pml_export_form(size_t i);
 
 /*
- * pml_export_events - write the events selected by @q to @sink, in form @form; its kinds are ignored, and lines of
- * "csv" have no head. One location after another: memory for regions, metrics, the depth of calls, and of messages for
- * each sender, receiver, communicator and tag, of at most 2^20; never for events.
+ * pml_export_events - write the events selected by @q to @sink, in the format @form; its kinds are ignored, and "csv"
+ * has no header line. Locations are written one after another: memory for regions, metrics, the depth of calls, and for
+ * each combination of sender, receiver, communicator and tag, at most 2^20; never for events.
  *
  * Returns 0, -EINVAL (unknown form), -EBUSY, -ENOMEM, PML_EOTF2, or the value of @sink. Cost: reading the events, and
  * 10 to 60 ns for each.

@@ -2,10 +2,10 @@
 /*
  * core/substrate/trace/export/pml_export_perfetto.c - Perfetto traces: Protocol Buffers packets.
  *
- * Field numbers are those of perfetto's trace_packet.proto, track_event.proto, track_descriptor.proto,
+ * Field numbers are defined in perfetto's trace_packet.proto, track_event.proto, track_descriptor.proto,
  * thread_descriptor.proto, process_descriptor.proto, counter_descriptor.proto and interned_data.proto. Each location is
- * a sequence of packets with a track, and with names of regions, each written once. A metric of a location is a counter
- * track below it, a message a flow between two instants.
+ * a sequence of packets with a track and interned names of regions. A metric of a location is a counter track below it,
+ * a message a flow between two instants.
  */
 #include "substrate/trace/export/pml_export_private.h"
 
@@ -15,7 +15,7 @@ enum { VARINT = 0, FIXED64 = 1, BYTES = 2 };
 enum { CLEARED = 1, NEEDED = 2 };                                  /* sequence_flags */
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 }; /* TrackEvent.type */
 enum { PROCESS_TRACK = 1, THREAD_TRACK = 2, COUNTER_TRACK = 3 };   /* the highest bits of a track's uuid */
-#define MESSAGE_MAX ((size_t)160)                                  /* of an event, without names */
+#define MESSAGE_MAX ((size_t)160)                                  /* limit of an event's size, without names */
 
 /* A message of a few fields. */
 struct message {
@@ -23,7 +23,7 @@ struct message {
   uint8_t byte[MESSAGE_MAX];
 };
 
-/* [nregions] names that the sequence has, [nmetrics] counters that have a track. */
+/* [nregions] interned names of the sequence, [nmetrics] counters with a track. */
 static bool *names_of(struct pml__export *x) {
   return x->own;
 }
@@ -65,7 +65,7 @@ static void put_message(struct message *m, uint32_t field, const struct message 
   m->n += inner->n;
 }
 
-/* The bytes that the head of a field of @n bytes takes. */
+/* The size of the header of a field of @n bytes. */
 static size_t head_size(uint32_t field, size_t n) {
   struct message m = {0};
   put_key(&m, field, BYTES);
@@ -95,7 +95,7 @@ static void write_text(struct pml__text *out, uint32_t field, const char *text, 
   pml__export_clean(out, text, n);
 }
 
-/* A packet of the location's sequence, with @more bytes that the caller writes behind it. */
+/* A packet of the location's sequence, followed by @more bytes that the caller writes. */
 static void write_packet(struct pml__export *x, const struct message *m, size_t more) {
   write_head(&x->out, 1, m->n + more);
   write_message(&x->out, m);
@@ -187,7 +187,7 @@ static struct message timed(const struct pml__export *x, uint64_t ns, const stru
   return m;
 }
 
-/* The first event with a name brings it along: interned_data { event_names { iid name } }. */
+/* The first event with a name defines it: interned_data { event_names { iid name } }. */
 static void enter(struct pml__export *x, uint64_t ns, size_t region) {
   struct message event = event_of(SLICE_BEGIN), id = {0};
   put_number(&event, 10, region + 1);

@@ -8,7 +8,7 @@
 
 struct pml__export_form;
 
-/* A part of a text; n is 0 before it is there. */
+/* A part of a text; n is 0 until it exists. */
 struct pml__export_name {
   size_t at, n;
 };
@@ -22,26 +22,26 @@ struct pml__export {
   void *user;
   struct pml__text out;             /* written to @sink when it is large, and at the end */
   struct pml__text name;            /* scratch text of the form */
-  struct pml__text place;           /* the form's, for the location whose events come */
-  struct pml__text names;           /* of regions, as the form writes them: pml__export_region() */
+  struct pml__text place;           /* for the current location, used by the format */
+  struct pml__text names;           /* names of regions in the format: pml__export_region() */
   struct pml__export_name *name_of; /* [nregions] */
-  int failed;                       /* what @sink returned */
-  void *own;                        /* of the form */
+  int failed;                       /* the result of @sink */
+  void *own;                        /* data of the format */
   int64_t *pid_of;                  /* [nprocesses] */
 
-  size_t location;                         /* the one whose events come */
-  const struct pml_otf2_read_location *at; /* the same */
-  int64_t pid, tid;                        /* numbers of its process and of itself, as viewers want them */
+  size_t location;                         /* the current location */
+  const struct pml_otf2_read_location *at; /* the current location */
+  int64_t pid, tid;                        /* numbers of the process and the location for viewers */
 };
 
-/* An export form. For each location that has events begin_location() is called first and end_location() last; in
- * between, times do not decrease, and enters and leaves are properly nested. NULL: the form ignores it. */
+/* An export format. For each location with events begin_location() is called first and end_location() last; in between,
+ * times do not decrease, and enters and leaves are properly nested. NULL: the format ignores it. */
 struct pml__export_form {
   const char *name;
   size_t own; /* bytes of x->own, zeroed; [nregions] and [nmetrics] bytes more */
   void (*begin)(struct pml__export *x);
   void (*begin_location)(struct pml__export *x);
-  void (*put_region)(struct pml__text *out, const char *name); /* as pml__export_region() gives it, at least a byte */
+  void (*put_region)(struct pml__text *out, const char *name); /* for pml__export_region(), writes at least one byte */
   void (*enter)(struct pml__export *x, uint64_t ns, size_t region);
   void (*leave)(struct pml__export *x, uint64_t ns, size_t region);
   /* A send, receive or collective operation. @link: the same for a send and its receive; 0: none. */
@@ -54,15 +54,15 @@ struct pml__export_form {
 
 extern const struct pml__export_form pml__export_perfetto, pml__export_speedscope, pml__export_csv;
 
-/* pml__export_region - append the name of a region as the form's put_region() writes it; put_region() is called once
- * per region. */
+/* pml__export_region - append the name of a region as written by the format's put_region(), which is called once per
+ * region. */
 void pml__export_region(struct pml__export *x, size_t region);
 
 /* pml__export_value - a metric's value in its unit. */
 double pml__export_value(const struct pml__export *x, const struct pml_otf2_event *e);
 
 /*
- * pml__export_clean - @n bytes of a name as UTF-8 of the same length. pml__export_string - a string of JSON.
+ * pml__export_clean - @n bytes of a name as UTF-8 of the same length. pml__export_string - a JSON string.
  * pml__export_plain - unchanged text. pml__export_whole - a number.
  */
 void pml__export_clean(struct pml__text *out, const char *text, size_t n);

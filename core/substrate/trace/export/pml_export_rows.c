@@ -24,7 +24,7 @@ enum column { COLUMNS(COLUMN) NCOLUMNS };
 #undef COLUMN
 
 struct own {
-  struct pml__cells_writer writer; /* its text is that of the export meanwhile */
+  struct pml__cells_writer writer; /* shares the text of the export */
   struct pml__cell cell[NCOLUMNS];
 };
 
@@ -47,7 +47,7 @@ static void put_csv(struct pml__text *out, const char *text) {
   pml__text_plain(out, "\"", 1);
 }
 
-/* An empty name has no byte of its own. */
+/* The comma makes an empty name a non-empty text. */
 static void put_csv_region(struct pml__text *out, const char *text) {
   put_csv(out, text);
   pml__export_plain(out, ",");
@@ -86,7 +86,7 @@ static void begin_csv(struct pml__export *x) {
   ((struct own *)x->own)->writer.form = PML__CELLS_CSV;
 }
 
-/* Most rows are of enters and leaves: what they share is written once for a location, and a name once for a region. */
+/* Most rows are enters and leaves: their common part is written once for a location, and a name once for a region. */
 static void begin_csv_location(struct pml__export *x) {
   const int64_t rank = pml_otf2_read_process(x->trace, x->at->process)->rank;
   x->place.n = 0;

@@ -6,7 +6,7 @@
 #include "substrate/trace/export/pml_export_private.h"
 
 struct own {
-  bool profiles, events; /* of the file, of the profile: there is one already */
+  bool profiles, events; /* the file has a profile, the profile has an event */
 };
 
 static void begin(struct pml__export *x) {
@@ -26,7 +26,7 @@ static void begin(struct pml__export *x) {
   pml__export_plain(out, "]},\n\"profiles\":[");
 }
 
-/* A profile begins with its first call: a location without calls has none. */
+/* A profile begins with its first call: a location without calls has no profile. */
 static void begin_profile(struct pml__export *x, uint64_t ns) {
   struct own *own = x->own;
   struct pml__text *out = &x->out;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The bytes of the character at @s, of at most @n: 0 if it is no UTF-8 (RFC 3629). */
+/* The size of the UTF-8 character at @s, of at most @n bytes; 0: invalid UTF-8 (RFC 3629). */
 static size_t character(const unsigned char *s, size_t n) {
   static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   if (s[0] < 0x80) return 1;
@@ -29,7 +29,7 @@ static bool is_utf8(const char *text, size_t n) {
   return true;
 }
 
-/* As everywhere in pmlua's JSON, a text that is no UTF-8 has question marks for its bytes beyond ASCII. */
+/* In all JSON of pmlua, a text that is invalid UTF-8 gets question marks for its bytes beyond ASCII. */
 void pml__export_clean(struct pml__text *out, const char *text, size_t n) {
   const size_t first = out->n;
   pml__text_plain(out, text, n);
@@ -38,7 +38,7 @@ void pml__export_clean(struct pml__text *out, const char *text, size_t n) {
     if (out->at[i] & 0x80) out->at[i] = '?';
 }
 
-/* Bytes at the beginning that a string of JSON has as they are. */
+/* The number of leading bytes that a JSON string contains unescaped. */
 static size_t plain_bytes(const char *text) {
   size_t n = 0;
   for (unsigned char c; (c = (unsigned char)text[n]) >= 0x20 && c < 0x7f && c != '"' && c != '\\';) n++;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/trace/read/pml_otf2_cut.c - truncated event files: a copy of the complete records, with an end.
+ * core/substrate/trace/read/pml_otf2_cut.c - truncated event files: a copy of the complete records, with an end marker.
  *
- * A file is a row of chunks of one size. A chunk begins with the byte 3, the byte order and two numbers of eight bytes;
- * records follow, and the byte 2 ends it. A record is a type, the length of what follows, and as many bytes; a length
- * of 255 stands before a length of eight bytes. A time, type 5, is eight bytes without a length. Types from 10 on are
- * events; times and attributes stand before theirs. An enter or leave, types 12 and 13, has the bytes of its region in
- * the place of a length, of which 255 stands for none. The byte 1 behind the last chunk ends the file (OTF2 3.0).
+ * A file is a sequence of chunks of one size. A chunk begins with the byte 3, the byte order and two numbers of eight
+ * bytes; records follow, and the byte 2 ends it. A record is a type, a length, and as many bytes; the length 255 is
+ * followed by a length of eight bytes. A time, type 5, is eight bytes without a length. Types from 10 on are events;
+ * times and attributes precede their event. An enter or leave, types 12 and 13, has the bytes of its region instead of
+ * a length; 255 means no bytes. The byte 1 after the last chunk ends the file (OTF2 3.0).
  */
 #include "substrate/trace/read/pml_otf2_cut.h"
 
@@ -38,7 +38,7 @@ enum {
   LITTLE = 0x42
 };
 
-/* The bytes behind the record at @at, or 0: it is not whole. */
+/* The position behind the record at @at; 0: it is incomplete. */
 static size_t record_end(const uint8_t *bytes, size_t at, size_t end, bool little) {
   const uint8_t type = bytes[at++];
   uint64_t n = 8;
@@ -55,10 +55,8 @@ static size_t record_end(const uint8_t *bytes, size_t at, size_t end, bool littl
   return n <= end - at ? at + (size_t)n : 0;
 }
 
-/*
- * How many bytes of a file of events, in chunks of @chunk bytes, end with a whole event; 0: none do, or it is not such
- * a file. *@events: how many events these are. Cost: a pass over the records.
- */
+/* The number of bytes of an event file, in chunks of @chunk bytes, up to its last complete event; 0: no complete event,
+ * or not an event file. *@events: the number of these events. Cost: a pass over the records. */
 static size_t whole_bytes(const uint8_t *bytes, size_t size, size_t chunk, uint64_t *events) {
   size_t whole = 0;
   *events = 0;
@@ -89,7 +87,7 @@ static bool put(int fd, const uint8_t *bytes, size_t n) {
   return true;
 }
 
-/* How many events are whole; 0: none, or their copy could not be written. */
+/* Returns the number of complete events; 0: none, or they could not be copied. */
 static uint64_t repair(const char *from, const char *to, size_t chunk) {
   static const uint8_t ending[] = {END_OF_CHUNK, END_OF_FILE};
   uint64_t size;
@@ -106,7 +104,8 @@ static uint64_t repair(const char *from, const char *to, size_t chunk) {
   return done ? events : 0;
 }
 
-/* The archive's file @name, such as "/0.evt", or that of the folder of links; false: the name is too long. */
+/* The archive's file @name, such as "/0.evt", or the same in the folder of links; returns false if the name is too
+ * long. */
 static bool path_of(char *path, const char *anchor, const char *name) {
   int n = snprintf(path, PATH_MAX, "%.*s%s", (int)(strlen(anchor) - strlen(".otf2")), anchor, name);
   return n > 0 && n < PATH_MAX;
@@ -115,7 +114,7 @@ static bool path_of(char *path, const char *anchor, const char *name) {
 static bool link_file(const struct pml_otf2_read *t, const char *to, const char *name) {
   char from[PATH_MAX], whole[PATH_MAX], link[PATH_MAX];
   if (!path_of(from, t->path, name) || !path_of(link, to, name)) return false;
-  return realpath(from, whole) == NULL || symlink(whole, link) == 0; /* it may not be there */
+  return realpath(from, whole) == NULL || symlink(whole, link) == 0; /* the file may be missing */
 }
 
 static bool add_location(struct pml_otf2_read *t, const char *to, size_t i, size_t chunk) {

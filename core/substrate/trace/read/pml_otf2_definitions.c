@@ -24,7 +24,7 @@ static void *add(struct pml_otf2_read *t, struct pml__otf2_list *l) {
   return t->refused ? NULL : l->at + l->size * l->n++;
 }
 
-/* Add a copy of @definition; the result of a callback. */
+/* Add a copy of @definition; returns the result of a callback. */
 static OTF2_CallbackCode define(struct pml_otf2_read *t, struct pml__otf2_list *l, const void *definition) {
   void *at = add(t, l);
   if (at == NULL) return OTF2_CALLBACK_INTERRUPT;
@@ -42,7 +42,7 @@ static int by_wide_id(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* False: two have one number. */
+/* Returns false if two definitions have the same number. */
 static bool sort(struct pml__otf2_list *l) {
   if (l->n > 0) qsort(l->at, l->n, l->size, l->wide ? by_wide_id : by_id);
   for (size_t i = 1; i < l->n; i++)
@@ -63,7 +63,7 @@ static const char *text_of(const struct pml_otf2_read *t, uint32_t id) {
   return i != PML_OTF2_NONE ? ((const struct text *)(const void *)t->strings.at)[i].text : "";
 }
 
-/* What stands for a text, or for a parent, until all texts and parents are known. */
+/* Holds the number of a text or parent until all texts and parents are known. */
 static const char *later(uint32_t id) {
   return (const char *)(uintptr_t)id;
 }
@@ -183,7 +183,7 @@ static OTF2_CallbackCode on_comm(void *user, OTF2_CommRef id, OTF2_StringRef nam
   return define(t, &t->comms, &(struct pml_otf2_read_comm){id, group, parent, PML_OTF2_NONE, later(name)});
 }
 
-/* Groups that are not there are no number of 32 bits. */
+/* Undefined groups have the number OTF2_UNDEFINED_GROUP. */
 static OTF2_CallbackCode on_inter_comm(void *user, OTF2_CommRef id, OTF2_StringRef name, OTF2_GroupRef group,
                                        OTF2_GroupRef remote, OTF2_CommRef parent, OTF2_CommFlag flags) {
   struct pml_otf2_read *t = user;
@@ -200,7 +200,7 @@ static OTF2_CallbackCode on_window(void *user, OTF2_RmaWinRef id, OTF2_StringRef
 
 /* ---- properties ---- */
 
-/* Numbers as text; "" for any other type. */
+/* Numbers are converted to text; "" for any other type. */
 static void set_value(struct pml_otf2_read *t, struct pml_otf2_read_property *p, OTF2_Type type,
                       OTF2_AttributeValue value) {
   char text[64] = "";
@@ -228,7 +228,7 @@ static OTF2_CallbackCode on_property(void *user, enum pml_otf2_owner of, uint64_
   struct pml_otf2_read_property *p = add(t, &t->properties);
   if (p == NULL) return OTF2_CALLBACK_INTERRUPT;
   *p = (struct pml_otf2_read_property){.id = (uint32_t)(t->properties.n - 1), .of = of, .name = later(name)};
-  p->owner = (size_t)owner; /* until all are known */
+  p->owner = (size_t)owner; /* a number, until all are known */
   set_value(t, p, type, value);
   return t->refused ? OTF2_CALLBACK_INTERRUPT : OTF2_CALLBACK_SUCCESS;
 }
@@ -272,7 +272,7 @@ static OTF2_CallbackCode on_class(void *user, OTF2_MetricRef id, uint8_t n, cons
   if (c != NULL) *c = (struct pml__otf2_class){id, id, metric != NULL ? n : 0, metric};
   t->refused |= metric == NULL;
   if (metric == NULL) return OTF2_CALLBACK_INTERRUPT;
-  for (size_t i = 0; i < n; i++) metric[i] = member[i]; /* until all are known */
+  for (size_t i = 0; i < n; i++) metric[i] = member[i]; /* numbers, until all are known */
   return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -283,9 +283,9 @@ static OTF2_CallbackCode on_instance(void *user, OTF2_MetricRef id, OTF2_MetricR
   return define(t, &t->classes, &(struct pml__otf2_class){id, class, 0, NULL});
 }
 
-/* ---- what refers to each other ---- */
+/* ---- references ---- */
 
-/* The host: the innermost node that shares memory, according to the archive, else the node of the process. */
+/* The host: the innermost node that shares memory, according to the archive, otherwise the node of the process. */
 static size_t host_of(const struct pml_otf2_read *t, size_t in) {
   const struct pml_otf2_read_node *node = (const void *)t->nodes.at;
   size_t i = in;
@@ -403,7 +403,9 @@ static int resolve(struct pml_otf2_read *t) {
   return t->resolution > 0 ? 0 : pml_fail(PML_EFORMAT, "%.300s: damaged: its clock has no resolution", t->path);
 }
 
-/* The anchor counts definitions: a file of them that is damaged may end early, and nothing else says so. */
+/*
+ * The anchor contains the number of definitions: a damaged definition file may end early, and nothing else shows this.
+ */
 static int check_counts(const struct pml_otf2_read *t, uint64_t n) {
   uint64_t locations = 0, definitions = 0;
   if (OTF2_Reader_GetNumberOfLocations(t->reader, &locations) != OTF2_SUCCESS ||

@@ -15,18 +15,18 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Records that are read at once: enough to hide the call of libotf2, few enough for the memory of many locations. */
+/* Records read at once: enough to amortise the call of libotf2, few enough to limit the memory of many locations. */
 #define BATCH_MAX ((size_t)1024)
 #define BATCH_MIN ((size_t)4)
-#define BATCHES ((size_t)1 << 16) /* of all locations */
-/* As many of many locations are read at once, which need no open file then: 256 MB. */
+#define BATCHES ((size_t)1 << 16) /* limit for all locations */
+/* If all events of many locations fit into 256 MB, all are read at once, and no file stays open. */
 #define WHOLE ((uint64_t)1 << 22)
-/* Files that a program opens beside the trace's. */
+/* Files that a program opens besides the trace's. */
 #define OTHER_FILES ((rlim_t)64)
 
-/* The events of a location that were read and not yet given. */
+/* The events of a location that were read and not returned yet. */
 struct stream {
-  struct pml__otf2_subscriber other; /* first: callbacks of other kinds get the stream */
+  struct pml__otf2_subscriber other; /* first, because callbacks of other kinds get the stream */
   struct pml_otf2_events *of;
   struct pml__otf2_opened reader;
   size_t location, n, at, capacity;
@@ -46,17 +46,17 @@ struct pml_otf2_events {
   OTF2_EvtReaderCallbacks *callbacks;
   uint64_t from, to;
   unsigned kinds;
-  bool by_time, refused, advance; /* advance: the first head was given */
+  bool by_time, refused, advance; /* advance: the first head was returned */
   bool *wanted;                   /* [nregions] */
-  size_t *location, nlocations;   /* those that are asked for */
-  size_t next, batch;             /* next: location that is opened */
-  size_t open, most_open;         /* readers of libotf2 that were not at their end, and how many there may be */
-  struct stream *stream;          /* by time one for each location, else one */
+  size_t *location, nlocations;   /* the requested ones */
+  size_t next, batch;             /* next: the location to open */
+  size_t open, most_open;         /* open readers of libotf2, and their limit */
+  struct stream *stream;          /* one for each location if ordered by time, otherwise one */
   struct head *head;              /* a heap: the first is the earliest */
   size_t nheads;
   size_t damaged; /* locations */
-  uint64_t given; /* events */
-  int why;        /* of the first damage, and its sentence */
+  uint64_t given; /* returned events */
+  int why;        /* code and detail of the first damage */
   char said[PML_FAILURE_BYTES];
 };
 
@@ -72,7 +72,7 @@ static bool grow(struct stream *s) {
   return has;
 }
 
-/* Room for an event that is asked for, or NULL. Time of a location does not go back. */
+/* Room for a requested event, or NULL. Times of a location never go back. */
 static struct pml_otf2_event *take(struct stream *s, enum pml_otf2_kind kind, uint64_t time) {
   const struct pml_otf2_events *e = s->of;
   time = pml__otf2_time(e->trace, time);
@@ -167,7 +167,7 @@ static OTF2_CallbackCode on_begun(AT, uint64_t request) {
   return take_request(user, PML_OTF2_COLLECTIVE_BEGUN, time, request);
 }
 
-/* NULL: it is not asked for. */
+/* NULL: not requested. */
 static struct pml_otf2_event *take_collective(struct stream *s, uint64_t time, uint8_t operation, OTF2_CommRef comm,
                                               uint32_t root, uint64_t sent, uint64_t received) {
   struct pml_otf2_event *event = take(s, PML_OTF2_COLLECTIVE, time);
@@ -324,7 +324,7 @@ static void close_stream(struct stream *s) {
   pml__otf2_close_events(&s->reader);
 }
 
-/* Damage of a location ends its events, and is remembered; other failures are returned. */
+/* Damage of a location ends its events, and is noted; other failures are returned. */
 static int damaged(struct stream *s, int err) {
   struct pml_otf2_events *e = s->of;
   if (!pml__otf2_is_damage(err)) return err;
@@ -346,7 +346,7 @@ static int open_stream(struct stream *s, size_t location) {
   return err < 0 ? damaged(s, err) : 0;
 }
 
-/* 1: it has a next event; 0: no more. */
+/* Returns 1 if the stream has a next event, 0 at the end. */
 static int fill(struct stream *s) {
   struct pml_otf2_events *e = s->of;
   while (s->at == s->n && !s->ended) {
@@ -384,7 +384,7 @@ static void sift_down(struct head *head, size_t n, size_t i) {
   head[i] = moved;
 }
 
-/* libotf2 has a file open, and a chunk in memory, for each location of which there is more to read. */
+/* libotf2 keeps a file open, and a chunk in memory, for each location with unread events. */
 static size_t most_open(const struct pml_otf2_read *t) {
   struct rlimit files;
   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -416,7 +416,7 @@ static int open_heads(struct pml_otf2_events *e) {
   return err < 0 ? err : 0;
 }
 
-/* The stream that gave the last event goes to its place, or away. */
+/* Move the stream of the last event to its new position in the heap, or remove it. */
 static int advance(struct pml_otf2_events *e) {
   struct stream *s = e->head[0].stream;
   int more = ++s->at < s->n ? 1 : fill(s);
@@ -463,7 +463,7 @@ size_t pml_otf2_events_damaged(const struct pml_otf2_events *e) {
 
 /* ---- life ---- */
 
-/* How many records are read at once, where the longest of the locations asked for has @longest of all @events. */
+/* How many records are read at once, if the longest of the requested locations has @longest of all @events. */
 static size_t batch_of(const struct pml_otf2_events *e, uint64_t longest, uint64_t events) {
   if (!e->by_time || e->nlocations <= BATCHES / BATCH_MAX) return BATCH_MAX;
   if (events <= WHOLE) return (size_t)longest + 1;
@@ -532,7 +532,7 @@ void pml_otf2_events_close(struct pml_otf2_events *e) {
   free(e);
 }
 
-/* ---- what numbers mean ---- */
+/* ---- meaning of numbers ---- */
 
 const char *pml_otf2_record(const struct pml_otf2_event *event) {
   return pml__otf2_kind_name((enum pml__otf2_kind_id)event->operation);

@@ -29,12 +29,12 @@ PML_BEGIN_DECLS
 enum pml_otf2_kind { PML_OTF2_KINDS(PML_OTF2_KIND) PML_OTF2_NKINDS };
 #undef PML_OTF2_KIND
 
-/* Fields that a kind does not have are 0. */
+/* Fields that do not apply to a kind are 0. */
 struct pml_otf2_event {
   uint64_t time; /* ticks of the trace's clock: pml_otf2_read_seconds(); never decreasing within a location */
   size_t location;
-  size_t what; /* region, metric, process at the other end or root; PML_OTF2_NONE: none, or not defined */
-  uint64_t bytes, received_bytes; /* of a message; sent and received here by a collective operation */
+  size_t what; /* region, metric, process at the other end or root; PML_OTF2_NONE: none, or undefined */
+  uint64_t bytes, received_bytes; /* bytes of a message; bytes sent and received here by a collective operation */
   union {
     double number;
     int64_t integer;
@@ -46,17 +46,17 @@ struct pml_otf2_event {
   };
   uint8_t operation;  /* collective: pml_otf2_operation(); request: enum pml_otf2_request; lock: enum pml_otf2_lock;
                          other: its record */
-  bool out;           /* notification within a window: to the other process, not from it */
+  bool out;           /* notification within a window: to the other process; false: from it */
   uint32_t window;    /* notification, lock, collective on a window: its number plus 1; 0: none */
   uint64_t request;   /* unique number of the request of a message, a collective or a request's event; 0: none */
   uint32_t tag, comm; /* comm: the communicator's number in the archive */
-  uint32_t members;   /* ranks of a collective's communicator, threads of a team; 0: not known */
+  uint32_t members;   /* ranks of a collective's communicator, threads of a team; 0: unknown */
 };
 
 /* Events of a request without a message. */
 enum pml_otf2_request { PML_OTF2_RECEIVE_POSTED, PML_OTF2_SEND_COMPLETE, PML_OTF2_COLLECTIVE_BEGUN };
 
-/* Operation on the lock of a window at a process, or, if that is PML_OTF2_NONE, at all processes. */
+/* Operation on the lock of a window at a process, or, with PML_OTF2_NONE, at all processes. */
 enum pml_otf2_lock { PML_OTF2_LOCK_REQUESTED, PML_OTF2_LOCK_ACQUIRED, PML_OTF2_LOCK_RELEASED };
 
 struct pml_otf2_events;
@@ -78,10 +78,10 @@ PML__SHARED int pml_otf2_events_open(struct pml_otf2_events **e, struct pml_otf2
 PML__SHARED void pml_otf2_events_close(struct pml_otf2_events *e);
 
 /*
- * pml_otf2_events_next - 1 and the next event, valid until the next call; 0: no more; or -ENOMEM, -EMFILE and so on.
- * A damage or cut ends the events of a location. PML_EOTF2, PML_EFORMAT or
- * -ENOENT: no event could be read for this.
- * pml_otf2_events_damaged - how many locations were cut or damaged so far.
+ * pml_otf2_events_next - returns 1 and the next event, valid until the next call; 0: no more; or -ENOMEM, -EMFILE and
+ * so on. Damage or truncation ends the events of a location. PML_EOTF2, PML_EFORMAT or -ENOENT: because of these no
+ * event could be read.
+ * pml_otf2_events_damaged - the number of truncated or damaged locations so far.
  */
 PML__SHARED size_t pml_otf2_events_damaged(const struct pml_otf2_events *e);
 PML__SHARED int pml_otf2_events_next(struct pml_otf2_events *e, const struct pml_otf2_event **event);
@@ -92,11 +92,11 @@ PML__SHARED double pml_otf2_read_seconds(const struct pml_otf2_read *t, uint64_t
 /* pml_otf2_operation - such as "bcast"; "" if it is unknown. */
 PML__SHARED const char *pml_otf2_operation(unsigned operation);
 
-/* pml_otf2_happened, _locked - what an event says of a request or of a lock, such as "send complete". */
+/* pml_otf2_happened, _locked - the event of a request or of a lock, such as "send complete". */
 PML__SHARED const char *pml_otf2_happened(enum pml_otf2_request what);
 PML__SHARED const char *pml_otf2_locked(enum pml_otf2_lock what);
 
-/* pml_otf2_record - OTF2's name of the record that an event of PML_OTF2_OTHER is, such as "ThreadFork". */
+/* pml_otf2_record - OTF2's name of the record of a PML_OTF2_OTHER event, such as "ThreadFork". */
 PML__SHARED const char *pml_otf2_record(const struct pml_otf2_event *event);
 
 PML_END_DECLS

@@ -19,11 +19,11 @@
 
 enum { CHUNK = 3, LITTLE = 0x42, BIG = 0x23, HEADER = 18, ENDING = 2 };
 
-/* libotf2 waits for a FIFO; here it is refused. */
+/* libotf2 waits for a FIFO; this function refuses it. */
 int pml__otf2_open_file(const struct pml_otf2_read *t, const char *name, uint64_t *size) {
   char path[PATH_MAX];
   const char *anchor = t->repaired != NULL ? t->repaired : t->path;
-  int stem = (int)(strlen(anchor) - strlen(".otf2")); /* the anchor's name says where the files are */
+  int stem = (int)(strlen(anchor) - strlen(".otf2")); /* the anchor's name determines the location of the files */
   int length = snprintf(path, sizeof path, "%.*s%s", stem, anchor, name);
   if (length < 0 || (size_t)length >= sizeof path)
     return pml_fail(-ENAMETOOLONG, "%.300s: its path is too long", t->path);
@@ -34,10 +34,8 @@ void pml__otf2_file_name(char name[PML__OTF2_NAME], uint64_t location, const cha
   (void)snprintf(name, PML__OTF2_NAME, "/%" PRIu64 ".%s", location, kind);
 }
 
-/*
- * libotf2 ends each file with the records "end of chunk" and "end of file". Where they are missing it reads on in
- * memory that it did not fill: events that never were, or for ever.
- */
+/* libotf2 ends each file with the records "end of chunk" and "end of file". If they are missing it reads on in
+ * uninitialised memory: it returns events that never happened, or never ends. */
 static bool has_end(int fd, uint64_t size) {
   static const char ending[ENDING] = {2, 1};
   char last[ENDING];
@@ -54,7 +52,7 @@ int pml__otf2_check_end(const struct pml_otf2_read *t, const char *name) {
   return is ? 0 : pml_fail(PML_EFORMAT, "%.300s: cut: the end of its file '%s' is missing", t->path, name);
 }
 
-/* Of a byte order that it does not know libotf2 reads numbers that never were. */
+/* With an unknown byte order libotf2 reads invalid numbers. */
 static int check_order(const struct pml_otf2_read *t, const char *name) {
   char first[2];
   int fd = pml__otf2_open_file(t, name, NULL);
@@ -86,10 +84,8 @@ static uint64_t number(const uint8_t *at, bool little) {
   return n;
 }
 
-/*
- * The header of a chunk has the numbers of its first and last event, counted from 1. The last chunk is what remains
- * behind whole ones. False: the file is cut, or not written like this (compressed).
- */
+/* The header of a chunk contains the numbers of its first and last event, counted from 1. The last chunk is the
+ * remainder after complete ones. Returns false if the file is truncated, or in another format (compressed). */
 static bool count(int fd, uint64_t size, uint64_t chunk, uint64_t *events) {
   uint8_t header[HEADER];
   if (chunk == 0 || size < HEADER + ENDING || !has_end(fd, size)) return false;
@@ -97,10 +93,10 @@ static bool count(int fd, uint64_t size, uint64_t chunk, uint64_t *events) {
   if (pread(fd, header, HEADER, (off_t)at) != HEADER || header[0] != CHUNK) return false;
   if (header[1] != LITTLE && header[1] != BIG) return false;
   *events = number(header + HEADER - 8, header[1] == LITTLE);
-  return *events <= size / 2; /* an event has two bytes and more */
+  return *events <= size / 2; /* an event has at least two bytes */
 }
 
-/* What a location's file of events has counts, whatever its definition says. */
+/* Uses the events in a location's file, regardless of their number in the definition. */
 static void count_events(const struct pml_otf2_read *t, struct pml_otf2_read_location *l) {
   char name[PML__OTF2_NAME];
   uint64_t size, events;
@@ -110,11 +106,13 @@ static void count_events(const struct pml_otf2_read *t, struct pml_otf2_read_loc
   if (fd >= 0 && count(fd, size, t->chunk, &events))
     l->events = events;
   else if (l->events == 0)
-    l->events = fd < 0 || size > 0; /* reading it will say why */
+    l->events = fd < 0 || size > 0; /* reading it will report the reason */
   if (fd >= 0) close(fd);
 }
 
-/* 1: a location's file of definitions has any; 0: it has none; -ENOENT: there is no such file. */
+/*
+ * Returns 1 if a location's definition file contains definitions, 0 if it has none, -ENOENT if the file does not exist.
+ */
 static int has_definitions(const struct pml_otf2_read *t, uint64_t location) {
   char name[PML__OTF2_NAME];
   uint64_t size = 0;
@@ -125,7 +123,7 @@ static int has_definitions(const struct pml_otf2_read *t, uint64_t location) {
   return size > HEADER + ENDING;
 }
 
-/* Whether the archive's folder has files of events. */
+/* Whether the archive's folder contains event files. */
 static bool has_events(const struct pml_otf2_read *t) {
   char path[PATH_MAX];
   int length = snprintf(path, sizeof path, "%.*s", (int)(strlen(t->path) - strlen(".otf2")), t->path);
@@ -139,7 +137,7 @@ static bool has_events(const struct pml_otf2_read *t) {
   return has;
 }
 
-/* A writer whose locations have definitions of their own writes them for each. */
+/* If any location has local definitions, the writer wrote a definition file for each location. */
 int pml__otf2_look_at_files(struct pml_otf2_read *t) {
   struct pml_otf2_read_location *location = (void *)t->locations.at;
   bool any = false;

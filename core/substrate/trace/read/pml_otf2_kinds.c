@@ -8,7 +8,7 @@
   ((const struct pml__otf2_subscriber *)user)->take(user, PML__OTF2_KIND_##name, time);                                \
   return OTF2_CALLBACK_SUCCESS;
 
-/* A function with @n values, of these types. */
+/* A function with @n values of these types. */
 #define TAKER0(name)                                                                                                   \
   static OTF2_CallbackCode on_##name(PLACE) {                                                                          \
     TAKE(name)                                                                                                         \

@@ -80,7 +80,7 @@
   X(CommCreate, OTF2_CommRef)                                                                                          \
   X(CommDestroy, OTF2_CommRef)
 
-/* Kinds that a walk over events handles by special callbacks. */
+/* Kinds that the iteration for sums handles by special callbacks. */
 #define PML__OTF2_WALKED(X)                                                                                            \
   X(Enter) X(Leave) X(MpiSend) X(MpiIsend) X(MpiRecv) X(MpiIrecv) X(MpiCollectiveEnd) X(Metric)
 
@@ -91,10 +91,8 @@ enum pml__otf2_kind_id { PML__OTF2_WALKED(PML__OTF2_KIND) PML__OTF2_OTHER(PML__O
 /* pml__otf2_kind_name - OTF2's name of the kind. */
 const char *pml__otf2_kind_name(enum pml__otf2_kind_id kind);
 
-/*
- * pml__otf2_other_kinds - callbacks for all but walked kinds. Their user data begins with such a receiver, which they
- * call with the kind and the time.
- */
+/* pml__otf2_other_kinds - callbacks for all other kinds. Their user data begins with this receiver, which they call
+ * with the kind and the time. */
 struct pml__otf2_subscriber {
   void (*take)(void *user, enum pml__otf2_kind_id kind, uint64_t time);
 };

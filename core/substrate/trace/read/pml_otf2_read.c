@@ -13,13 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 int pml__otf2_failed_read(const struct pml_otf2_read *t, const char *what, OTF2_ErrorCode code) {
   return pml__otf2_failed(code, what, t->path);
 }
 
-/* libotf2 loses 10 KB at each open that fails. */
+/* libotf2 leaks 10 KB at each failed open. */
 static int check_anchor(const struct pml_otf2_read *t) {
   static const char magic[] = "\3BOTF2", ending[] = ".otf2";
   char first[sizeof magic - 1];
@@ -79,7 +79,7 @@ void pml_otf2_read_close(struct pml_otf2_read *t) {
   free(t);
 }
 
-/* ---- what is told ---- */
+/* ---- definitions ---- */
 
 void pml_otf2_read_about(const struct pml_otf2_read *t, struct pml_otf2_read_about *about) {
   *about = (struct pml_otf2_read_about){.creator = t->creator != NULL ? t->creator : "",

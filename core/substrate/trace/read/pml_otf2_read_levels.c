@@ -14,7 +14,7 @@ struct sweep {
   const struct pml_otf2_read *trace;
   const uint64_t *boundary; /* [columns + 1] */
   size_t columns, column, level;
-  uint64_t now;   /* until here all is accounted for; not before the window */
+  uint64_t now;   /* time up to which all is accounted for; not before the window */
   bool fresh;     /* the column has no level yet */
   uint64_t *open; /* [nlocations] calls */
 };
@@ -24,7 +24,7 @@ static double width(const struct sweep *s) {
   return ticks > 0 ? (double)ticks : 1;
 }
 
-/* The level is that of the column for @ticks. */
+/* The level belongs to the column for @ticks. */
 static void stay(struct sweep *s, uint64_t ticks) {
   struct pml_otf2_level *c = &s->levels->column[s->column];
   if (s->fresh || s->level < c->least) c->least = s->level;
@@ -34,7 +34,7 @@ static void stay(struct sweep *s, uint64_t ticks) {
   s->levels->spent_s[s->level] += (double)ticks / (double)s->trace->resolution;
 }
 
-/* The level is as it is until @time; one that lasts no time is of no column. */
+/* The level is unchanged until @time; a level without duration belongs to no column. */
 static void advance(struct sweep *s, uint64_t time) {
   while (s->now < time && s->now < s->boundary[s->columns]) {
     uint64_t end = s->boundary[s->column + 1];

@@ -12,9 +12,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* ---- what a question is about ---- */
+/* ---- selection of a question ---- */
 
-/* The nearest tick, so that an event's time is its own. Whole ones are added: a time since 1970 has more digits. */
+/* The nearest tick, so that an event's time converts to the same tick. Integers are added, because a double has too few
+ * digits for times since 1970. */
 uint64_t pml__otf2_ticks(const struct pml_otf2_read *t, double s) {
   double ticks = floor(s * (double)t->resolution + 0.5);
   if (!(ticks > -(double)t->start)) return 0;
@@ -23,7 +24,7 @@ uint64_t pml__otf2_ticks(const struct pml_otf2_read *t, double s) {
   return ticks >= 0 && time < t->start ? UINT64_MAX : time;
 }
 
-/* What lies before the beginning that the definitions say, or behind their end, belongs to the trace, too. */
+/* Events before the begin or after the end in the definitions also belong to the trace. */
 uint64_t pml__otf2_first(const struct pml_otf2_read *t, const struct pml_otf2_question *q) {
   return q->from_s > 0 ? pml__otf2_ticks(t, q->from_s) : 0;
 }
@@ -61,7 +62,7 @@ bool *pml__otf2_wanted(const struct pml_otf2_read *t, const struct pml_otf2_ques
   return wanted;
 }
 
-/* ---- what an event refers to ---- */
+/* ---- references of events ---- */
 
 static const struct pml__otf2_group *group_at(const struct pml_otf2_read *t, size_t i) {
   return i != PML_OTF2_NONE ? (const struct pml__otf2_group *)(const void *)t->groups.at + i : NULL;
@@ -73,7 +74,7 @@ static bool has_member(const struct pml__otf2_group *group, uint64_t rank) {
   return false;
 }
 
-/* The group that ranks of messages count in; of an inter-communicator the one that @location is not in. NULL: none. */
+/* The group to which ranks of messages refer; in an inter-communicator the group without @location. NULL: none. */
 static const struct pml__otf2_group *group_of(const struct pml_otf2_read *t, size_t location, OTF2_CommRef id) {
   size_t c = pml__otf2_find(&t->comms, id);
   if (c == PML_OTF2_NONE) return NULL;
@@ -84,7 +85,7 @@ static const struct pml__otf2_group *group_of(const struct pml_otf2_read *t, siz
   return rank >= 0 && has_member(group, (uint64_t)rank) ? remote : group;
 }
 
-/* The group of a communicator counts ranks of MPI_COMM_WORLD, or it is of one rank alone. */
+/* The group of a communicator contains ranks of MPI_COMM_WORLD, or consists of a single rank. */
 size_t pml__otf2_peer(const struct pml_otf2_read *t, size_t location, uint32_t rank, OTF2_CommRef id) {
   const struct pml__otf2_group *group = group_of(t, location, id);
   if (group == NULL || !group->mpi) return PML_OTF2_NONE;
@@ -114,7 +115,7 @@ const struct pml__otf2_class *pml__otf2_class_of(const struct pml_otf2_read *t, 
 
 /* ---- reading ---- */
 
-/* libotf2 keeps the memory of a file of definitions that it did not find. */
+/* libotf2 leaks memory if a definition file does not exist. */
 static bool has_definitions(const struct pml_otf2_read *t, uint64_t id) {
   char name[PML__OTF2_NAME];
   pml__otf2_file_name(name, id, "def");
@@ -123,7 +124,7 @@ static bool has_definitions(const struct pml_otf2_read *t, uint64_t id) {
   return fd >= 0;
 }
 
-/* Tables that map a location's numbers to those of the archive are in files of definitions, which need not be there. */
+/* Tables that map a location's numbers to the archive's are in optional definition files. */
 static int read_maps(const struct pml_otf2_read *t, OTF2_Reader *of, uint64_t id) {
   uint64_t n;
   if (!has_definitions(t, id)) return 0;
@@ -151,7 +152,8 @@ static OTF2_CallbackCode on_offset(void *user, OTF2_TimeStamp time, int64_t offs
   return OTF2_CALLBACK_SUCCESS;
 }
 
-/* With a reader of its own: libotf2 keeps what it read of a location's clock, and would add it again. */
+/* Uses a separate reader, because libotf2 stores the offsets of a location's clock in the reader, and would add them
+ * twice. */
 int pml_otf2_read_clock(struct pml_otf2_read *t, size_t i, struct pml_otf2_read_clock *c) {
   struct offsets o = {0};
   uint64_t n;
@@ -217,10 +219,8 @@ int pml__otf2_busy(const struct pml_otf2_read *t) {
   return pml_fail(-EBUSY, "%.300s: its events are being read; open it a second time to ask more", t->path);
 }
 
-/*
- * Not more events than are in the file: behind the end of a file that is cut libotf2 may read its last chunk
- * again and again.
- */
+/* Reads no more events than the file contains, because after the end of a truncated file libotf2 may read the last
+ * chunk repeatedly. */
 static OTF2_ErrorCode read_counted(OTF2_Reader *of, OTF2_EvtReader *reader, uint64_t most, uint64_t *n) {
   OTF2_ErrorCode code = OTF2_SUCCESS;
   uint64_t got = 1;

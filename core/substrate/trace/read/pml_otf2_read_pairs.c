@@ -7,14 +7,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* One worker's. */
+/* State of one worker. */
 struct sending {
   const struct pml_otf2_read *trace;
   uint64_t from, to;
   size_t location;
-  struct pml_otf2_pair *of;   /* [nprocesses] by receiver; of this location */
-  size_t *receiver, n;        /* [nprocesses] those with messages */
-  struct pml_otf2_pair *pair; /* of the locations before */
+  struct pml_otf2_pair *of;   /* [nprocesses] by receiver; of the current location */
+  size_t *receiver, n;        /* [nprocesses] receivers with messages */
+  struct pml_otf2_pair *pair; /* of the previous locations */
   size_t npairs, capacity, merged;
   uint64_t unknown;
 };
@@ -48,7 +48,7 @@ static int by_pair(const void *a, const void *b) {
   return (x->to > y->to) - (x->to < y->to);
 }
 
-/* Those of one sender and receiver become one. */
+/* Merge the pairs with equal sender and receiver. */
 static void merge(struct sending *s) {
   size_t n = 0;
   if (s->npairs > 0) qsort(s->pair, s->npairs, sizeof *s->pair, by_pair);

@@ -16,14 +16,14 @@
   PML__OTF2_UNUSED OTF2_LocationRef location, PML__OTF2_UNUSED OTF2_TimeStamp time,                                    \
       PML__OTF2_UNUSED uint64_t position, void *user, PML__OTF2_UNUSED OTF2_AttributeList *attributes
 
-/* Definitions of a kind, of @size bytes each, which begin with their number: by number once all are read. */
+/* Definitions of a kind, of @size bytes each, which begin with their number; sorted by number once all are read. */
 struct pml__otf2_list {
   char *at;
   size_t n, capacity, size;
-  bool wide; /* numbers of 64 bits */
+  bool wide; /* numbers have 64 bits */
 };
 
-/* pml__otf2_find - the place of number @id, or PML_OTF2_NONE. A load where numbers are without gaps, else a search. */
+/* pml__otf2_find - the index of number @id, or PML_OTF2_NONE. One load if numbers have no gaps, otherwise a search. */
 size_t pml__otf2_search(const struct pml__otf2_list *l, uint64_t id);
 static inline uint64_t pml__otf2_id(const struct pml__otf2_list *l, size_t i) {
   const char *at = l->at + i * l->size;
@@ -43,7 +43,7 @@ struct pml__otf2_group {
 /* A class of metrics, or an instance, which refers to a class. */
 struct pml__otf2_class {
   uint32_t id, like, n;
-  size_t *metric; /* [n] in the order of metrics, or PML_OTF2_NONE; NULL: as class @like */
+  size_t *metric; /* [n] indices in the order of metrics, or PML_OTF2_NONE; NULL: the same as class @like */
 };
 
 struct pml__otf2_window_of {
@@ -62,27 +62,27 @@ struct pml_otf2_read {
   const struct pml__otf2_group *world; /* the locations in the order of ranks; NULL: no MPI */
   bool refused;                        /* no memory for a definition */
   bool reading;                        /* an iteration over its events is open */
-  char *repaired;                      /* the anchor that events are read from; NULL: @path */
-  bool *undefined;                     /* [nlocations] its file of definitions is missing */
+  char *repaired;                      /* the anchor for reading events; NULL: @path */
+  bool *undefined;                     /* [nlocations] its definition file is missing */
   uint64_t *whole;                     /* [nlocations] events in the copy of a truncated file; 0: not truncated */
 };
 
-/* pml__otf2_read_definitions - after _open: 0, -ENOMEM, PML_EOTF2 or PML_EFORMAT. */
+/* pml__otf2_read_definitions - call it after _open. Returns 0, -ENOMEM, PML_EOTF2 or PML_EFORMAT. */
 void pml__otf2_definitions_open(struct pml_otf2_read *t);
 int pml__otf2_read_definitions(struct pml_otf2_read *t);
 void pml__otf2_definitions_close(struct pml_otf2_read *t);
 
-/* pml__otf2_class_of - the class of an event's reference; NULL: not defined. */
+/* pml__otf2_class_of - the class of an event's reference; NULL: undefined. */
 const struct pml__otf2_class *pml__otf2_class_of(const struct pml_otf2_read *t, uint32_t id);
 
-/* pml__otf2_asked - @q is about location @i, which has events. */
+/* pml__otf2_asked - whether @q selects location @i, and it has events. */
 bool pml__otf2_asked(const struct pml_otf2_read *t, const struct pml_otf2_question *q, size_t i);
-/* pml__otf2_wanted - [nregions] those that @q is about, to be freed with free(); NULL: no memory. */
+/* pml__otf2_wanted - [nregions] the regions selected by @q, to be freed with free(); NULL: no memory. */
 bool *pml__otf2_wanted(const struct pml_otf2_read *t, const struct pml_otf2_question *q);
 /* pml__otf2_peer - the location of rank @rank in communicator @id, which @location uses, or PML_OTF2_NONE. */
 size_t pml__otf2_peer(const struct pml_otf2_read *t, size_t location, uint32_t rank, OTF2_CommRef id);
 
-/* pml__otf2_members - how many ranks communicator @id has; 0: not known. */
+/* pml__otf2_members - the number of ranks in communicator @id; 0: unknown. */
 uint32_t pml__otf2_members(const struct pml_otf2_read *t, OTF2_CommRef id);
 
 /*
@@ -95,45 +95,44 @@ int pml__otf2_open_file(const struct pml_otf2_read *t, const char *name, uint64_
 void pml__otf2_file_name(char name[PML__OTF2_NAME], uint64_t location, const char *kind);
 
 /*
- * pml__otf2_look_at_files - once definitions are read: how many events each location's file has, and whose file of
- * definitions is missing. 0, -ENOMEM or PML_EFORMAT (events of no location). Cost: opens two files of each location.
+ * pml__otf2_look_at_files - after reading the definitions: find the number of events in each location's file, and
+ * missing definition files. Returns 0, -ENOMEM or PML_EFORMAT (events without a location). Cost: opens two files of
+ * each location.
  */
 int pml__otf2_look_at_files(struct pml_otf2_read *t);
 
-/* pml__otf2_check_file, _check_definitions - that libotf2 can read a file of a location; PML_EFORMAT or -errno: why
- * not. */
+/* pml__otf2_check_file, _check_definitions - check that libotf2 can read a file of a location; returns 0, PML_EFORMAT
+ * or -errno. */
 int pml__otf2_check_file(const struct pml_otf2_read *t, uint64_t location, const char *kind);
 int pml__otf2_check_definitions(const struct pml_otf2_read *t, size_t i);
 
 /*
- * pml__otf2_check_end - check that the archive's file @name, such as "/0.evt" or ".def", ends as libotf2 ends files.
+ * pml__otf2_check_end - check that the archive's file @name, such as "/0.evt" or ".def", has libotf2's end marker.
  * Returns 0, also if the file does not exist; PML_EFORMAT; or -errno if it is not a regular file, which must not be
  * read.
  */
 int pml__otf2_check_end(const struct pml_otf2_read *t, const char *name);
 
 /* A separate reader of the archive for the events of one location, because libotf2's work for a location grows with the
- * number of locations that a reader has. It costs 15 us, 10 KB and the memory of a chunk. */
+ * number of locations in a reader. It costs 15 us, 10 KB and the memory of a chunk. */
 struct pml__otf2_opened {
   OTF2_Reader *archive; /* NULL: closed */
   OTF2_EvtReader *events;
 };
-/* pml__otf2_open_events - open the events of location @i; closed on failure. Several threads may each open some. */
+/*
+ * pml__otf2_open_events - open the events of location @i; closed on failure. Several threads may each open locations.
+ */
 int pml__otf2_open_events(const struct pml_otf2_read *t, size_t i, const OTF2_EvtReaderCallbacks *callbacks, void *user,
                           struct pml__otf2_opened *o);
 void pml__otf2_close_events(struct pml__otf2_opened *o);
 
-/*
- * pml__otf2_read_events - the events of location @i go to @callbacks, one of which may interrupt; *n: how many.
- * 0, or PML_EOTF2 after those before the damage.
- */
+/* pml__otf2_read_events - pass the events of location @i to @callbacks, any of which may interrupt; *n: their number.
+ * Returns 0, or PML_EOTF2 after the events before the damage. */
 int pml__otf2_read_events(const struct pml_otf2_read *t, size_t i, const OTF2_EvtReaderCallbacks *callbacks, void *user,
                           uint64_t *n);
 
-/*
- * pml__otf2_boundaries - [columns + 1] where the columns of @q's window begin and end, in ticks, to be freed with
- * free(); NULL: no memory. One column ends with the window, several with the trace at the latest.
- */
+/* pml__otf2_boundaries - [columns + 1] the limits of the columns of @q's window, in ticks, to be freed with free();
+ * NULL: no memory. A single column ends with the window, several at the latest with the trace. */
 uint64_t *pml__otf2_boundaries(const struct pml_otf2_read *t, const struct pml_otf2_question *q, size_t columns);
 
 /* pml__otf2_first - begin of @q's window, in ticks; 0 if it begins with the trace, even if events are earlier. */
@@ -142,15 +141,13 @@ uint64_t pml__otf2_first(const struct pml_otf2_read *t, const struct pml_otf2_qu
 /* pml__otf2_ticks - convert seconds since the trace's beginning to its clock; out of range: 0 or UINT64_MAX. */
 uint64_t pml__otf2_ticks(const struct pml_otf2_read *t, double s);
 
-/*
- * pml__otf2_time - an event's time after libotf2's correction: a time that the correction moves below 0 has wrapped
- * around, and becomes 0. A clock that begins in the upper half of the range is left alone.
- */
+/* pml__otf2_time - an event's time after libotf2's correction: a time that the correction moves below 0 has wrapped
+ * around, and becomes 0. A clock that begins in the upper half of the range is left alone. */
 static inline uint64_t pml__otf2_time(const struct pml_otf2_read *t, uint64_t time) {
   return (time & ~t->start) >> 63 ? 0 : time;
 }
 
-/* pml__otf2_is_damage - @err is of one location's events, and says nothing of others. */
+/* pml__otf2_is_damage - whether @err concerns the events of one location only. */
 static inline bool pml__otf2_is_damage(int err) {
   return err == PML_EOTF2 || err == PML_EFORMAT || err == -ENOENT;
 }

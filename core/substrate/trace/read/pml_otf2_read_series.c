@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One worker's. */
+/* State of one worker. */
 struct sampling {
   const struct pml_otf2_read *trace;
   const bool *wanted;       /* [nmetrics] */
@@ -87,7 +87,7 @@ static void begin(void *state, size_t location) {
   s->last = 0;
 }
 
-/* A column without a value has the one before. */
+/* A column without a value gets its predecessor's. */
 static int end(void *state, size_t location, const struct pml__otf2_location_read *read) {
   struct sampling *s = state;
   (void)location, (void)read;

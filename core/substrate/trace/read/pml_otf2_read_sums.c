@@ -118,7 +118,7 @@ static int answer(struct pml__otf2_walk *w, unsigned workers, struct pml_otf2_an
   a->row = calloc(w->nrows + 1, sizeof *a->row);
   if (a->row == NULL || w->refused || !set_kinds(w, a)) return -ENOMEM;
   for (a->n = 0; a->n < w->nrows; a->n++) a->row[a->n] = row_of(w, &w->row[a->n]);
-  w->nrows = 0; /* sketches are the answer's */
+  w->nrows = 0; /* the answer owns the sketches */
   if (w->by_path) {
     a->path = w->tree.node;
     a->npaths = w->tree.n;

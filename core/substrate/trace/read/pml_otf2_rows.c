@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Rows between merges: a sketch is some 24 KB. */
+/* Rows between merges; a sketch has some 24 KB. */
 #define ROWS ((size_t)4096)
 #define ROWS_SKETCHED ((size_t)256)
 
@@ -52,7 +52,8 @@ static int by_place(const void *a, const void *b) {
   return order != 0 ? order : compare(x->item, y->item);
 }
 
-/* Rows of one place: of equal longest calls, that of the first location counts, whatever the order of rows. */
+/* Rows with the same indices: of several equally long calls, the first location's counts, independent of the order of
+ * rows. */
 static int by_place_and_location(const void *a, const void *b) {
   const struct pml__otf2_gathered *x = a, *y = b;
   int order = by_place(a, b);
@@ -120,7 +121,7 @@ static void put_items(struct pml__otf2_walk *w) {
   }
 }
 
-/* One row of all. */
+/* One row with the sum of all. */
 static void put_all(struct pml__otf2_walk *w) {
   struct pml__otf2_gathered all = {.sums = w->loose, .most_location = w->location};
   for (size_t i = 0; i < w->ntouched; i++) {

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Of durations: 1 % of the value, over 8 decades and more. */
+/* Sketches of durations: accurate to 1 % of the value, over 8 decades and more. */
 #define ALPHA 0.01
 #define BUCKETS 1024u
 
@@ -44,7 +44,8 @@ static int by_parent(const void *a, const void *b) {
   return (x->region > y->region) - (x->region < y->region);
 }
 
-/* Children of a node lie together; first[p]: where those of parent p begin. A stack of places walks them. */
+/* Children of a node are contiguous; first[p] is the position of parent p's children. A stack of positions replaces
+ * recursion. */
 static void number(const struct child *child, const size_t *first, size_t *stack, size_t *map) {
   size_t depth = 1, next = 0;
   stack[0] = first[0];
@@ -188,7 +189,7 @@ static bool push(struct pml__otf2_walk *w, size_t region, uint64_t time) {
 
 /* ---- columns ---- */
 
-/* The column ends, and with it the parts of calls that lie in it; the calls go on in the next one. */
+/* End the column, and the parts of calls in it; the calls continue in the next one. */
 static void turn(struct pml__otf2_walk *w) {
   uint64_t inside = 0;
   for (size_t i = w->depth; i-- > 0;) {
@@ -206,7 +207,7 @@ static void turn(struct pml__otf2_walk *w) {
   w->to = w->boundary[w->column + 1];
 }
 
-/* Time of a location does not go back. */
+/* The time of a location never goes back. */
 static inline uint64_t at(struct pml__otf2_walk *w, uint64_t time) {
   time = pml__otf2_time(w->trace, time);
   if (time < w->last) w->backward++;
@@ -235,7 +236,7 @@ static OTF2_CallbackCode on_enter(PML__OTF2_AT, OTF2_RegionRef id) {
   return go_on(w);
 }
 
-/* A leave of an outer call ends those in it. */
+/* A leave of an outer call ends the calls inside it. */
 static OTF2_CallbackCode on_leave(PML__OTF2_AT, OTF2_RegionRef id) {
   struct pml__otf2_walk *w = user;
   w->kinds.of[PML__OTF2_KIND_Leave]++;
@@ -254,7 +255,7 @@ static OTF2_CallbackCode on_leave(PML__OTF2_AT, OTF2_RegionRef id) {
   return go_on(w);
 }
 
-/* Where a message is summed; NULL: outside of the window, or of all calls asked for. */
+/* The sums for a message; NULL: outside of the window, or of all selected calls. */
 static struct pml__otf2_sums *message(struct pml__otf2_walk *w, uint64_t time) {
   uint64_t now = at(w, time);
   if (now < w->from || w->past) return NULL;

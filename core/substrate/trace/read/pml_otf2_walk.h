@@ -7,19 +7,18 @@
 #include "substrate/trace/read/pml_otf2_kinds.h"
 #include "substrate/trace/read/pml_otf2_read_private.h"
 
-/* A call tree that grows while events are read. All zero: empty. */
+/* A call tree that grows while events are read. Zero-initialised: empty. */
 struct pml__otf2_tree {
   struct pml_otf2_path *node;
   size_t n, capacity;
   struct pml__map map; /* maps parent and region to a node */
 };
 
-/* pml__otf2_tree_join - the nodes of @from in @into; map[i]: the number there of node i. False: no memory. */
+/* pml__otf2_tree_join - add the nodes of @from to @into; map[i]: the new number of node i. Returns false without
+ * memory. */
 bool pml__otf2_tree_join(struct pml__otf2_tree *into, const struct pml__otf2_tree *from, size_t *map);
-/*
- * pml__otf2_tree_order - number nodes by regions, depth first, so that their numbers do not depend on the order in
- * which they were met; map[i]: the new number of node i. Nodes are only added before. False: no memory.
- */
+/* pml__otf2_tree_order - number nodes by regions, depth first, so that their numbers do not depend on the order of
+ * reading; map[i]: the new number of node i. After this no node may be added. Returns false without memory. */
 bool pml__otf2_tree_order(struct pml__otf2_tree *t, size_t *map);
 
 /* Sums of one region or path, or of all; times in ticks. */
@@ -28,7 +27,7 @@ struct pml__otf2_sums {
   uint64_t least, most, most_began, first,
       last; /* least > most: no call; first > last: no call began, or no call ended */
   uint64_t sent, sent_bytes, received, received_bytes;
-  struct pml_sketch *durations; /* NULL: no call, or not asked for */
+  struct pml_sketch *durations; /* NULL: no call, or not requested */
   bool touched;
 };
 
@@ -40,7 +39,7 @@ struct pml__otf2_gathered {
 
 struct pml__otf2_frame {
   size_t region, item;
-  uint64_t enter, inside; /* inside: time of the calls in it, in the column */
+  uint64_t enter, inside; /* inside: time of the calls inside it, in the column */
   bool wanted;
   bool outer; /* outermost call of its region */
   bool top;   /* inside no other selected call */
@@ -50,17 +49,17 @@ struct pml__otf2_counts {
   uint64_t of[PML__OTF2_NKINDS];
 };
 
-/* One thread's: it reads one location at a time. */
+/* State of one thread, which reads one location at a time. */
 struct pml__otf2_walk {
-  struct pml__otf2_subscriber other; /* first: callbacks of other kinds get the walk */
+  struct pml__otf2_subscriber other; /* first, because callbacks of other kinds get the walk */
   struct pml__otf2_counts kinds;
   const struct pml_otf2_read *trace;
   const struct pml_otf2_question *question;
   const bool *wanted;       /* [nregions] */
   const uint64_t *boundary; /* [columns + 1] in ticks */
   size_t location, columns, column;
-  uint64_t from, to, last; /* from, to: of the column */
-  bool past;               /* the window's end was passed: no more is read */
+  uint64_t from, to, last; /* from, to: limits of the column */
+  bool past;               /* the window's end is reached: reading stops */
   bool by_path, by_region;
   uint64_t unmatched, backward, unknown, outside, known; /* known: events at the last location's end */
   size_t damaged;
@@ -77,23 +76,22 @@ struct pml__otf2_walk {
   struct pml__otf2_gathered *row;
   size_t nrows, rows_capacity, merged; /* merged: number of rows after the last merge */
   bool refused;                        /* no memory */
-  char apart[128];                     /* keeps the next worker's counts off the cache lines that this worker reads */
+  char apart[128];                     /* separates the next worker's counts from cache lines that this worker reads */
 };
 
-/* pml__otf2_walk_open - @w has trace, question, wanted, boundary, columns. False: no memory. */
+/* pml__otf2_walk_open - @w has trace, question, wanted, boundary, columns. Returns false without memory. */
 bool pml__otf2_walk_open(struct pml__otf2_walk *w);
 void pml__otf2_walk_close(struct pml__otf2_walk *w);
 void pml__otf2_walk_callbacks(OTF2_EvtReaderCallbacks *c);
-/* pml__otf2_walk_begin - before the first event of a location. _end: make its rows; calls that are still open end
- * there. */
+/* pml__otf2_walk_begin - call before the first event of a location. _end: make its rows; open calls end there. */
 void pml__otf2_walk_begin(struct pml__otf2_walk *w, size_t location);
 void pml__otf2_walk_end(struct pml__otf2_walk *w);
 
-/* pml__otf2_rows_merge - merge rows of the same indices, and order them. */
+/* pml__otf2_rows_merge - merge rows with the same indices, and sort them. */
 void pml__otf2_rows_merge(struct pml__otf2_walk *w);
-/* pml__otf2_rows_take - the rows of @from, which has none then; false: no memory. */
+/* pml__otf2_rows_take - take over the rows of @from; returns false without memory. */
 bool pml__otf2_rows_take(struct pml__otf2_walk *w, struct pml__otf2_walk *from);
-/* pml__otf2_rows_column - rows of all that was touched in the column that ends. */
+/* pml__otf2_rows_column - make rows of all sums touched in the column that ends. */
 void pml__otf2_rows_column(struct pml__otf2_walk *w);
 
 #endif

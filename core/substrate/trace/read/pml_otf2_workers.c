@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Fewer are read before another thread has begun. */
+/* A thread reads at least this number of events, because starting a thread takes as long. */
 #define EVENTS_OF_A_THREAD ((uint64_t)1 << 17)
 
 struct worker {
