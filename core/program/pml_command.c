@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define POLL_MS 10 /* how often the end is looked for where the kernel has no pidfd */
+#define POLL_MS 10 /* polling interval for the end if the kernel has no pidfd */
 
 static uint64_t now_ns(void) {
   struct timespec t;
@@ -37,7 +37,7 @@ static void shut(int *fd) {
   *fd = -1;
 }
 
-/* The next message from the starter; false: nothing more. */
+/* Receive the next message from the starter; returns false at the end. */
 static bool hear(const struct pml_command *c, void *word, size_t size) {
   ssize_t n;
   do n = recv(c->line, word, size, MSG_WAITALL);
@@ -49,10 +49,8 @@ static const char *or_empty(const char *text) {
   return text != NULL ? text : "";
 }
 
-/*
- * Spawn the starter with @line as its descriptor @as, whose number is free there: ours is closed by execve(2). Not the
- * same number, which glibc before 2.29 closes as well. Returns 0 or -errno.
- */
+/* Spawn the starter with @line as its descriptor @as, which is free in the new process, because execve(2) closes
+ * pmlua's own. It must be another number, which glibc before 2.29 would close as well. Returns 0 or -errno. */
 static int spawn_starter(pid_t *pid, char *const *argv, const struct pml_command_setting *s, int line, int as) {
   char path[PATH_MAX], number[16];
   size_t n = 0;
@@ -121,7 +119,7 @@ static void reaped(struct pml_command *c, int status, const struct rusage *used)
   c->pid = 0;
 }
 
-/* Returns 0 when it was reaped, 1 when it still runs, or -errno. */
+/* Returns 0 if the child was reaped, 1 if it still runs, or -errno. */
 static int reap(struct pml_command *c, int options) {
   int status = 0;
   struct rusage used = {0};
@@ -130,7 +128,7 @@ static int reap(struct pml_command *c, int options) {
   while (r < 0 && errno == EINTR);
   if (r == 0) return 1;
   if (r < 0) {
-    /* Another waiter reaped it, or SIGCHLD is ignored: its status is lost. */
+    /* another waiter reaped it, or SIGCHLD is ignored: its status is lost */
     int err = pml_fail(-errno, "cannot wait for the command: is SIGCHLD ignored?");
     c->pid = 0;
     return err;
@@ -139,7 +137,7 @@ static int reap(struct pml_command *c, int options) {
   return 0;
 }
 
-/* Set the sentence: otherwise that of an earlier failure with this errno would be used. */
+/* Sets the detail; otherwise an earlier failure with this errno would provide it. */
 static int cannot_start(int why) {
   return pml_fail(-why, "%s", pml_error_text(-why));
 }
@@ -149,7 +147,7 @@ int pml_command_start(struct pml_command *c) {
   if (c->pid == 0 && !c->done) return PML_ECLOSED;
   if (c->line < 0) return pml_fail(-EALREADY, "the command was already started");
   c->started_ns = now_ns();
-  /* A child that was killed meanwhile hears nothing; its end will say so. */
+  /* if the child was killed meanwhile, its end is reported */
   (void)send(c->line, "g", 1, MSG_NOSIGNAL);
   bool failed = hear(c, &c->floor_bytes, sizeof c->floor_bytes) && hear(c, &why, sizeof why);
   shut(&c->line);
@@ -169,7 +167,7 @@ static int wait_once(const struct pml_command *c, int timeout_ms) {
   return last ? -ETIMEDOUT : 0;
 }
 
-/* The rest of @timeout_ms, or -1 without a limit. */
+/* The rest of @timeout_ms; -1: no limit. */
 static int left_of(int timeout_ms, uint64_t from) {
   if (timeout_ms < 0) return -1;
   uint64_t spent = (now_ns() - from) / 1000000u;
@@ -193,7 +191,7 @@ int pml_command_wait(struct pml_command *c, int timeout_ms) {
 }
 
 int pml_command_kill(struct pml_command *c, int sig) {
-  if (c->pid == 0) return -ESRCH; /* its number may be another's by now */
+  if (c->pid == 0) return -ESRCH; /* its pid may belong to another process by now */
   return kill(c->pid, sig) == 0 ? 0 : -errno;
 }
 

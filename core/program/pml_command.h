@@ -12,24 +12,24 @@
 PML_BEGIN_DECLS
 
 /*
- * The child is made by pml_command_spawn() and then blocks in read(2). A caller that opens counters on its pid
- * meanwhile (struct pml_target, inherit for its children) counts what follows: a few hundred instructions and some page
- * faults of pmlua-starter, then execve(2) and the program from its first instruction; with PML_EVENTSET_ON_EXEC the
- * latter alone. The program has the caller's folder, standard streams, signal mask and process group: an interrupt from
- * the terminal reaches it as it reaches the caller.
+ * The child is created by pml_command_spawn() and then blocks in read(2). A caller that opens counters for its pid
+ * meanwhile (struct pml_target, inherit for its children) counts everything that follows: a few hundred instructions
+ * and some page faults of pmlua-starter, execve(2), and the program from its first instruction; with
+ * PML_EVENTSET_ON_EXEC only the program. The program has the caller's working directory, standard streams, signal mask
+ * and process group: it gets an interrupt from the terminal as the caller does.
  *
- * Caller-allocated; the fields are the library's. One user at a time.
+ * Caller-allocated; its fields are used by the library. Only one user at a time.
  */
 struct pml_command {
   pid_t pid; /* the child, until it is reaped; then 0 */
-  int line;  /* our end of the socket that holds it, and that reports a failed execve(2); -1: started */
+  int line;  /* local end of the socket on which the child waits, and which reports a failed execve(2); -1: started */
   int pidfd; /* -1: this kernel has no pidfds */
   bool done; /* reaped: @end is filled */
   struct pml_command_end {
     int status;                  /* exit status; -1 if a signal ended it */
     int signal;                  /* that signal, or 0 */
-    uint64_t real_ns;            /* from start to the moment the end was seen */
-    uint64_t user_ns, system_ns; /* of the child and the children it waited for */
+    uint64_t real_ns;            /* from start until the end was detected */
+    uint64_t user_ns, system_ns; /* of the child and its awaited children */
     uint64_t maxrss_bytes;       /* the largest resident set of one of these */
     uint64_t maxrss_floor_bytes; /* resident set of pmlua-starter, which execve(2) passes on to the program: half a
                                     megabyte; a static program without a C library may have had less */

@@ -22,7 +22,7 @@ static const char *const ends[KINDS] = {"SCOREP_FILE_NAMES_END", "SCOREP_REGION_
 
 struct rule {
   const char *pattern;
-  bool include, mangled, path; /* path: it has a '/' */
+  bool include, mangled, path; /* path: the pattern contains a '/' */
 };
 
 struct rules {
@@ -32,17 +32,17 @@ struct rules {
 
 struct pml_filter {
   struct rules rules[KINDS];
-  char *text; /* that the patterns point into, each ended */
+  char *text; /* contains the terminated patterns */
 };
 
 struct parser {
   struct pml_filter *f;
   const char *name, *end;
   char *at;
-  unsigned line, begun; /* begun: where the block began */
+  unsigned line, begun; /* begun: line of the block's begin */
   int kind;             /* KINDS: outside of blocks */
   bool in_rule, include, mangled, fresh;
-  char *word; /* NULL: the text is over */
+  char *word; /* NULL: end of the text */
   bool plain; /* no backslash: may be a keyword */
 };
 
@@ -60,7 +60,7 @@ static void skip_blanks(struct parser *p) {
   }
 }
 
-/* The text ends with a blank, so that the byte behind a word is never another's. */
+/* The text ends with a blank, so the byte after a word never belongs to another word. */
 static int next_word(struct parser *p) {
   skip_blanks(p);
   p->word = p->at < p->end ? p->at : NULL;
@@ -83,7 +83,7 @@ static bool is(const struct parser *p, const char *keyword) {
   return p->plain && (size_t)(p->at - p->word) == n && memcmp(p->word, keyword, n) == 0;
 }
 
-/* What follows the word is a blank or a comment: the comment must be gone before its '#' is overwritten. */
+/* The word is followed by a blank or a comment; a comment must be skipped before its '#' is overwritten. */
 static char *end_word(struct parser *p) {
   char *end = p->at;
   if (*end == '#')
@@ -155,7 +155,7 @@ static int parse(struct parser *p) {
   }
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 static struct pml_filter *create(const char *text, size_t n) {
   struct pml_filter *f = calloc(1, sizeof *f);
@@ -218,7 +218,7 @@ void pml_filter_close(struct pml_filter *f) {
   free(f);
 }
 
-/* ---- what the rules say: the last that matches is looked for from the end ---- */
+/* ---- matching: the last matching rule wins, so the search starts at the end ---- */
 
 bool pml_filter_wants_file(const struct pml_filter *f, const char *file) {
   const struct rules *r = &f->rules[FILES];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/program/pml_starter.c - pmlua-starter, which becomes a measured program: a small static executable.
+ * core/program/pml_starter.c - pmlua-starter, which executes a measured program: a small static executable.
  *
- * The kernel hands the largest resident set of what calls execve(2) on to the new program. So pmlua does not fork: it
- * spawns this executable, whose child (by CLONE_PARENT that of pmlua) starts from the memory of this one.
+ * The kernel passes the largest resident set of the process that calls execve(2) on to the new program. So pmlua does
+ * not fork: it spawns this executable, whose child (by CLONE_PARENT a child of pmlua) starts with this executable's
+ * small memory.
  */
 #include "program/pml_starter.h"
 
@@ -18,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Make @path the stream @as; "": it stays. Returns 0 or errno. */
+/* Open @path as the stream @as; "": unchanged. Returns 0 or errno. */
 static int redirect(const char *path, int flags, int as) {
   if (*path == '\0') return 0;
   int fd = open(path, flags, 0666), err = 0;
@@ -35,13 +36,13 @@ static int streams(char *const *argv) {
   return err != 0 ? err : redirect(argv[PML__STARTER_ERROR], written, STDERR_FILENO);
 }
 
-/* Wait for the word to start, or for the death of pmlua. The socket is gone after execve(2). */
+/* Wait for the start message, or for the death of pmlua. execve(2) closes the socket. */
 static void become(int line, char **argv) {
   struct rusage used = {0};
   char word;
   ssize_t n;
   if (*argv[PML__STARTER_BOUND] != '\0')
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* the line is closed if pmlua ended before */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* the socket is closed if pmlua ended before */
   do n = read(line, &word, 1);
   while (n < 0 && errno == EINTR);
   if (n != 1) _exit(127);

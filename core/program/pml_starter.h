@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Its arguments; empty ones are not given. The program and its arguments come last. */
+/* Its arguments; an empty one is unset. The program and its arguments come last. */
 enum {
   PML__STARTER_LINE = 1, /* descriptor of the socket to pmlua */
   PML__STARTER_BOUND,    /* not empty: the program is killed when pmlua's thread ends */

@@ -32,7 +32,7 @@
 
 struct rules {
   struct sock_filter code[32];
-  unsigned short n; /* 0: this machine has no rules */
+  unsigned short n; /* 0: no rules for this machine */
 };
 
 #if defined(__x86_64__)
@@ -57,7 +57,7 @@ static void answer(struct rules *rules, uint32_t what) {
   put_rule(rules, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, what));
 }
 
-/* Go on if the loaded word is @k, else pass over @otherwise instructions. */
+/* Continue if the loaded word is @k, otherwise skip @otherwise instructions. */
 static void only_if(struct rules *rules, uint32_t k, uint8_t otherwise) {
   put_rule(rules, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, k, 0, otherwise));
 }
@@ -67,7 +67,7 @@ static void refuse(struct rules *rules, uint32_t call, int err) {
   answer(rules, SECCOMP_RET_ERRNO | (uint32_t)err);
 }
 
-/* Rules that allow one execve(2): of exactly this pointer. */
+/* Rules that allow one execve(2), with exactly this pointer. */
 static void make_rules(struct rules *rules, const char *path) {
   uint64_t pointer = (uint64_t)(uintptr_t)path;
   rules->n = 0;
@@ -83,7 +83,7 @@ static void make_rules(struct rules *rules, const char *path) {
 #endif
   refuse(rules, SYS_execveat, EPERM);
   refuse(rules, SYS_socket, EPERM);
-  refuse(rules, SYS_clone3, ENOSYS); /* its flags cannot be seen; libc then asks for clone */
+  refuse(rules, SYS_clone3, ENOSYS); /* its flags are not visible; libc then falls back to clone */
   only_if(rules, SYS_clone, 4);
   load(rules, ARGUMENT_LOW(0));
   put_rule(rules, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1));
@@ -104,7 +104,7 @@ static void make_rules(struct rules *rules, const char *path) {
 }
 #endif
 
-/* In the child, before execve(). Returns 0, also where there are no rules, or -errno. */
+/* Called in the child, before execve(). Returns 0, also without rules, or -errno. */
 static int apply(const struct rules *rules) {
   struct sock_fprog program = {.len = rules->n, .filter = (struct sock_filter *)(uintptr_t)rules->code};
   if (rules->n == 0) return 0;
@@ -114,7 +114,7 @@ static int apply(const struct rules *rules) {
 
 bool pml_tool_can_confine(void) {
 #ifdef MACHINE
-  /* EFAULT: the kernel would have read the rules; EINVAL: it knows no filters. */
+  /* EFAULT: the kernel tried to read the rules; EINVAL: it does not support filters */
   return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) != 0 && errno == EFAULT;
 #else
   return false;
@@ -134,7 +134,7 @@ static bool is_program(const char *path) {
   return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* Entries of PATH that are not absolute are passed over: they name folders that another user may have filled. */
+/* Skips entries of PATH that are not absolute, because another user may have filled these folders. */
 static int find_program(char path[PATH_MAX], const char *name) {
   const char *entry = secure_getenv("PATH");
   if (strchr(name, '/') != NULL) {
@@ -156,10 +156,8 @@ static int find_program(char path[PATH_MAX], const char *name) {
 
 #define VARIABLES 64
 
-/*
- * Variables of the caller's environment that the tool gets: locations of programs, libraries and fonts. All else
- * (GNUTERM, GDFONTPATH, the locale, ...) would make its pictures depend on who draws them.
- */
+/* The variables of the caller's environment that the tool gets: paths of programs, libraries and fonts. With others
+ * (GNUTERM, GDFONTPATH, the locale,...) pictures would differ between users. */
 static void choose_variables(char *envp[VARIABLES + 2]) {
   static const char *const passed[] = {"PATH=", "HOME=", "TMPDIR=", "LD_", "XDG_", "FONTCONFIG_"};
   size_t n = 0;
@@ -173,7 +171,7 @@ static void choose_variables(char *envp[VARIABLES + 2]) {
   envp[n] = NULL;
 }
 
-/* The child. Descriptors above the standard ones are close-on-exec, or the caller's business. */
+/* The child. Descriptors above the standard ones are close-on-exec, or the caller's responsibility. */
 static void become(const struct pml_tool *tool, const char *path, int out, const struct rules *rules) {
   char *envp[VARIABLES + 2];
   int null = open("/dev/null", O_RDONLY);
@@ -200,7 +198,7 @@ static int listen_to(int in, int64_t deadline, struct text *t) {
     int r = left <= 0 ? 0 : poll(&p, 1, left > INT_MAX ? INT_MAX : (int)left);
     if (r == 0) return -ETIMEDOUT;
     if (r < 0 && errno != EINTR) return -errno;
-    if (r < 0) continue; /* what interrupts from the terminal reaches the tool, too */
+    if (r < 0) continue; /* an interrupt from the terminal also reaches the tool */
     if (!PML__ARRAY_ROOM(t->bytes, t->room, t->length + BLOCK + 1)) return -ENOMEM;
     ssize_t n = read(in, t->bytes + t->length, BLOCK);
     if (n < 0) return -errno;
@@ -212,7 +210,7 @@ static int listen_to(int in, int64_t deadline, struct text *t) {
 static int status_of(pid_t pid, int64_t deadline, int *status) {
   int how = 0;
   pid_t r;
-  /* It has closed its output; if it still runs, it has until the deadline. */
+  /* it has closed its output; if it still runs, it has until the deadline */
   while ((r = waitpid(pid, &how, WNOHANG)) == 0) {
     if (now_ms() > deadline) return -ETIMEDOUT;
     (void)poll(NULL, 0, 1);

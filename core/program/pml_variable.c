@@ -13,26 +13,26 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEPTH_MAX 64 /* of nested scopes */
+#define DEPTH_MAX 64 /* limit of nested scopes */
 
 struct search {
   const struct pml__libdw *dw;
   Dwfl_Callbacks calls;
   Dwfl *dwfl;
   Dwfl_Module *module;
-  const char *path, *name; /* as asked for */
+  const char *path, *name; /* as requested */
   char base[256];          /* the variable */
   const char *rest;        /* .MEMBER, [INDEX], +OFFSET */
   struct pml__nearest near;
-  /* what the symbol tables know */
+  /* results of the symbol tables */
   bool symbol, function, thread_local_;
-  unsigned symbols, same; /* in all, and of this name at different addresses */
+  unsigned symbols, same; /* total number, and the number of symbols with this name at different addresses */
   uint64_t address, bytes;
-  /* what the debug information knows */
+  /* results of the debug information */
   bool units, optimised_away;
   unsigned found;
   uint64_t at;
-  Dwarf_Off declared; /* inside a scope: the definition stands elsewhere and points to it */
+  Dwarf_Off declared; /* inside a scope: the definition is elsewhere and refers to it */
   Dwarf_Die die;
 };
 
@@ -114,7 +114,7 @@ static void take_die(struct search *s, Dwarf_Die *die, int tag) {
     s->optimised_away = s->optimised_away || (tag == DW_TAG_variable && !s->dw->dwarf_hasattr(die, DW_AT_declaration));
     return;
   }
-  /* Of two variables with this name, the one in the symbol table, otherwise the first. */
+  /* if several variables have this name, prefer the one in the symbol table, otherwise the first */
   if (s->found > 0 && (s->at == at || !s->symbol || at != s->address)) {
     s->found += s->at != at;
     return;
@@ -133,7 +133,8 @@ static void look_at(struct search *s, Dwarf_Die *die, int tag, const char *want)
     take_die(s, die, tag);
 }
 
-/* The rest of SCOPE::NAME inside this scope; all of it if the scope was not named. A file name needs no path. */
+/* The rest of SCOPE::NAME inside this scope; the whole name if it does not begin with this scope. A file name needs no
+ * path. */
 static const char *inside(const struct search *s, Dwarf_Die *scope, const char *want) {
   const char *name = s->dw->dwarf_diename(scope);
   const char *slash = name != NULL ? strrchr(name, '/') : NULL;
@@ -163,7 +164,7 @@ static void search_scope(struct search *s, Dwarf_Die *scope, const char *want, b
   } while (s->dw->dwarf_siblingof(&die, &die) == 0);
 }
 
-/* Variables of files first, then the static ones of functions. */
+/* Global variables of files first, then static variables of functions. */
 static void search_units(struct search *s) {
   for (int deep = 0; deep < 2 && s->found == 0 && !s->optimised_away; deep++) {
     Dwarf_Addr bias;
@@ -172,7 +173,7 @@ static void search_units(struct search *s) {
   }
 }
 
-/* --- what it comes to --- */
+/* --- result --- */
 
 static int nothing(const struct search *s) {
   char text[400];
@@ -214,7 +215,7 @@ static int conclude(struct search *s, bool typed, struct pml_variable *v) {
   if (s->found > 0 && !s->function && s->rest[0] != '+') {
     v->address = s->at;
     int err = pml__variable_resolve(s->dw, &s->die, s->name, s->rest, v);
-    /* Accesses to a whole array or struct are counted at its beginning. */
+    /* accesses to a whole array or struct are counted at its beginning */
     if (err == 0 || typed || member) return err;
   } else if (typed || member) {
     return pml_fail(-ENODATA, "%.160s: %.160s has no debug information with its type; compile with -g", s->name,
@@ -223,7 +224,7 @@ static int conclude(struct search *s, bool typed, struct pml_variable *v) {
   return untyped(s, v);
 }
 
-/* A file name also has a dot. */
+/* The name of a file also contains a dot. */
 static void split(struct search *s) {
   const char *last = s->name;
   for (const char *at = s->name; (at = strstr(at, "::")) != NULL; at += 2) last = at + 2;
@@ -235,7 +236,7 @@ static void split(struct search *s) {
 static int search(struct search *s, bool typed, struct pml_variable *v) {
   split(s);
   s->near = (struct pml__nearest){.want = s->base};
-  /* Compilers make names with dots. */
+  /* compilers create names with dots */
   if (strcmp(s->base, s->name) != 0) search_symbols(s, s->name);
   if (s->symbol)
     (void)snprintf(s->base, sizeof s->base, "%s", s->name), s->rest = s->name + strlen(s->name);
@@ -247,7 +248,7 @@ static int search(struct search *s, bool typed, struct pml_variable *v) {
 }
 
 static int begin(struct search *s) {
-  static char *nowhere_else; /* than where debuggers look */
+  static char *nowhere_else; /* only the debuggers' usual paths */
   s->calls = (Dwfl_Callbacks){.find_elf = s->dw->dwfl_build_id_find_elf,
                               .find_debuginfo = s->dw->dwfl_standard_find_debuginfo,
                               .section_address = s->dw->dwfl_offline_section_address,

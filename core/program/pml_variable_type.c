@@ -11,16 +11,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEPTH_MAX 32 /* of anonymous members, and of qualifiers */
+#define DEPTH_MAX 32 /* limit of nested anonymous members, and of qualifiers */
 #define DIMENSIONS_MAX 16
 
 struct walk {
   const struct pml__libdw *dw;
-  const char *name;   /* the whole, for messages */
-  Dwarf_Die type;     /* where the walk has come to, as declared */
-  unsigned dimension; /* of an array: how many indices were taken */
+  const char *name;   /* the whole name, for messages */
+  Dwarf_Die type;     /* current type, as declared */
+  unsigned dimension; /* for an array: number of indices used */
   uint64_t offset;
-  bool part; /* a half of the complex number that @type is */
+  bool part; /* one half of a complex number of type @type */
   struct pml__nearest near;
 };
 
@@ -73,7 +73,7 @@ static bool is_complex(const struct walk *w, Dwarf_Die *bare) {
          encoding == DW_ATE_complex_float;
 }
 
-/* Types without members in DWARF. */
+/* DWARF describes complex numbers without members. */
 static int take_part(struct walk *w, Dwarf_Die *complex, const char *part) {
   Dwarf_Word bytes = 0;
   bool imaginary = strcmp(part, "imag") == 0;
@@ -108,7 +108,7 @@ static int take_member(struct walk *w, const char **rest) {
 
 /* --- elements --- */
 
-/* The dimensions of an array: their number, and how many elements each has (0: the source does not say). */
+/* The number of dimensions of an array, and the number of elements of each (0: not in the source). */
 static unsigned dimensions(struct walk *w, Dwarf_Die *array, uint64_t n[DIMENSIONS_MAX]) {
   Dwarf_Die d;
   unsigned count = 0;
@@ -151,7 +151,7 @@ static int take_index(struct walk *w, const char **rest) {
   return 0;
 }
 
-/* --- the type's name, and how to read it --- */
+/* --- name and content of the type --- */
 
 static const char *word_of(int tag) {
   switch (tag) {
@@ -192,7 +192,7 @@ static void name_type(struct walk *w, char *to, size_t size) {
   }
 }
 
-/* Quadruple precision has as many bytes, where it is not the long double. */
+/* Quadruple precision may have the same size as long double, and is not read. */
 static enum pml_content float_content(const struct walk *w, Dwarf_Die *base, uint64_t bytes) {
   const char *name = w->dw->dwarf_diename(base);
   if (bytes == sizeof(float) || bytes == sizeof(double)) return PML_CONTENT_FLOAT;

@@ -30,14 +30,14 @@
 
 struct pml_watchpoints {
   struct pml_watchpoint_store store;
-  pid_t pid; /* a fork has a copy of this, but it is not watched */
+  pid_t pid; /* a forked child has a copy, but is not watched */
   unsigned points;
   bool started;
   size_t nevents, room;
-  struct pml__perf_descriptor *event; /* point by point for each thread */
+  struct pml__perf_descriptor *event; /* for each thread one per point */
 };
 
-/* The handler's data. A generation is never used twice, so that late signals find nothing. */
+/* The handler's data. A generation is never reused, so late signals find nothing. */
 static struct {
   _Atomic bool taken;
   _Atomic(struct pml_watchpoints *) set;
@@ -46,13 +46,13 @@ static struct {
   bool installed;
 } trap;
 
-/* A thread's lanes, number + 1. */
+/* A thread's lanes, as number + 1. */
 static PML_THREAD_LOCAL struct {
   uint32_t generation;
   uint32_t lane[PML_WATCHPOINTS_MAX];
 } mine __attribute__((tls_model("initial-exec")));
 
-/* Linux's siginfo_t of a TRAP_PERF; the C library's has no names for it. */
+/* Linux's siginfo_t of a TRAP_PERF, whose fields have no names in the C library. */
 struct perf_siginfo {
   int signo, error, code, pad;
   void *address;
@@ -60,7 +60,7 @@ struct perf_siginfo {
   uint32_t type, flags;
 };
 
-#define INT1 0xf1 /* the instruction */
+#define INT1 0xf1 /* opcode */
 #define PAGE 4096u
 
 /* --- in the handler: async-signal-safe --- */
@@ -72,7 +72,7 @@ __attribute__((no_sanitize("thread"))) static uint64_t narrowed(const volatile v
   return bits;
 }
 
-/* The program's own races on the variable do not concern us. */
+/* Races of the program on the variable are not errors of this function. */
 __attribute__((no_sanitize("thread"))) static uint64_t content_of(const struct pml_watchpoint *p) {
   const volatile void *at = (const volatile void *)(uintptr_t)p->address;
   if (p->content == PML_CONTENT_NONE) return 0;
@@ -103,7 +103,7 @@ static void record(const struct pml_watchpoints *w, uint32_t generation, unsigne
     atomic_fetch_add_explicit(&w->store.head->lost, 1, memory_order_relaxed);
 }
 
-/* A foreign trap: pass it on. */
+/* Pass on a trap of other origin. */
 static void pass_on(int sig, siginfo_t *info, void *context) {
   int saved = errno;
   if (trap.before.sa_flags & SA_SIGINFO) {
@@ -119,9 +119,9 @@ static void pass_on(int sig, siginfo_t *info, void *context) {
 }
 
 /*
- * A hypervisor that takes the CPU away between a debug exception and its handler may lose the debug registers. The
- * kernel then finds no breakpoint that fired, and sends the SIGTRAP of an int1 instruction, which would end the
- * program. The exception at an execution comes again when the handler returns; an access of memory has gone by.
+ * A hypervisor that preempts the CPU between a debug exception and its handler may lose the debug registers. The kernel
+ * then finds no breakpoint that fired, and sends the SIGTRAP of an int1 instruction, which would terminate the program.
+ * The exception at an execution is repeated when the handler returns; an access of memory is lost.
  */
 static bool is_unexplained(const siginfo_t *info) {
   const unsigned char *ip = info->si_addr;
@@ -129,7 +129,7 @@ static bool is_unexplained(const siginfo_t *info) {
   return (uintptr_t)ip % PAGE == 0 || ip[-1] != INT1;
 }
 
-/* False: a foreign trap. */
+/* Returns false for a trap of other origin. */
 static bool take(const struct pml_watchpoints *w, const siginfo_t *info) {
   const struct perf_siginfo *t = (const void *)info;
   unsigned point = (unsigned)(t->data & 0xff);
@@ -144,10 +144,8 @@ static bool take(const struct pml_watchpoints *w, const siginfo_t *info) {
   return true;
 }
 
-/*
- * It calls nothing of the C library but gettid(), once: a program's calls of such a function may be what is watched,
- * and a handler that made one each time would never end. Nothing of it sets errno.
- */
+/* Calls no function of the C library except gettid(), once, because the program may watch calls of such a function, and
+ * a handler with such a call would recurse forever. It never sets errno. */
 static void on_trap(int sig, siginfo_t *info, void *context) {
   atomic_fetch_add_explicit(&trap.inside, 1, memory_order_seq_cst);
   bool ours = take(atomic_load_explicit(&trap.set, memory_order_seq_cst), info);
@@ -175,7 +173,7 @@ int pml_watchpoint_check(const struct pml_watchpoint *p) {
   if (p->access == HW_BREAKPOINT_R)
     return pml_fail(-EINVAL, "%.120s: x86 cannot watch reads alone; use rw, or w", p->name);
 #endif
-  /* The handler's own read would fire it, without end. */
+  /* the handler's read would fire the watchpoint again, forever */
   if (p->content != PML_CONTENT_NONE && p->access != HW_BREAKPOINT_W)
     return pml_fail(-EINVAL, "%.120s: contents are recorded at writes only; use w", p->name);
   if (!call && n != 1 && n != 2 && n != 4 && n != 8)
@@ -251,7 +249,7 @@ static int open_thread(struct pml_watchpoints *w, pid_t tid, uint32_t generation
     a.sig_data = TAG | (uint64_t)generation << 8 | i;
     if (!PML__ARRAY_ROOM(w->event, w->room, w->nevents + 1)) return -ENOMEM;
     int err = pml__perf_descriptor_open(&w->event[w->nevents], &a, tid, -1, -1);
-    if (err == -ESRCH) return 0; /* it has ended */
+    if (err == -ESRCH) return 0; /* the thread has ended */
     if (err < 0) return refused(p, a, err);
     w->nevents++;
   }
@@ -309,7 +307,7 @@ int pml_watchpoints_open(struct pml_watchpoints **to, const struct pml_watchpoin
   if (err < 0) {
     bool made = w->store.head != NULL && o->path != NULL;
     atomic_store_explicit(&trap.set, NULL, memory_order_seq_cst);
-    release(w); /* nothing was enabled: no handler can be at it */
+    release(w); /* nothing was enabled, so no handler uses it */
     atomic_store(&trap.taken, false);
     if (made) (void)unlink(o->path);
     return err;
@@ -337,7 +335,7 @@ int pml_watchpoints_start(struct pml_watchpoints *w) {
   return tell_all(w, PERF_EVENT_IOC_ENABLE);
 }
 
-/* Inherited events are added to the opened ones, also those of ended threads. */
+/* The opened events include the counts of inherited events, also in threads that have ended. */
 static int note_hits(const struct pml_watchpoints *w) {
   int64_t hits[PML_WATCHPOINTS_MAX] = {0};
   uint64_t n;
@@ -375,7 +373,7 @@ void pml_watchpoints_close(struct pml_watchpoints *w) {
     atomic_store_explicit(&trap.inside, 0, memory_order_relaxed);
   for (int i = 0; i < PATIENCE && atomic_load_explicit(&trap.inside, memory_order_acquire) != 0; i++)
     nanosleep(&some, NULL);
-  /* A thread that a debugger holds in the handler would come back to it. */
+  /* a thread stopped in the handler by a debugger would return to it */
   if (atomic_load_explicit(&trap.inside, memory_order_acquire) == 0) release(w);
   atomic_store(&trap.taken, false);
 }

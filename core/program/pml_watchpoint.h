@@ -13,21 +13,21 @@
 PML_BEGIN_DECLS
 
 /*
- * A watchpoint is a hardware breakpoint (perf_event_open(2)) that signals the thread whose access fired it, right after
- * a data access and right before an execution, on every thread of the process. The handler of that signal takes the
- * time and the content of the variable, and stores both in the thread's own lane. So each access of user space is
- * counted by the thread that made it. The content is what this thread wrote, unless another thread wrote between the
- * access and the handler: let the program's own lock, if it has one, keep the others out. Accesses by the kernel, such
- * as read(2) into the variable, are not seen.
+ * A watchpoint is a hardware breakpoint (perf_event_open(2)) that signals the accessing thread, directly after a data
+ * access and directly before an execution, on every thread of the process. The signal handler reads the clock and the
+ * content of the variable, and stores both in the thread's lane. So each access from user space is counted on its
+ * thread. The content is the value written by this thread, unless another thread wrote between the access and the
+ * handler; a lock of the program prevents this. Accesses by the kernel, such as read(2) into the variable, are not
+ * detected.
  *
  * Cost: an exception and a signal for each access; in a virtual machine 12 to 23 us were measured, three quarters of
  * them for the exception (scripts/watchpoint.lua). Accesses to anything else cost nothing.
  *
- * x86-64 only: other CPUs report an access before it is made.
+ * x86-64 only, because other CPUs report an access before it is made.
  *
- * SIGTRAP is taken at the first open and kept as long as the process lives, so that no late signal can end it; traps
- * that are not ours go to whom they went before. A program that takes SIGTRAP itself, or blocks it on a thread, makes
- * accesses miss or late: both are counted.
+ * SIGTRAP is handled from the first open until the process ends, so that a late signal cannot terminate the process;
+ * other traps are passed on to the previous handler. If a program handles SIGTRAP itself, or blocks it on a thread,
+ * accesses are missed or late: both are counted.
  */
 
 #define PML_WATCHPOINTS_MAX 4 /* the debug registers of x86 */
@@ -36,18 +36,18 @@ PML_BEGIN_DECLS
 enum pml_content {
   PML_CONTENT_NONE, /* only time: a function, or not requested */
   PML_CONTENT_SIGNED,
-  PML_CONTENT_UNSIGNED, /* bool, char where it is so, enum, pointer, too */
+  PML_CONTENT_UNSIGNED, /* also bool, enum, pointer, and char if it is unsigned */
   PML_CONTENT_FLOAT,
-  PML_CONTENT_LONG_DOUBLE, /* taken as a double; its first 8 bytes are watched, which each write of it has */
+  PML_CONTENT_LONG_DOUBLE, /* recorded as a double; its first 8 bytes are watched, which each write includes */
 };
 
 struct pml_watchpoint {
   char name[128];
-  char type[64];     /* as the source says it, "" unknown */
-  uint64_t address;  /* in the process that is watched */
-  uint32_t length;   /* bytes: 1, 2, 4, 8, to which the address is a multiple */
+  char type[64];     /* as in the source; "": unknown */
+  uint64_t address;  /* in the watched process */
+  uint32_t length;   /* 1, 2, 4 or 8 bytes; the address is a multiple of it */
   uint32_t access;   /* HW_BREAKPOINT_R, _W, _X of <linux/hw_breakpoint.h> */
-  uint32_t content;  /* enum pml_content; of writes only: the access is HW_BREAKPOINT_W */
+  uint32_t content;  /* enum pml_content; only for writes: the access is HW_BREAKPOINT_W */
   uint32_t reserved; /* 0 */
 };
 

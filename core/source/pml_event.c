@@ -20,7 +20,7 @@ static int parse(struct pml_event *ev, const char *name) {
   ev->source = pml__source_of(name);
   err = ev->source->parse(ev, pml__source_rest(ev->source, name));
   if (err != PML__NOT_MINE) return err;
-  /* No source knows what its name begins with; the last one's sentence says what is near to it, unless a prefix is. */
+  /* no source has this prefix; the last source's message contains suggestions, unless a similar prefix exists */
   if (*pml__sources_nearest(name, near, sizeof near) == '\0') return PML_ENOEVENT;
   size_t length = strcspn(name, ":");
   return pml_fail(PML_ENOEVENT, "no source \"%.*s\" for event \"%.128s\"%s", length < 64 ? (int)length : 64, name, name,
@@ -52,8 +52,7 @@ int pml_event_permitted(const char *name, char *permitted) {
   struct pml_counter c;
   if (strnlen(name, PML_EVENT_NAME_MAX) == PML_EVENT_NAME_MAX) return -ENAMETOOLONG;
   pml__copy(permitted, PML_EVENT_NAME_MAX, name);
-  if (pml__source_of(name) != &pml__source_kernel)
-    return 0; /* others are never forbidden, and a parse takes its time */
+  if (pml__source_of(name) != &pml__source_kernel) return 0; /* others are never forbidden, and parsing takes time */
   int rc = pml_event_parse(&ev, name);
   if (rc < 0 || !ev.may_be_user_only) return rc;
   rc = pml_counter_open(&c, &ev, 0, NULL, NULL, PML_OPEN_DISABLED | PML_OPEN_NO_PAGE);

@@ -35,7 +35,7 @@ static int add_share(struct pml_eventset *s, const struct pml__source *source, c
     s->info[i].k = share->n;
     event[share->n++] = i;
   }
-  share->next = s->share; /* each before the last: the kernel, the last in the table, is read first */
+  share->next = s->share; /* each before the previous one: the kernel, the last in the table, is read first */
   s->share = share;
   return 0;
 }
@@ -57,7 +57,7 @@ static uint64_t *new_snapshot(size_t words) {
   return snapshot;
 }
 
-/* Where each share's block lies; those that count the time have the word behind all blocks. */
+/* Place each share's block; shares that count the time use the word behind all blocks. */
 static void lay_out(struct pml_eventset *s) {
   struct pml__share **read = &s->read_share, **difference = &s->difference_share, **add = &s->add_share;
   for (struct pml__share *share = s->share; share != NULL; share = share->next) {
@@ -76,7 +76,7 @@ static void lay_out(struct pml_eventset *s) {
       add = &share->next_add;
     }
   }
-  if (s->read_share == NULL) s->read_share = s->share; /* whose snapshot takes nothing but the time */
+  if (s->read_share == NULL) s->read_share = s->share; /* its snapshot reads only the time */
   s->words = s->clock_word + 1;
   s->mixed = s->difference_share != NULL;
 }
@@ -174,11 +174,11 @@ void pml_eventset_close(struct pml_eventset *s) {
   free(s);
 }
 
-#define SHARE_BYTES 512u /* an event's in its share: about what most sources take */
+#define SHARE_BYTES 512u /* bytes of an event in its share: about the size for most sources */
 
 size_t pml_eventset_bytes(size_t n) {
   const struct pml_eventset *s = NULL;
-  size_t words = 8 * sizeof(uint64_t); /* of both snapshots */
+  size_t words = 8 * sizeof(uint64_t); /* for both snapshots */
   return sizeof *s + n * (sizeof *s->info + sizeof *s->word + words + SHARE_BYTES);
 }
 

@@ -77,7 +77,7 @@ static void *thread_begin(void *arg, uint64_t id) {
   return th;
 }
 
-/* Its records stay available. */
+/* The thread's records stay available. */
 static void thread_end(void *arg, void *data) {
   struct pml__balance_thread *th = data;
   (void)arg;
@@ -127,7 +127,7 @@ static int find_rule(struct pml_balance *b) {
   return pml_pace_check(&b->rule);
 }
 
-/* Files, or none at all: a dry run decides without. */
+/* Find the files to write; a dry run works without any. */
 static int find_files(struct pml_balance *b) {
   const char *root = pml__controls_root(b->controls);
   bool user;
@@ -172,7 +172,7 @@ int pml_balance_open(struct pml_balance **out, const struct pml_balance_options 
   *out = NULL;
   struct pml_balance *b = calloc(1, sizeof *b);
   if (b == NULL) return pml_fail(-ENOMEM, "no memory to balance");
-  (void)pml_clock_init(); /* what it says is of PMLUA_CLOCK; there is a clock in any case */
+  (void)pml_clock_init(); /* an error concerns only PMLUA_CLOCK; there is always a clock */
   b->options = *o;
   b->pid = getpid();
   pthread_mutex_init(&b->lock.mutex, NULL);
@@ -215,7 +215,7 @@ void pml_balance_close(struct pml_balance *b) {
   free(b);
 }
 
-/* --- what there is to say --- */
+/* ---- results ---- */
 
 const char *pml_balance_line(struct pml_balance *b, size_t i) {
   return pml__notes_line(pml__controls_notes(b->controls), i);

@@ -40,7 +40,7 @@ bool pml_tune_allowed(void) {
   return atomic_load(&allowed);
 }
 
-/* --- which rule --- */
+/* --- choice of a rule --- */
 
 static uint16_t match(const void *arg, const char *name) {
   const struct pml_tune *t = arg;
@@ -97,7 +97,7 @@ static int check(const struct pml_tune *t, const struct pml_tune_rule *r) {
   return sets_files(r) ? pml__tune_permission(t->controls) : 0;
 }
 
-/* The governor comes first: it decides what may be written. */
+/* The governor comes first, because it determines which files are writable. */
 static int make_settings(struct pml_tune *t, const struct pml_tune_rule *r, struct pml__tune_rule *out) {
   struct pml__controls *k = t->controls;
   const struct pml__cpus *c = &t->cpus;
@@ -137,7 +137,7 @@ static int make_rule(struct pml_tune *t, const struct pml_tune_rule *r, struct p
 
 /* --- events --- */
 
-/* Out of the way of events of regions that have no rule. */
+/* Not inlined, so that it does not slow down events of regions without a rule. */
 static __attribute__((noinline)) void slow(struct pml__tune_thread *th, pml_region_t region, bool leave) {
   int saved = errno;
   struct pml__tune_rule *r = rule_of(th, region);
@@ -173,7 +173,7 @@ static void free_thread(struct pml__tune_thread *th) {
   free(th);
 }
 
-/* It may have ended inside a region. */
+/* The thread may have ended inside a region. */
 static void thread_end(void *arg, void *data) {
   struct pml_tune *t = arg;
   struct pml__tune_thread *th = data, **at = &t->threads;
@@ -185,7 +185,7 @@ static void thread_end(void *arg, void *data) {
   free_thread(th);
 }
 
-/* --- life --- */
+/* --- open and close --- */
 
 static int make_rules(struct pml_tune *t, const struct pml_tune_rule *rule, size_t n) {
   if (n == 0) return pml_fail(-EINVAL, "tuning needs a rule");
@@ -217,7 +217,7 @@ int pml_tune_open(struct pml_tune **out, const struct pml_tune_rule *rule, size_
   *out = NULL;
   struct pml_tune *t = calloc(1, sizeof *t);
   if (t == NULL) return pml_fail(-ENOMEM, "no memory to tune");
-  (void)pml_clock_init(); /* what it says is of PMLUA_CLOCK; there is a clock in any case */
+  (void)pml_clock_init(); /* an error concerns only PMLUA_CLOCK; there is always a clock */
   t->options = o != NULL ? *o : none;
   t->pid = getpid();
   pthread_mutex_init(&t->lock.mutex, NULL);
@@ -263,7 +263,7 @@ void pml_tune_close(struct pml_tune *t) {
   free(t);
 }
 
-/* --- what there is to say --- */
+/* --- results --- */
 
 const char *pml_tune_line(struct pml_tune *t, size_t i) {
   return pml__notes_line(pml__controls_notes(t->controls), i);

@@ -22,7 +22,7 @@ static bool find_in(void *library, struct openmp *o) {
   return set != NULL && most != NULL;
 }
 
-/* The program's function, or a library's that was loaded locally. */
+/* The program's function, or a function of a library that was loaded locally. */
 static bool find_openmp(struct openmp *o) {
   static const char *const runtime[] = {"libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so"};
   bool found = find_in(RTLD_DEFAULT, o);
@@ -30,7 +30,7 @@ static bool find_openmp(struct openmp *o) {
     void *library = dlopen(runtime[i], RTLD_LAZY | RTLD_NOLOAD);
     if (library == NULL) continue;
     found = find_in(library, o);
-    dlclose(library); /* its loader still has it */
+    dlclose(library); /* the loader keeps it loaded */
   }
   return found;
 }
@@ -43,7 +43,7 @@ int pml__openmp_threads(int n) {
   return before;
 }
 
-#define DEPTH_BITS 24 /* of an owner's number; the rest is the thread's */
+#define DEPTH_BITS 24 /* the depth's bits in an owner's number; the rest is the thread's number */
 
 /* --- files --- */
 
@@ -62,7 +62,7 @@ static bool is_meant(const struct pml_tune *t, const struct pml__tune_frame *f, 
   return t->options.cpus == PML_TUNE_ALL || (number < CPU_SETSIZE && CPU_ISSET(number, &f->cpus));
 }
 
-/* All files of the frame; leaving goes the other way round. True: one was refused. */
+/* All files of the frame, in reverse order on leave. Returns whether a value was refused. */
 static bool step_all(const struct pml_tune *t, const struct pml__tune_frame *f, enum step step) {
   bool refused = false;
   size_t n = f->rule->nsettings;
@@ -75,7 +75,7 @@ static bool step_all(const struct pml_tune *t, const struct pml__tune_frame *f, 
   return refused;
 }
 
-/* A refused value may be accepted after the others are set: a limit is, once the other limit has moved. */
+/* A refused value may be accepted after the others are set: for example a limit, after the other limit has moved. */
 static void change(const struct pml_tune *t, const struct pml__tune_frame *f, enum step step) {
   if (step_all(t, f, step)) (void)step_all(t, f, SETTLE);
 }
@@ -96,7 +96,7 @@ static void set_threads(struct pml_tune *t, struct pml__tune_frame *f) {
                    "rule '%s': threads = %d does nothing: this process has no OpenMP runtime", f->rule->region, n);
 }
 
-/* False: it raised, and the rule is no more. */
+/* Returns false if the call raised an error, which disables the rule. */
 static bool call(struct pml_tune *t, struct pml__tune_frame *f, bool leave) {
   char why[PML_TUNE_WHY] = "";
   if (t->options.dry_run) {

@@ -17,14 +17,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAPS 10000 /* for its end: a second */
+#define NAPS 10000 /* naps until its end: one second in total */
 #define NAP_NS 100000
 #define PASSES 2 /* a limit may be refused until another is restored */
 
 struct pml__guard {
   size_t n, bytes;
   pid_t pid;
-  int end; /* a socket whose other end the one that watches has; -1: not watched */
+  int end; /* a socket whose other end belongs to the watching process; -1: not watched */
   struct pml__guard_slot slot[];
 };
 
@@ -34,7 +34,7 @@ int pml__guard_write(int fd, bool truncate, const char *text, size_t n) {
   return 0;
 }
 
-/* --- in the process that watches: system calls alone --- */
+/* --- the watching process: only system calls --- */
 
 static void put_back(struct pml__guard *g) {
   for (int pass = 0; pass < PASSES; pass++) {
@@ -77,17 +77,15 @@ static _Noreturn void watch(struct pml__guard *g, const int *keep, size_t nkeep,
   _exit(0);
 }
 
-/* --- in the process that is watched --- */
+/* --- the watched process --- */
 
 static int ascending(const void *a, const void *b) {
   int x = *(const int *)a, y = *(const int *)b;
   return (x > y) - (x < y);
 }
 
-/*
- * Without a signal for its end, which makes it no child that a wait() of the program's meets. A bare system call:
- * handlers of fork() are for children that go on.
- */
+/* Created without an exit signal, so that a wait() of the program does not return it. A raw system call, because
+ * handlers of fork() are for children that continue the program. */
 static int clone_watch(struct pml__guard *g, const int *keep, size_t nkeep, int end, int parent) {
   sigset_t all, before;
   sigfillset(&all);
@@ -108,7 +106,8 @@ static int start_watch(struct pml__guard *g) {
     free(keep);
     return err;
   }
-  int parent = (int)syscall(SYS_pidfd_open, getpid(), 0); /* below Linux 5.3 the socket alone tells */
+  int parent =
+      (int)syscall(SYS_pidfd_open, getpid(), 0); /* before Linux 5.3 only the socket reports the parent's death */
   for (size_t i = 0; i < g->n; i++) keep[i] = g->slot[i].fd;
   keep[g->n] = end[0];
   keep[g->n + 1] = parent;
@@ -142,7 +141,7 @@ int pml__guard_start(struct pml__guard **out, const int *fd, size_t n, bool watc
   return 0;
 }
 
-/* A message, not only end of file: our children may also hold the socket. */
+/* A message, not only end of file, because children of this process may also hold the socket. */
 void pml__guard_stop(struct pml__guard *g) {
   if (g == NULL) return;
   if (g->end >= 0) {

@@ -24,7 +24,7 @@ struct reading {
   const char *path;
   struct pml__log_reader log;
   struct pml_count_area *area;
-  uint32_t lanes; /* that there are */
+  uint32_t lanes; /* existing lanes */
   struct pml_counts *counts;
 };
 
@@ -41,7 +41,7 @@ static int find(const struct reading *r, size_t *at) {
              "pmlua cc --count");
 }
 
-/* The extent may grow while it is read, if the process goes on. */
+/* If the process still runs, the extent may grow during the read. */
 static int open_area(struct reading *r) {
   int err = 0;
   for (int tries = 0; tries < TRIES && err == 0 && r->area == NULL; tries++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/source/compiler/pml_count_layout.h - memory layout of a process's counts, the only extent of the log that they
- * are mapped from (docs/log.md).
+ * core/source/compiler/pml_count_layout.h - memory layout of a process's counts, which are the only extent of their log
+ * (docs/log.md).
  *
  * Every page is written in place, so the counts are complete however the process ends. A cell of the process is the sum
- * over lanes less what a forked child had from its parent (inherited).
+ * over lanes minus the counts that a forked child inherited from its parent.
  */
 #ifndef PML_COUNT_LAYOUT_H
 #define PML_COUNT_LAYOUT_H
@@ -12,28 +12,29 @@
 #include "record/log/pml_log_format.h"
 #include "source/compiler/pml_count.h"
 
-#define PML_COUNT_LANES 16384u /* threads at once; lane 0 is shared by those that find no other */
-#define PML_COUNT_ROWS 512u    /* modules that are named; the others are counted */
+#define PML_COUNT_LANES 16384u /* concurrent threads; lane 0 is shared by threads that find no other */
+#define PML_COUNT_ROWS 512u    /* named modules; further ones are only counted */
 #define PML_COUNT_NAME 112u
 #define PML_COUNT_OTHERS 512u
 
 struct pml_count_header {
   uint32_t abi, cells;
-  uint32_t room;    /* lanes that the file reaches to */
-  uint32_t lanes;   /* the number of lanes ever used; they are the first ones */
-  uint64_t threads; /* that counted */
-  uint64_t sharing; /* of them, those that shared lane 0: their counts may be low */
+  uint32_t room;    /* lanes for which the file has room */
+  uint32_t lanes;   /* number of lanes ever used; they are the first ones */
+  uint64_t threads; /* threads that counted */
+  uint64_t sharing; /* of them, threads that shared lane 0: their counts may be too low */
   uint64_t modules, uncounted;
-  uint64_t refused; /* modules of another ABI, whose counts are in none of the cells' meanings */
+  uint64_t refused; /* modules of another ABI, whose cells have unknown meanings */
   uint64_t stages;  /* a bit for each enum pml_count_stage among the modules */
   uint64_t used[PML_COUNT_CELLS / 64];
-  char others[PML_COUNT_OTHERS]; /* libraries that count nothing, as of the last that counts, and of the exit */
+  char others[PML_COUNT_OTHERS]; /* libraries that count nothing, when the last counting module was loaded, and at exit
+                                  */
 };
 
 struct pml_count_row {
   uint32_t stage, reserved;
   uint64_t uncounted;
-  char name[PML_COUNT_NAME]; /* its end where it is longer */
+  char name[PML_COUNT_NAME]; /* its end if it is longer */
 };
 
 struct pml_count_area {
@@ -41,9 +42,9 @@ struct pml_count_area {
     struct pml_count_header header;
     char page[4096];
   };
-  uint64_t inherited[PML_COUNT_CELLS]; /* by place: pml_count_place() */
+  uint64_t inherited[PML_COUNT_CELLS]; /* by index: pml_count_place() */
   struct pml_count_row row[PML_COUNT_ROWS];
-  uint64_t lane[][PML_COUNT_CELLS]; /* likewise */
+  uint64_t lane[][PML_COUNT_CELLS]; /* in the same order */
 };
 _Static_assert(offsetof(struct pml_count_area, lane) % PML__LOG_STEP == 0, "lanes are pages of the extent");
 

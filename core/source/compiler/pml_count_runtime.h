@@ -16,22 +16,20 @@
 
 struct pml_count_runtime {
   uint32_t abi;
-  /* The process's counts, constant once it is not NULL. A forked child has its own, at the same address. */
+  /* The process's counts, constant once it is not NULL. A forked child has a separate area at the same address. */
   struct pml_count_area *area;
-  /*
-   * hold - the calling thread's cells; they stay that thread's, also after its end, until they are released. NULL: it
-   * shares them with others. Both are async-signal-safe, as pml_count_begin() is.
-   */
+  /* hold - the calling thread's cells, which remain valid after its end, until they are released. NULL: the thread
+   * shares its cells with others. Both are async-signal-safe, like pml_count_begin(). */
   uint64_t *(*hold)(void);
   void (*release)(uint64_t *cells);
-  /* others - names of the objects that are loaded now and count nothing, separated by commas, into @to. Takes the
-   * loader's lock. */
+  /* others - copy the names of the loaded objects that count nothing to @to, separated by commas. Takes the loader's
+   * lock. */
   void (*others)(char *to, size_t room);
 };
 
 /*
- * pml_count_attach - add the events of @r to this process, as sde:::BYFL::...; a further call adds the events of cells
- * that came into use since. Returns 0, -EINVAL (another ABI), -EBUSY (another runtime is attached), -ENOMEM.
+ * pml_count_attach - add the events of @r to this process, as sde:::BYFL::...; further calls add events of cells that
+ * have come into use since. Returns 0, -EINVAL (another ABI), -EBUSY (another runtime is attached), -ENOMEM.
  * Thread-safe.
  */
 PML__SHARED int pml_count_attach(const struct pml_count_runtime *r);

@@ -6,7 +6,7 @@
 #include "source/compiler/pml_count.h"
 #include "source/compiler/pml_count_file.h"
 
-/* From a bit mask of the stages of modules. */
+/* Converts a bit mask of the stages of modules. */
 static inline enum pml_count_at pml__count_stage(uint64_t stages) {
   bool source = (stages >> PML_COUNT_SOURCE & 1) != 0, final = (stages >> PML_COUNT_FINAL & 1) != 0;
   if (source && final) return PML_COUNT_AT_BOTH;

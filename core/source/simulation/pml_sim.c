@@ -36,34 +36,34 @@ const char *pml_sim_description(unsigned event) {
 #include <unistd.h>
 #include <valgrind/callgrind.h>
 
-#define KEPT_BYTES (64 << 10)  /* of the log: its beginning says how the process began */
-#define STEP_BYTES (16l << 20) /* after which what was read is given back to the disk */
+#define KEPT_BYTES (64 << 10)  /* bytes kept at the beginning of the log, which describes the start of the process */
+#define STEP_BYTES (16l << 20) /* bytes read after which their disk space is freed */
 #define LINE_BYTES 512         /* a line of counts is shorter */
 
 static struct pml__lock lock;
 static const char *folder;           /* NULL: no simulation */
 static const char *section;          /* PMLUA_SIM_SECTION */
-static PML_THREAD_LOCAL bool inside; /* of it */
-static pid_t log_pid;                /* whose log it is */
+static PML_THREAD_LOCAL bool inside; /* in the simulation */
+static pid_t log_pid;                /* owner of the log */
 static int fd = -1;
 static off_t freed = KEPT_BYTES;
 static char order[LINE_BYTES]; /* the line that names the events */
 
 /* ---- the log ---- */
 
-/* Of the answer, as far as it has been looked at. */
+/* The parsed part of the answer. */
 struct answer {
   char line[LINE_BYTES];
   size_t n;
-  bool ordered, whole; /* the events are ours; the counts are there */
-  bool dumped;         /* the program has told callgrind itself to start over */
+  bool ordered, whole; /* ordered: the events are pmlua's; whole: the counts are complete */
+  bool dumped;         /* the program has reset callgrind's counts */
   uint32_t thread;
   uint64_t value[PML_SIM_EVENTS];
 };
 
 static bool take_counts(struct answer *a, const char *text) {
   char *end;
-  memset(a->value, 0, sizeof a->value); /* those at the end that are 0 are left out */
+  memset(a->value, 0, sizeof a->value); /* trailing counts that are 0 are omitted */
   for (unsigned i = 0; *text == ' '; i++) {
     if (i == PML_SIM_EVENTS) return false;
     a->value[i] = strtoull(text, &end, 10);
@@ -86,7 +86,7 @@ static void take_line(struct answer *a) {
 static void take_bytes(struct answer *a, const char *text, size_t n) {
   for (size_t i = 0; i < n && !a->whole; i++) {
     if (text[i] != '\n') {
-      if (a->n < sizeof a->line - 1) a->line[a->n++] = text[i]; /* of a longer line nothing is wanted */
+      if (a->n < sizeof a->line - 1) a->line[a->n++] = text[i]; /* longer lines are not needed */
       continue;
     }
     take_line(a);
@@ -108,7 +108,7 @@ static int read_answer(off_t from, struct answer *a) {
   return pml_fail(PML_EFORMAT, "callgrind wrote no counts to %.300s; pmlua needs valgrind 3.12 or newer", folder);
 }
 
-/* Of a log that grows without end what was read is a hole. */
+/* Punch a hole into the part of the log that was read, because the log grows forever. */
 static void give_back(off_t until) {
   if (until - freed < STEP_BYTES) return;
   (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, freed, until - freed);
@@ -131,10 +131,8 @@ static int open_log(void) {
   return fd < 0 ? pml_fail(-errno, "%.300s: %s", path, strerror(errno)) : 0;
 }
 
-/*
- * Alone with the log: the others are forked children, as this one's threads have the lock. A child that is made while a
- * thread asks waits for the answer: it does not inherit the lock of the file.
- */
+/* Lock the log against other processes, which are forked children; the lock of this process excludes its other threads.
+ * A child created while a thread waits for an answer also waits, because it does not inherit the file's lock. */
 static int ask_alone(struct answer *a) {
   struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   memset(a, 0, sizeof *a);
@@ -146,10 +144,8 @@ static int ask_alone(struct answer *a) {
   return err;
 }
 
-/*
- * Under the lock. A program may have closed all descriptors. Valgrind opens a log of its own for a forked child, but
- * when its parent has asked, what the child asks is answered in its parent's log.
- */
+/* Under the lock. A program may have closed all descriptors. Valgrind opens a separate log for a forked child, but if
+ * its parent has requested counts, the child's counts are written to the parent's log. */
 static int answer(struct answer *a) {
   int err = fd >= 0 && fcntl(fd, F_GETFD) >= 0 ? 0 : open_log();
   if (err == 0) err = ask_alone(a);
@@ -160,7 +156,7 @@ static int answer(struct answer *a) {
   return err == 0 ? ask_alone(a) : err;
 }
 
-/* ---- the beginning ---- */
+/* ---- begin ---- */
 
 static void in_child(void) {
   if (fd < 0) log_pid = getpid();
@@ -175,7 +171,7 @@ static void begin(void) {
   const char *one = secure_getenv("PMLUA_SIM_SECTION");
   if (one != NULL && *one != '\0') section = strdup(one);
   log_pid = getpid();
-  folder = strdup(wish); /* for good */
+  folder = strdup(wish); /* never freed */
 }
 
 int pml_sim_available(void) {
@@ -187,8 +183,9 @@ int pml_sim_available(void) {
 }
 
 /*
- * Callgrind's switch, which is the calling thread's alone. There is one place of it: the block of instructions around a
- * switch applies to the thread but not to its functions, or the other way round; so the two make up for each other.
+ * Callgrind's switch, which affects only the calling thread. There is a single switch in the code: the block of
+ * instructions around a switch is counted for the thread but not for its functions, or vice versa; with a single block
+ * both effects cancel each other.
  */
 __attribute__((noinline)) static void toggle(void) {
   CALLGRIND_TOGGLE_COLLECT;

@@ -2,9 +2,9 @@
 /*
  * core/source/simulation/pml_sim.h - callgrind's counts of the calling thread, if the process runs under callgrind.
  *
- * Only under `pmlua --sim` and `pmlua stat --sim`: PMLUA_SIM names the folder in which valgrind's log of the process,
- * log.PID, lies. Callgrind tells its counts there when it is asked; nothing of what asking and reading take is counted,
- * but it does use the caches of the model. Outside of valgrind nothing is ever asked.
+ * Only under `pmlua --sim` and `pmlua stat --sim`: PMLUA_SIM names the folder with valgrind's log of the process,
+ * log.PID. Callgrind writes its counts to the log on request. Requests and reads are not counted, but they use the
+ * caches of the model. Outside of valgrind no request is made.
  */
 #ifndef PML_SIM_H
 #define PML_SIM_H
@@ -15,7 +15,7 @@
 
 PML_BEGIN_DECLS
 
-/* Valgrind's manual, "Cachegrind", has the meanings; the order is callgrind's. */
+/* Valgrind's manual, "Cachegrind", explains the events; the order is callgrind's. */
 #define PML_SIM_EVENT_LIST(X)                                                                                          \
   X(IR, "Ir", "instructions executed")                                                                                 \
   X(DR, "Dr", "data reads")                                                                                            \
@@ -34,23 +34,21 @@ PML_BEGIN_DECLS
 enum pml_sim_event { PML_SIM_EVENT_LIST(PML_SIM_ENUM) PML_SIM_EVENTS };
 #undef PML_SIM_ENUM
 
-/* "Ir", and what it is; NULL beyond the last. */
+/* "Ir", and its description; NULL after the last. */
 const char *pml_sim_name(unsigned event);
 const char *pml_sim_description(unsigned event);
 
-/*
- * pml_sim_available - whether there is anything to read.
- * Returns 0 or -ENOTSUP with the reason as the detail. Cost: a load once it is known. Thread-safe.
- */
+/* pml_sim_available - whether there are counts to read. Returns 0 or -ENOTSUP with the reason as the detail. Cost: one
+ * load once it is known. Thread-safe. */
 int pml_sim_available(void);
 
 /*
- * pml_sim_read - the calling thread's counts since it, or a forked child, began; *@thread (or NULL) is its number with
- * valgrind, which a thread made after its end has again.
+ * pml_sim_read - the calling thread's counts since it, or a forked child, began; *@thread (may be NULL) is its number
+ * in valgrind, which a thread created after its end may reuse.
  *
- * Returns 0, -ENOTSUP (not under simulation), or why the log could not be read (-errno, PML_EFORMAT). Cost: some 15
- * counted instructions, the same each time; natively a request and a read(2), longer the deeper the calls of all
- * threads are. A lock; thread-safe, not async-signal-safe.
+ * Returns 0, -ENOTSUP (not under simulation), or an error of reading the log (-errno, PML_EFORMAT). Cost: some 15
+ * counted instructions, the same each time; in real time a request and a read(2), which take longer with deeper calls
+ * of all threads. Takes a lock; thread-safe, not async-signal-safe.
  */
 int pml_sim_read(uint64_t value[PML_SIM_EVENTS], uint32_t *thread);
 

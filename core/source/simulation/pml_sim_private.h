@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 /*
- * Code between the two is not counted; they do not nest. Only if pml_sim_available().
+ * Code between pause and resume is not counted; they do not nest. Only if pml_sim_available().
  * pml__sim_count - in between: whether the thread is counted after resume. It is counted from its beginning, unless
  * PMLUA_SIM_SECTION names the only section in which threads are counted; then callgrind collects nothing at the start.
  */
@@ -19,7 +19,7 @@ void pml__sim_count(bool on);
 /* The value of PMLUA_SIM_SECTION, or NULL. */
 const char *pml__sim_section(void);
 
-/* As pml_sim_read(), between pause and resume. */
+/* Like pml_sim_read(), between pause and resume. */
 int pml__sim_read(uint64_t value[PML_SIM_EVENTS], uint32_t *thread);
 
 #endif

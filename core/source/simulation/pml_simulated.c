@@ -2,12 +2,12 @@
 /*
  * core/source/simulation/pml_simulated.c - costs of sections and other regions under callgrind, per thread.
  *
- * Where the process runs under simulation (pml_sim.h) this consumes enters and leaves from the time the library is
- * loaded, and nothing otherwise. At each of them the thread's counts are read: what was added since its last one
- * belongs to the innermost region, exclusively, or to none. So these parts add up to all that was counted, however
- * regions nest and recur. Inclusively a region counts once, by the outermost of its calls.
+ * If the process runs under simulation (pml_sim.h) this file consumes enters and leaves from the time the library is
+ * loaded. At each event the thread's counts are read: the increase since the previous event belongs to the innermost
+ * region, exclusively, or to no region. So these parts add up to the total, however regions nest and recur. Inclusively
+ * a region counts once, by its outermost call.
  *
- * When the process ends, a log in the folder PMLUA_SIM says so (docs/log.md).
+ * When the process ends, the sums are written to a log in the folder PMLUA_SIM (docs/log.md).
  */
 #include "base/pml_array.h"
 #include "base/pml_clock.h"
@@ -29,21 +29,21 @@ struct counts {
 
 struct sum {
   uint64_t calls;
-  uint32_t depth; /* calls under way */
+  uint32_t depth; /* open calls */
   uint32_t open;  /* calls that were never left */
   struct counts inclusive, exclusive;
 };
 
 struct frame {
   pml_region_t region;
-  struct counts start; /* of the outermost call of the region */
+  struct counts start; /* counts at the region's outermost call */
 };
 
-/* Of one thread, which alone changes it. */
+/* Data of one thread, which only this thread changes. */
 struct stream {
   struct stream *next;
   uint32_t thread;
-  bool broken; /* no memory, or no counts: what it has is not all */
+  bool broken; /* no memory, or no counts: its sums are incomplete */
   struct counts last;
   struct sum *sum; /* by region */
   uint32_t nsums;
@@ -55,7 +55,7 @@ static struct pml__lock lock;
 static struct stream *streams;
 static uint64_t id;
 
-/* ---- a thread's regions ---- */
+/* ---- regions of a thread ---- */
 
 static void *thread_begin(void *arg, uint64_t thread) {
   (void)arg;
@@ -73,7 +73,7 @@ static void *thread_begin(void *arg, uint64_t thread) {
   return l;
 }
 
-/* Room for one more frame and for @region; false: none. */
+/* Make room for one more frame and for @region; returns false without memory. */
 static bool make_room(struct stream *l, pml_region_t region) {
   return PML__ARRAY_ZEROS(l->sum, l->nsums, region + 1) && PML__ARRAY_ROOM(l->frame, l->room, l->nframes + 1);
 }
@@ -82,10 +82,10 @@ static void add_difference(struct counts *to, const struct counts *now, const st
   for (unsigned i = 0; i < PML_SIM_EVENTS; i++) to->at[i] += now->at[i] - before->at[i];
 }
 
-/* A new boundary: what was since the last one is the innermost region's. */
+/* Add the counts since the previous boundary to the innermost region. */
 static bool boundary(struct stream *l) {
   struct counts now = {{0}};
-  /* Less than before: the program has callgrind start over. */
+  /* lower than before: the program has reset callgrind's counts */
   if (l->broken || pml__sim_read(now.at, NULL) < 0 || now.at[PML_SIM_IR] < l->last.at[PML_SIM_IR]) {
     l->broken = true;
     return false;
@@ -95,7 +95,7 @@ static bool boundary(struct stream *l) {
   return true;
 }
 
-/* Whether it is the one section that is counted, if only one is. */
+/* Whether it is the only section that is counted, if there is such a section. */
 static bool is_the_one(pml_region_t region) {
   struct pml_region_info info;
   const char *section = pml__sim_section();
@@ -117,7 +117,7 @@ static void enter(void *data, const struct pml_stream_event *e) {
   pml__sim_resume();
 }
 
-/* The stream's enters and leaves are nested, but for regions that were entered before it had this consumer. */
+/* The stream's enters and leaves are nested, except regions entered before this consumer was added. */
 static void leave(void *data, const struct pml_stream_event *e) {
   struct stream *l = data;
   pml__sim_pause();
@@ -132,7 +132,7 @@ static void leave(void *data, const struct pml_stream_event *e) {
   pml__sim_resume();
 }
 
-/* What is not left when the thread ends, or the process on this thread, has its counts until then. */
+/* Regions still open when the thread ends, or the process on this thread, have their counts until then. */
 static void close_open(struct stream *l) {
   if (!boundary(l)) return;
   while (l->nframes > 0) {
@@ -151,9 +151,9 @@ static void thread_end(void *arg, void *data) {
   pml__sim_resume();
 }
 
-/* ---- telling ---- */
+/* ---- log ---- */
 
-/* The note has a thread of which not all could be read. */
+/* The note contains the number of a thread with incomplete counts. */
 static void note_broken(struct pml__log *log, const struct stream *l) {
   char thread[16];
   const char *const note[2] = {"simulation.broken", thread};
@@ -174,7 +174,7 @@ static void log_region(struct pml__log *log, pml_region_t region, const struct s
   (void)pml__log_define(log, PML__LOG_SIMULATED, &d, sizeof d, NULL, 0);
 }
 
-/* No caller is left to take a failure; readers find no log, or one without its end. */
+/* No caller is left to handle a failure; readers find no log, or one without its end. */
 static void leave_log(void) {
   struct pml__log *log;
   const struct pml__log_process p = {NULL, -1, -1, pml_clock_realtime_ns(), pml_clock_ticks()};
@@ -193,7 +193,7 @@ static void leave_log(void) {
   pml__log_close(log);
 }
 
-/* Of the thread that ends the process; the others may go on, but not in here. */
+/* Called on the thread that ends the process; other threads may continue, but not in here. */
 __attribute__((destructor)) static void finish(void) {
   uint32_t thread = 0;
   struct counts now;
@@ -208,7 +208,7 @@ __attribute__((destructor)) static void finish(void) {
   pml__sim_resume();
 }
 
-/* ---- beginning ---- */
+/* ---- begin ---- */
 
 static void consume(void) {
   static const struct pml_stream_consumer consumer = {
@@ -217,7 +217,7 @@ static void consume(void) {
   if (pml_stream_add(&consumer, &id) < 0) id = 0;
 }
 
-/* Valgrind's counts start over in the child, and so do ours; the stream has forgotten its consumers. */
+/* In the child valgrind's counts and these sums start again, and the stream has no consumers. */
 static void in_child(void) {
   streams = NULL;
   consume();

@@ -30,8 +30,7 @@ static struct timespec later(uint64_t ns) {
   return (struct timespec){t.tv_sec + (time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 }
 
-/* Returns whether there is more. At most one ring is taken per flush from a location that records as fast as it is
- * flushed. */
+/* Returns whether there is more. From a location that fills its ring during the flush, at most one ring is taken. */
 static bool flush_piece(struct pml_otf2 *a, struct pml_otf2_location **at, uint64_t *taken) {
   struct pml_otf2_location *loc = *at;
   bool more = pml__otf2_drain(a, loc, PIECE) && (*taken += PIECE) < a->capacity;

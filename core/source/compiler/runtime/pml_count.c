@@ -2,18 +2,18 @@
 /*
  * core/source/compiler/runtime/pml_count.c - runtime of programs compiled with counts: per-thread counters.
  *
- * Cells are in lanes. A thread takes a free one at its first counted function and gives it back at its end, with what
- * it counted: the next thread adds to that, so that sums are never moved, and nothing is lost wherever a process ends.
+ * Cells are in lanes. A thread takes a free lane at its first counted function and returns it at its end, with its
+ * counts: the next thread adds to them, so sums are never moved, and nothing is lost wherever a process ends.
  *
- * The first counted function may be in a signal handler: a lane is taken by system calls and atomic instructions alone
- * (and by pthread_setspecific(), which in glibc only stores, if the process had fewer than 32 keys before ours).
+ * The first counted function may be in a signal handler, so a lane is taken by system calls and atomic instructions
+ * only (and by pthread_setspecific(), which in glibc only stores, if the process had fewer than 32 keys before).
  *
- * A child of fork() has counts of its own, and so has one of _Fork(), clone() or syscall(): see pml_count_fork.c. One
- * of vfork() counts for its parent, which waits. One that a program's own system call instruction made has counts of
- * its own from where it first comes by here: a thread begins to count, or a module. What it does before is added to its
- * parent's file, where some of both may be lost; if it ends before, it says nothing.
+ * A child of fork(), _Fork(), clone() or syscall() has separate counts: see pml_count_fork.c. A child of vfork() counts
+ * for its parent, which waits. A child created by a system call instruction of the program has separate counts from its
+ * first call of this runtime: when a thread or a module begins to count. Its earlier counts are added to the parent's
+ * file, where some counts of both may be lost; if it ends earlier, it has no file.
  *
- * No lock is held while a child is made: another library's handler may wait for a thread that wants it.
+ * No lock is held while a child is created, because another library's fork handler may wait for a thread that needs it.
  */
 #include "source/compiler/pml_count_runtime.h"
 #include "source/compiler/runtime/pml_count_private.h"
@@ -31,32 +31,30 @@
 
 EXPORT _Thread_local uint64_t *pml_count_self __attribute__((tls_model("initial-exec")));
 static _Thread_local struct {
-  uint32_t lane; /* its own; 0: none yet, or that which is shared */
+  uint32_t lane; /* the thread's lane; 0: none yet, or the shared lane */
   uint32_t rounds;
   int ended;
-  uint64_t *at_fork; /* its cells as they were, while it makes a child; NULL: they are not needed, or no memory */
+  uint64_t *at_fork; /* copy of its cells while it creates a child; NULL: not needed, or no memory */
 } self __attribute__((tls_model("initial-exec")));
 
 static struct pml_count_area *area;     /* atomic: NULL until it is mapped */
 static int preparing;                   /* atomic */
-static uint32_t users[PML_COUNT_LANES]; /* atomic: the thread, and holders of its cells; 0: free */
-static uint32_t lowest = 1;             /* atomic: no lane below it is free, or so it was */
+static uint32_t users[PML_COUNT_LANES]; /* atomic: 1 for the thread, and 1 for each holder of its cells; 0: free */
+static uint32_t lowest = 1;             /* atomic: a lower bound of free lanes */
 static pthread_key_t key;
 static uint64_t spare[PML_COUNT_CELLS]; /* used without memory; never read */
 
-/*
- * What is this process's alone. The kernel clears it in children (MADV_WIPEONFORK, or else a handler does): there the
- * lock is open, even if another thread of the parent held it. Each store under it leaves the modules as they may be.
- */
+/* Data of this process only. The kernel clears it in children (MADV_WIPEONFORK, otherwise a fork handler does): there
+ * the lock is open, even if another thread of the parent held it. The modules are valid after each store under it. */
 struct process {
-  pthread_mutex_t lock; /* modules */
-  pid_t pid;            /* atomic; 0: a child that has not come by here */
+  pthread_mutex_t lock; /* guards the modules */
+  pid_t pid;            /* atomic; 0: a child that has not called the runtime yet */
 };
 static struct process without_memory = {.lock = PTHREAD_MUTEX_INITIALIZER}, *process = &without_memory;
 
-static const struct pml_count_module *counting[PML_COUNT_ROWS]; /* the first of them: where they are, not what */
-static size_t ncounting;                                        /* atomic: they come behind the last one */
-static const void *newest;                                      /* the object that the last of them is in */
+static const struct pml_count_module *counting[PML_COUNT_ROWS]; /* the first modules, by address */
+static size_t ncounting;                                        /* atomic: further ones are appended */
+static const void *newest;                                      /* the object that contains the last one */
 
 static uint64_t *hold(void);
 static void release(uint64_t *cells);
@@ -79,7 +77,7 @@ static bool claim(uint32_t lane) {
          __atomic_compare_exchange_n(&users[lane], &unused, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* The first free lane, or 0. Of two threads that try a lane one gets it, so the search ends. */
+/* Returns the first free lane, or 0. If two threads try a lane, one gets it, so the search ends. */
 static uint32_t take(struct pml_count_area *a) {
   for (uint32_t lane = __atomic_load_n(&lowest, __ATOMIC_RELAXED); lane < PML_COUNT_LANES; lane++) {
     if (!claim(lane)) continue;
@@ -97,10 +95,8 @@ static uint32_t take(struct pml_count_area *a) {
   return 0;
 }
 
-/*
- * Destructors of other keys may count: the lane is kept for as long as they run. The last round of them is left to
- * those that end what the others stand on, such as a sanitizer.
- */
+/* Destructors of other keys may count, so the lane is kept while they run. The last round of destructors is left to
+ * libraries that others depend on, such as a sanitizer. */
 static void thread_ends(void *unused) {
   if (++self.rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1 && pthread_setspecific(key, unused) == 0) return;
   uint32_t lane = self.lane;
@@ -113,7 +109,9 @@ static void thread_ends(void *unused) {
 
 /* --- the process --- */
 
-/* What is mapped from a file is counted in by other processes, too: the child goes on from what this thread had. */
+/*
+ * Other processes also count in memory mapped from a file, so the child continues with a copy of this thread's cells.
+ */
 void pml__count_before_fork(void) {
   if (self.lane == 0 || self.at_fork != NULL || !pml__count_in_file()) return;
   int saved = errno;
@@ -129,7 +127,7 @@ void pml__count_after_fork(void) {
   errno = saved;
 }
 
-/* Of several threads of the child, the first one. */
+/* The first thread of the child that calls this renews the counts. */
 void pml__count_look(void) {
   struct pml_count_area *a = __atomic_load_n(&area, __ATOMIC_ACQUIRE);
   pid_t unused = 0;
@@ -140,7 +138,7 @@ void pml__count_look(void) {
   errno = saved;
 }
 
-/* Where the kernel does not clear it, the child finds its parent's number. */
+/* If the kernel does not clear it, the child finds its parent's pid. */
 static void in_child(void) {
   if (process->pid != getpid()) memset(process, 0, sizeof *process);
   pml__count_look();
@@ -157,7 +155,7 @@ static void watch_forks(void) {
   (void)pthread_atfork(pml__count_before_fork, pml__count_after_fork, in_child);
 }
 
-/* While another thread prepares, or in a handler that interrupted it, the answer is that there is nothing yet. */
+/* Returns NULL while another thread prepares, or in a handler that interrupted it. */
 static struct pml_count_area *prepared(void) {
   struct pml_count_area *a = __atomic_load_n(&area, __ATOMIC_ACQUIRE);
   if (a != NULL || __atomic_exchange_n(&preparing, 1, __ATOMIC_ACQ_REL) != 0) return a;
@@ -212,14 +210,14 @@ static void release(uint64_t *cells) {
 
 /* --- modules --- */
 
-/* With more modules than are known by place, an object that counts could be taken for one that does not. */
+/* If there are more modules than stored addresses, a counting object could be reported as not counting. */
 static void others(char *to, size_t room) {
   size_t n = __atomic_load_n(&ncounting, __ATOMIC_ACQUIRE);
   to[0] = '\0';
   if (n < PML_COUNT_ROWS) pml__count_others(counting, n, to, room);
 }
 
-/* libpmlua may be loaded by anything, or come later: then it finds us. With the lock held. */
+/* libpmlua may have been loaded by another library, or be loaded later: then it attaches itself. With the lock held. */
 static void attach(void) {
   int (*to)(const struct pml_count_runtime *);
   void *found = dlsym(RTLD_DEFAULT, "pml_count_attach");
@@ -239,7 +237,7 @@ static void name_row(struct pml_count_header *h, struct pml_count_row *row, cons
   for (uint64_t i = 0; i < h->modules && i < PML_COUNT_ROWS; i++)
     if (row[i].stage == m->stage && strcmp(row[i].name, end) == 0) return; /* loaded again */
   uint64_t i = h->modules;
-  if (i < PML_COUNT_ROWS) { /* before it is counted: a child may find it half done */
+  if (i < PML_COUNT_ROWS) { /* stored before it is counted, because a child may find it incomplete */
     memcpy(row[i].name, end, strlen(end) + 1);
     row[i].stage = m->stage;
     row[i].uncounted = m->uncounted;
@@ -265,7 +263,8 @@ static void add_module(struct pml_count_area *a, const struct pml_count_module *
   __atomic_store_n(&ncounting, ncounting + 1, __ATOMIC_RELEASE);
 }
 
-/* Once for each object: it, or those that were loaded with it, may be all that is known when the process is killed. */
+/* Called once for each object, because its data, or data of objects loaded with it, may be the last stored before the
+ * process is killed. */
 static void look_round(struct pml_count_area *a, const struct pml_count_module *m) {
   Dl_info in;
   if (dladdr(m, &in) == 0 || in.dli_fbase == newest) return;
@@ -284,7 +283,7 @@ EXPORT void pml_count_module_begin(const struct pml_count_module *m) {
   attach();
 }
 
-/* What it said of itself was copied, and what it counted is in the cells. */
+/* The module's description was copied, and its counts are in the cells. */
 EXPORT void pml_count_module_end(const struct pml_count_module *m) {
   (void)m;
 }
@@ -295,7 +294,8 @@ __attribute__((constructor)) static void at_load(void) {
 
 __attribute__((destructor)) static void at_exit(void) {
   struct pml_count_area *a = __atomic_load_n(&area, __ATOMIC_ACQUIRE);
-  if (a == NULL || pml__count_head(a)->pid != getpid()) return; /* in a child without an area of its own: it runs on */
+  if (a == NULL || pml__count_head(a)->pid != getpid())
+    return; /* a child without a separate area, whose parent still runs */
   pml__count_end(a);
   others(a->header.others, PML_COUNT_OTHERS);
   if (pml__count_wants_report()) pml__count_report(a);

@@ -17,14 +17,14 @@
 
 #define LANES_AT offsetof(struct pml_count_area, lane)
 #define LANE_BYTES sizeof(((struct pml_count_area *)0)->lane[0])
-#define STEP 64u      /* lanes that the file grows by */
-#define NAMES_MAX 99u /* of files of one process: one for each program that it became */
+#define STEP 64u      /* lanes by which the file grows */
+#define NAMES_MAX 99u /* limit of files of one process: one for each program that it executes */
 
-static char wish[PATH_MAX]; /* absolute; "": counts are kept in memory alone */
+static char wish[PATH_MAX]; /* absolute; "": counts are in memory only */
 static char path[PATH_MAX + 32];
 static dev_t device;
 static ino_t inode;
-static uint32_t lanes; /* that the mapping has addresses for */
+static uint32_t lanes; /* lanes for which the mapping has addresses */
 static bool report;
 
 bool pml__count_in_file(void) {
@@ -35,7 +35,7 @@ bool pml__count_wants_report(void) {
   return report;
 }
 
-/* What is mapped for @n lanes: the log's head, and the area. */
+/* The mapped size for @n lanes: the log's head, and the area. */
 static size_t bytes_of(uint32_t n) {
   return PML__LOG_DIRECTORY + LANES_AT + n * LANE_BYTES;
 }
@@ -61,7 +61,9 @@ static void read_wish(void) {
   pml__count_say("PMLUA_COUNT: the path is too long; counts are not written");
 }
 
-/* Allocate blocks, so that no store finds the disk full. Where that is impossible, only set the file's length. */
+/*
+ * Allocate blocks, so that no store fails because the disk is full. If that is impossible, only set the file's length.
+ */
 static bool lengthen(int fd, uint32_t from, uint32_t to, uint32_t *room) {
   off_t start = from == 0 ? 0 : (off_t)bytes_of(from);
   struct rlimit limit;
@@ -78,7 +80,7 @@ static bool lengthen(int fd, uint32_t from, uint32_t to, uint32_t *room) {
   return ftruncate(fd, (off_t)bytes_of(PML_COUNT_LANES)) == 0;
 }
 
-/* An unused name: the counts of another process, or of this one before an exec, are never overwritten. */
+/* Finds an unused name: the counts of another process, or of this one before an exec, are never overwritten. */
 static int create(void) {
   struct stat st;
   int fd = -1;
@@ -115,7 +117,7 @@ static struct pml_count_area *map_file(uint32_t n, uint32_t *room) {
   return at == MAP_FAILED ? NULL : area_at(at);
 }
 
-/* Where address space is limited, fewer lanes. */
+/* With limited address space, map fewer lanes. */
 static struct pml_count_area *map_memory(uint32_t least) {
   path[0] = '\0';
   for (uint32_t n = PML_COUNT_LANES; n >= least && n > 0; n /= 4) {
@@ -127,7 +129,7 @@ static struct pml_count_area *map_memory(uint32_t least) {
   return NULL;
 }
 
-/* Arguments with blanks between them; cut where they are longer. */
+/* Arguments separated by blanks, truncated if they are too long. */
 static void read_command(char *to, size_t size) {
   int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
   ssize_t got = fd >= 0 ? read(fd, to, size - 1) : 0;
@@ -145,7 +147,7 @@ static uint64_t realtime_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Counts have no times; readers of logs expect the name of a clock. */
+/* Counts have no times, but readers of logs expect the name of a clock. */
 static void begin_head(struct pml__log_head *h) {
   h->version = PML__LOG_VERSION;
   h->pid = (int32_t)getpid();
@@ -160,7 +162,7 @@ static void begin_head(struct pml__log_head *h) {
   read_command(h->command, sizeof h->command);
 }
 
-/* The extent is as long as the file: it says so after the file has grown. */
+/* The extent has the length of the file; it is updated after the file has grown. */
 static void begin(struct pml_count_area *a, uint32_t room) {
   struct pml__log_head *h = pml__count_head(a);
   struct pml__log_entry *e = pml__count_entry(a);
@@ -192,7 +194,8 @@ struct pml_count_area *pml__count_map(void) {
   return a;
 }
 
-/* The descriptor is not kept: a program may close all that it has, and its number be another file's. */
+/* The descriptor is not kept open, because a program may close all its descriptors, and the number may refer to another
+ * file later. */
 static bool grow(uint32_t from, uint32_t to) {
   struct stat st;
   uint32_t room;
@@ -237,7 +240,7 @@ uint64_t pml__count_underway(const struct pml_count_area *a) {
   return threads;
 }
 
-/* Everything counted so far is the parent's, and so are the loops of threads that are not here. */
+/* All counts so far belong to the parent, and so do the loops of threads that are not in the child. */
 static void inherit(struct pml_count_area *a, uint32_t own) {
   for (uint32_t i = 0; i < a->header.lanes; i++)
     if (i != own) a->lane[i][PML_COUNT_UNDERWAY] = 0;
@@ -248,16 +251,16 @@ static void inherit(struct pml_count_area *a, uint32_t own) {
 }
 
 /*
- * What is mapped from a file is the parent's: a copy takes its place, mapped from a file of the child's own if that can
- * be. Threads that are not in the child may count on in their lanes while they are copied: whatever the copy has, the
- * child has inherited.
+ * Memory mapped from a file belongs to the parent: it is replaced by a copy, mapped from a separate file of the child
+ * if possible. Threads of the parent may continue to count in their lanes during the copy: the child's inherited counts
+ * are those in the copy.
  */
 void pml__count_renew(struct pml_count_area *a, uint32_t own, const uint64_t *cells) {
   uint32_t used = a->header.lanes, room = a->header.room;
   if (path[0] != '\0') {
     struct pml_count_area *fresh = map_file(room, &room);
     if (fresh == NULL && (fresh = map_memory(used)) != NULL) room = lanes;
-    if (fresh == NULL) return; /* no memory: it goes on in its parent's */
+    if (fresh == NULL) return; /* no memory: it continues in its parent's file */
     memcpy(fresh, a, bytes_of(used) - PML__LOG_DIRECTORY);
     if (cells != NULL) memcpy(fresh->lane[own], cells, LANE_BYTES);
     if (mremap(pml__count_head(fresh), bytes_of(lanes), bytes_of(lanes), MREMAP_MAYMOVE | MREMAP_FIXED,

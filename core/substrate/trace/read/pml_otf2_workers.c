@@ -19,16 +19,16 @@ struct worker {
   struct pml_otf2_read *trace;
   const struct pml__otf2_reading *how;
   void *state;
-  size_t *location, n; /* [n] those that it reads */
+  size_t *location, n; /* [n] its locations */
   uint64_t load, events;
   size_t damaged;
-  int err, why; /* why: of the first damaged location */
+  int err, why; /* why: code of the first damaged location */
   pthread_t thread;
   bool started;
   char said[PML_FAILURE_BYTES];
 };
 
-/* ---- how many ---- */
+/* ---- number of workers ---- */
 
 static unsigned cpus(void) {
   cpu_set_t set;
@@ -48,7 +48,7 @@ unsigned pml__otf2_workers(const struct pml_otf2_read *t, const struct pml_otf2_
   return most < 1 ? 1 : most < PML__OTF2_WORKERS_MAX ? (unsigned)most : PML__OTF2_WORKERS_MAX;
 }
 
-/* ---- who reads what ---- */
+/* ---- distribution of locations ---- */
 
 struct share {
   uint64_t events;
@@ -66,7 +66,7 @@ static int by_place(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The largest location first, each to the worker that has least; *n: how many there are. */
+/* Locations by their number of events, the largest first; *n: their number. */
 static struct share *shares_of(const struct pml_otf2_read *t, const struct pml_otf2_question *q, size_t *n) {
   struct share *share = calloc(t->locations.n + 1, sizeof *share);
   *n = 0;
@@ -80,7 +80,7 @@ static bool deal(struct worker *w, unsigned workers, const struct pml_otf2_quest
   size_t n, room;
   struct share *share = shares_of(w->trace, q, &n);
   bool done = share != NULL;
-  room = workers == 1 ? n : n - workers + 1; /* each has at least one */
+  room = workers == 1 ? n : n - workers + 1; /* each worker has at least one */
   for (unsigned k = 0; done && k < workers; k++) {
     w[k].location = calloc(room + 1, sizeof *w[k].location);
     done = w[k].location != NULL;
@@ -145,7 +145,7 @@ static void end(struct worker *w, unsigned workers) {
   pml__otf2_forget();
 }
 
-/* The first failure; damage is one where no event at all could be read. */
+/* The first failure; damage is a failure only if no event could be read. */
 static int result(const struct worker *w, unsigned workers) {
   uint64_t events = 0;
   const struct worker *damaged = NULL;
