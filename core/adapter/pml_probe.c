@@ -40,7 +40,7 @@ int pml_probe_init(struct pml_probe *p, enum pml_probe_operation op, struct pml_
                    struct pml_samples *samples) {
   if ((unsigned)op >= PML_PROBE_OPERATIONS || samples == NULL) return -EINVAL;
   if (set == NULL && op != PML_PROBE_EMPTY) return -EINVAL;
-  (void)pml_clock_init(); /* what it says is of PMLUA_CLOCK; there is a clock in any case */
+  (void)pml_clock_init(); /* an error concerns only PMLUA_CLOCK; there is always a clock */
   *p = (struct pml_probe){.operation = operation[op], .set = set, .samples = samples};
   return 0;
 }

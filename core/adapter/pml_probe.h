@@ -2,9 +2,9 @@
 /*
  * core/adapter/pml_probe.h - cost of one operation on an event set at a probe site.
  *
- * A workload calls pml_probe_hit() wherever an application would read its counters. Each hit takes the clock, does the
- * chosen operation, takes the clock again and keeps the difference; PML_PROBE_EMPTY does nothing in between and is
- * the floor that every other operation is compared with.
+ * A workload calls pml_probe_hit() wherever an application would read its counters. Each hit reads the clock, performs
+ * the chosen operation, reads the clock again and stores the difference. PML_PROBE_EMPTY does nothing in between: it is
+ * the baseline of all operations.
  */
 #ifndef PML_PROBE_H
 #define PML_PROBE_H
@@ -29,22 +29,20 @@ struct pml_probe {
   struct pml_eventset *set;    /* borrowed; may be NULL for PML_PROBE_EMPTY */
   struct pml_samples *samples; /* borrowed; one tick difference per hit */
   uint64_t retries;            /* page reads tried again, summed over hits */
-  uint64_t skipped;            /* hits after the samples were full: the operation is then not made */
+  uint64_t skipped;            /* hits after the samples were full: they perform no operation */
   int error;                   /* first failure of the operation, or 0 */
   uint64_t values[PML_EVENTSET_MAX];
 };
 
-/* pml_probe_init - returns 0 or -EINVAL (unknown operation, or a missing set that the operation needs). */
+/* pml_probe_init - returns 0 or -EINVAL (unknown operation, or a missing set). */
 PML__SHARED int pml_probe_init(struct pml_probe *p, enum pml_probe_operation op, struct pml_eventset *set,
                                struct pml_samples *samples);
 
 /* The same operation by name: "read"; -1: unknown name. */
 PML__SHARED int pml_probe_operation_by_name(const char *name);
 
-/*
- * pml_probe_hit - measure one operation, unless the samples are full.
- * Cost beside the operation: two ordered clock reads, one indirect call, one store. No lock, no allocation.
- */
+/* pml_probe_hit - measure one operation, unless the samples are full. Cost besides the operation: two ordered clock
+ * reads, one indirect call, one store. No lock, no allocation. */
 static inline void pml_probe_hit(struct pml_probe *p) {
   struct pml_samples *s = p->samples;
   if (PML_UNLIKELY(s->n == s->capacity)) {

@@ -7,13 +7,11 @@
 
 PML_BEGIN_DECLS
 
-#define PML_WORKLOAD_MAX 16 /* sites, options and results, each with its end mark */
+#define PML_WORKLOAD_MAX 16 /* limit of sites, options and results, each with its end mark */
 #define PML_WORKLOAD_ABI 1
 
-/*
- * A workload is a shared object with one symbol, `const struct pml_workload pml_workload`. Options and results travel
- * as named numbers or strings, so that a script can ask for any workload in the same way.
- */
+/* A workload is a shared object with one symbol, `const struct pml_workload pml_workload`. Options and results are
+ * named numbers or strings, so that scripts handle all workloads in the same way. */
 struct pml_workload_option {
   const char *name;
   const char *help;
@@ -28,10 +26,8 @@ struct pml_workload_result {
   double value;
 };
 
-/*
- * One place in the workload where the probe is hit; a workload has one probe per site, so that sites are kept apart.
- * Sites are also regions: the workload takes pml_clock_ticks() at its phases and keeps them in @phase.
- */
+/* A place in the workload where the probe is hit; each site has a separate probe. Sites are also regions: the workload
+ * reads pml_clock_ticks() at its phases and stores them in @phase. */
 struct pml_workload_phase {
   pml_region_t region;
   uint64_t enter_ticks, leave_ticks;
@@ -45,17 +41,17 @@ struct pml_workload_run {
   unsigned nresults;
   struct pml_workload_phase *phase; /* [phase_capacity], borrowed, may be NULL: the phases for the trace, in order */
   size_t nphases, phase_capacity;
-  const volatile int *stop; /* becomes non-zero when the user interrupts: return soon, -EINTR */
-  char error[256];          /* a sentence, when run returns a negative code */
+  const volatile int *stop; /* becomes non-zero when the user interrupts: return soon with -EINTR */
+  char error[256];          /* a sentence, if run returns a negative code */
 };
 
 struct pml_workload {
   unsigned abi; /* PML_WORKLOAD_ABI */
   const char *name;
   const char *help;                                    /* one line */
-  const char *site[PML_WORKLOAD_MAX];                  /* names of the places that are probed, NULL-terminated */
+  const char *site[PML_WORKLOAD_MAX];                  /* names of probe sites, NULL-terminated */
   struct pml_workload_option option[PML_WORKLOAD_MAX]; /* ends with name == NULL */
-  int (*run)(struct pml_workload_run *r);              /* 0 or a negative code; frees all it took */
+  int (*run)(struct pml_workload_run *r);              /* returns 0 or a negative code; must free all its memory */
 };
 
 PML_END_DECLS

@@ -2,7 +2,7 @@
 /*
  * core/compat/libsde.c - papi_sde_*: libsde's library interface on pmlua's registry.
  *
- * The functions that run hot (inc_counter, record) reach the thread's own place by the handle; no lock, no look-up.
+ * The hot functions (inc_counter, record) find the thread's cell through the handle, without lock or look-up.
  */
 #include "compat/libsde.h"
 
@@ -33,7 +33,7 @@ int pml__libsde_error(int err) {
   }
 }
 
-/* What every function on a library asks first: nothing to do, a misuse, or go on with *lib. */
+/* Checks of every function on a library: return at once, report a misuse, or continue with *lib. */
 #define ENTER(handle, lib, registry)                                                                                   \
   struct sde_library *lib = (handle);                                                                                  \
   if (!lib) return SDE_OK;                                                                                             \
@@ -70,10 +70,8 @@ int papi_sde_shutdown(papi_handle_t handle) {
   return pml__libsde_error(err);
 }
 
-/*
- * Before registering: the event as it is known, 1 if a real one is there already (libsde then says OK and leaves it),
- * 0 to go on, or a negative code of libsde's.
- */
+/* Before registering: sets the event. Returns 1 if it is registered already (libsde then returns OK and leaves it
+ * unchanged), 0 to continue, or a negative libsde code. */
 static int before(struct sde_event **e, const struct sde_library *lib, const char *event, int mode) {
   if (!event || !*event) return SDE_EINVAL;
   if (mode & ~(PAPI_SDE_RW | PAPI_SDE_INSTANT)) return SDE_ECMP;
@@ -106,14 +104,14 @@ int papi_sde_register_counter_cb(papi_handle_t handle, const char *event, int mo
   int there = before(&e, lib, event, mode);
   if (there) return there < 0 ? there : SDE_OK;
   if (!callback) return SDE_OK;
-  /* long long and int64_t (long) are passed and returned alike wherever pmlua runs */
+  /* long long and int64_t (long) have the same calling convention on all platforms of pmlua */
   pml_sde_callback *call = (pml_sde_callback *)(void (*)(void))callback;
   return after(e, pml_sde_register_callback(registry, event, (unsigned)mode, (enum pml_type)type, call, param));
 }
 
 static const char *const derived[] = {":CNT", ":MIN", ":Q1", ":MED", ":Q3", ":MAX"};
 
-/* Calls @use with the name of each event that comes with recorder @event. */
+/* Call @use with the name of each event derived from recorder @event. */
 static int each_derived(const struct sde_library *lib, const char *event, bool quantiles,
                         int (*use)(const struct sde_library *, const char *)) {
   size_t n = strlen(event), last = quantiles ? sizeof derived / sizeof *derived : 1;
@@ -135,7 +133,7 @@ static int adopt(const struct sde_library *lib, const char *event) {
   return err < 0 ? err : pml__libsde_refresh(e);
 }
 
-/* The event as it is known here, NULL if it is not. */
+/* The known event, or NULL. */
 static struct sde_event *known(const struct sde_library *lib, const char *event) {
   char *name = pml__libsde_full_name(lib->name, event);
   struct sde_event *e = name ? pml__libsde_known(name) : NULL;
@@ -211,7 +209,7 @@ int papi_sde_create_counter(papi_handle_t handle, const char *event, int mode, v
   return there ? SDE_OK : after(e, 0);
 }
 
-/* The handle is of something else, the counter has a threshold, or this is the thread's first increment of it. */
+/* Slow path: a handle of another kind, a counter with a threshold, or the thread's first increment. */
 static __attribute__((noinline)) int increment_slowly(void *counter, long long int increment) {
   ENTER_EVENT(counter, e, PML_SDE_CREATED);
   int err = pml_sde_increment(atomic_load_explicit(&e->created, memory_order_relaxed), increment);
@@ -230,7 +228,7 @@ int papi_sde_reset_counter(void *counter) {
   LEAVE_EVENT(pml__libsde_error(pml_sde_counter_reset(atomic_load(&e->created))));
 }
 
-/* Our own comparators say what the elements are. */
+/* pmlua's comparators determine the type of the elements. */
 static enum pml_type type_of(size_t bytes, papi_sde_order_t *compare) {
   if (compare == papi_sde_compare_double && bytes == sizeof(double)) return PML_TYPE_DOUBLE;
   if (compare == papi_sde_compare_long_long && bytes == sizeof(long long)) return PML_TYPE_INT64;
@@ -262,10 +260,8 @@ int papi_sde_create_recorder(papi_handle_t handle, const char *event, size_t byt
   return after(e, err);
 }
 
-/*
- * A thread's first call, another recorder in its cell, elements that have not 8 bytes, no room, or a misuse. Only the
- * outermost call of a thread, which no other one waits for, fills a cell.
- */
+/* Slow path: a thread's first call, another recorder in its cell, elements that do not have 8 bytes, no room, or a
+ * misuse. Only a thread's outermost call fills a cell, because no other call waits for it. */
 static __attribute__((noinline)) int record_slowly(void *recorder, size_t bytes, const void *value) {
   struct sde_handle *h = recorder;
   ENTER_EVENT(recorder, e, PML_SDE_RECORDER);
@@ -335,7 +331,7 @@ int papi_sde_compare_int(const void *a, const void *b) {
   return ORDER(*(const int *)a, *(const int *)b);
 }
 
-/* A NaN goes after every number, so that qsort has an order to find. */
+/* A NaN comes after every number, because qsort needs a total order. */
 static int order_double(double a, double b) {
   return isnan(a) || isnan(b) ? ORDER(isnan(a) != 0, isnan(b) != 0) : ORDER(a, b);
 }

@@ -18,7 +18,7 @@
 PML_THREAD_LOCAL struct sde_call pml__libsde_call
     __attribute__((tls_model("initial-exec"))) = {.bytes = SDE_CALL_NO_BYTES};
 
-static struct pml__lock lock; /* innermost; with signals blocked, as handlers may count */
+static struct pml__lock lock; /* innermost; taken with signals blocked, because handlers may count */
 static struct sde_call *calls;
 static pthread_key_t key;
 
@@ -35,7 +35,8 @@ static void unlocked(const sigset_t *before) {
   pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* At the end of its thread. Destructors that run later may count, and are known again: pthread calls this again. */
+/* Called at the end of the thread. Destructors that run later may count, and register again: pthread then calls this
+ * again. */
 static void forget(void *arg) {
   struct sde_call *c = arg, **at = &calls;
   sigset_t before;
@@ -48,7 +49,7 @@ static void forget(void *arg) {
   unlocked(&before);
 }
 
-/* Other threads are not in the child, and one may have half changed the list: it is rebuilt. */
+/* The child has no other threads, and one may have been changing the list, so it is rebuilt. */
 static void in_child(void) {
   struct sde_call *own = &pml__libsde_call;
   if (own->known) own->next = NULL;
@@ -66,7 +67,7 @@ void pml__libsde_know_call(struct sde_call *c) {
   sigset_t before;
   pthread_once(&once, prepare);
   locked(&before);
-  if (!c->known) { /* a handler may have come before the lock */
+  if (!c->known) { /* a handler may have run before the lock was taken */
     c->next = calls;
     calls = c;
     c->known = true;

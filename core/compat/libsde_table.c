@@ -2,8 +2,8 @@
 /*
  * core/compat/libsde_table.c - names and codes of libsde's callers, one struct sde_event each.
  *
- * One lock guards the two hashes. It is innermost: nothing of the registry is called under it, because the registry may
- * be in the middle of a callback that registers through us.
+ * One lock guards the two hash tables. It is innermost: no function of the registry is called under it, because the
+ * registry may be in the middle of a callback that registers through this file.
  */
 #include "base/pml_array.h"
 #include "base/pml_process.h"
@@ -29,10 +29,8 @@ static void take(void) {
   pml__lock_take(&lock);
 }
 
-/*
- * Code to event without a lock, for PAPI reads from a signal handler that may have interrupted the lock's holder. An
- * event is complete before the release-store of the count that covers it, and its place never moves.
- */
+/* Code to event without a lock, for PAPI reads from a signal handler that may have interrupted the lock's holder. An
+ * event is complete before the release-store of the count that includes it, and its position never changes. */
 static struct sde_event **chunks[CHUNKS];
 static _Atomic uint32_t codes;
 
@@ -90,7 +88,7 @@ static void put(struct sde_event *e) {
   __atomic_store_n(at, e, __ATOMIC_RELEASE);
 }
 
-/* @fresh goes in unless another thread was first. Returns what is in, NULL for want of memory. */
+/* Insert @fresh unless another thread was first. Returns the inserted event, or NULL without memory. */
 static struct sde_event *insert(struct sde_event *fresh) {
   take();
   struct sde_event *e = look_up(fresh->name);
@@ -147,7 +145,8 @@ int pml__libsde_event_of(struct sde_event **e, const struct sde_library *lib, co
 }
 
 static pthread_rwlock_t objects = PTHREAD_RWLOCK_INITIALIZER;
-/* How often this thread holds on. Initial-exec: signal handlers of PAPI read, and no loader may allocate there. */
+/* How many holds this thread has. Initial-exec, because signal handlers of PAPI read, and the loader must not allocate
+ * there. */
 static PML_THREAD_LOCAL unsigned held __attribute__((tls_model("initial-exec")));
 
 void pml__libsde_hold(void) {
@@ -163,12 +162,13 @@ void pml__libsde_let_go(void) {
 }
 
 /*
- * Holders from before the event was marked are gone after this; later ones see the mark. Nothing is locked
- * while the registry unregisters, because it waits for callbacks, and they may call us. Inside of a callback of a group
- * it would wait for itself; then pml__libsde_left() frees nothing.
+ * Readers that held the event before it was marked have finished when this returns; later ones see the mark. No lock is
+ * held while the registry unregisters, because it waits for callbacks, which may call this file. Inside a callback of a
+ * group this would wait for itself, so it returns at once, and pml__libsde_left() frees nothing.
  */
 void pml__libsde_wait(void) {
-  sigset_t all, before; /* libpapi reads from the handler of its timer: not while this thread keeps readers out */
+  sigset_t all,
+      before; /* libpapi reads from its timer's signal handler, which must not run while this thread blocks readers */
   if (held > 0) return;
   pml__process_look();
   sigfillset(&all);
@@ -178,7 +178,7 @@ void pml__libsde_wait(void) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* One that was cleared; its calls go the long way once. */
+/* Restore a cleared handle; its next call takes the slow path. */
 static void restore_handle(struct sde_event *e) {
   struct sde_handle *h = atomic_load(&e->handle);
   if (!h || atomic_load(&h->event)) return;
@@ -187,10 +187,8 @@ static void restore_handle(struct sde_event *e) {
   if (atomic_load(&e->kind) == PML_SDE_RECORDER) pml__recorder_cache_open(&h->series, atomic_load(&e->created));
 }
 
-/*
- * Other threads that held on are not there any more; this one may, when a callback forks. One may have been between
- * giving an event its code and putting it where its name is found.
- */
+/* Other threads that held objects do not exist in the child; this thread may hold some, if a callback forks. Another
+ * thread may have been between giving an event its code and inserting it into the table of names. */
 static void in_child(void) {
   uint32_t n = atomic_load_explicit(&codes, memory_order_acquire);
   for (uint32_t i = 0; i < n; i++) restore_handle(pml__libsde_of_code(i));
@@ -204,7 +202,7 @@ __attribute__((constructor)) static void watch_forks(void) {
   (void)pml__process_watch(in_child);
 }
 
-/* With a log, memory that is cleared in a child, where in_child() fills in what it needs. */
+/* With a log, the handle is in memory that is cleared in a child, and restored by in_child(). */
 static struct sde_handle *new_handle(struct sde_event *e) {
   struct sde_handle *h = pml__log_asked() ? pml__process_memory(sizeof *h) : calloc(1, sizeof *h);
   if (!h) return NULL;
@@ -230,7 +228,7 @@ struct sde_event *pml__libsde_of_handle(struct sde_handle *h) {
   return atomic_load(&h->event);
 }
 
-/* Of several threads that open, each takes back what it opened if the event is leaving. */
+/* If several threads open, each undoes its own opening if the event is leaving. */
 static void open_count(struct sde_event *e, struct pml_sde_counter *c) {
   struct sde_handle *h = atomic_load(&e->handle);
   if (!h) return;
@@ -242,7 +240,7 @@ static void open_count(struct sde_event *e, struct pml_sde_counter *c) {
 void pml__libsde_open(struct sde_event *e, int kind) {
   static const struct pml__recorder_head no_series = {.epoch = UINT64_MAX, .at_8 = PML__RECORDER_NOWHERE};
   struct sde_handle *h = atomic_load(&e->handle);
-  void *created = atomic_load(&e->created); /* its head comes first */
+  void *created = atomic_load(&e->created); /* the head is its first member */
   atomic_store(&e->series, kind == PML_SDE_RECORDER && created ? created : &no_series);
   if (h && kind != PML_SDE_RECORDER) pml__recorder_cache_close(&h->series);
   open_count(e, kind == PML_SDE_CREATED ? created : NULL);
@@ -263,7 +261,7 @@ static int take_over(struct sde_event *e) {
   if (info.kind == PML_SDE_SET) atomic_store(&e->created, (void *)info.set);
   pml__libsde_open(e, (int)info.kind);
   if (!atomic_load(&e->leaving)) return (int)info.kind;
-  pml__libsde_open(e, PML_SDE_PLACEHOLDER); /* its leaving came between, which closed it before it was opened */
+  pml__libsde_open(e, PML_SDE_PLACEHOLDER); /* it left in between, after its kind was read */
   return PML_SDE_PLACEHOLDER;
 }
 
@@ -276,7 +274,7 @@ int pml__libsde_refresh(struct sde_event *e) {
 
 void pml__libsde_leave(struct sde_event *e) {
   atomic_store(&e->leaving, true);
-  pml__libsde_open(e, PML_SDE_PLACEHOLDER); /* increments that come late are refused */
+  pml__libsde_open(e, PML_SDE_PLACEHOLDER); /* late increments are refused */
   atomic_store(&e->listed, false);
 }
 
@@ -305,7 +303,9 @@ int pml__libsde_join(struct sde_event *group, struct sde_event *e, enum pml_sde_
   return 0;
 }
 
-/* After pml__libsde_wait(), so that no reader walks the members of a group; inside of a callback, its own read may. */
+/*
+ * Called after pml__libsde_wait(), so no reader visits the members of a group; inside a callback, the calling read may.
+ */
 void pml__libsde_left(struct sde_event *e, int err, bool quiet) {
   if (err == 0) {
     struct sde_member *m = atomic_exchange(&e->members, NULL);
@@ -346,7 +346,7 @@ void pml__libsde_left_library(const char *library, bool quiet) {
   each_of(library, left, quiet);
 }
 
-/* Names that have no code yet: collected while the registry is walked, looked up after. */
+/* Names without a code: collected while the registry is visited, looked up afterwards. */
 struct unknown {
   char **names;
   size_t count, room;

@@ -3,8 +3,8 @@
  * core/compat/libsde_ti.c - sde_ti_*: the interface of PAPI's SDE component, found by dlsym or, if linked statically,
  * by pointers.
  *
- * libpapi knows events by code only, so the value that start or reset stored is kept once per code here: two event sets
- * of PAPI still share it, as with libsde. Event sets of pmlua keep their own.
+ * libpapi identifies events by code only, so the value stored at start or reset is kept once per code: two event sets
+ * of PAPI share it, as with libsde. Event sets of pmlua have separate values.
  */
 #include "compat/libsde.h"
 
@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* libpapi.a has the same names as COMMON: the linker makes one of both, so that it finds us without dlsym. */
+/*
+ * libpapi.a defines the same names as COMMON: the linker merges them, so that it finds these functions without dlsym.
+ */
 #pragma GCC visibility push(default)
 #define POINTER(name)                                                                                                  \
   extern __typeof__(sde_ti_##name) *sde_ti_##name##_ptr;                                                               \
@@ -33,7 +35,8 @@ POINTER(get_event_description)
 POINTER(get_num_reg_events)
 POINTER(shutdown)
 
-/* These two libpapi.a defines and we leave COMMON; with shared libraries dlsym finds the functions instead. */
+/* libpapi.a defines these two, and this file declares them as COMMON; with shared libraries dlsym finds the functions
+ * instead. */
 __attribute__((common)) void (*papi_sde_check_overflow_status_ptr)(uint32_t code, long long int value);
 __attribute__((common)) int (*papi_sde_set_timer_for_overflow_ptr)(void);
 #pragma GCC visibility pop
@@ -42,14 +45,16 @@ static int64_t value_bits(const struct pml_value *v) {
   return v->type == PML_TYPE_DOUBLE ? (int64_t)pml__as_bits(v->d) : v->i;
 }
 
-/* The kind as far as known; what is not known may have been registered through pmlua's own interface meanwhile. */
+/* The known kind; a placeholder is looked up again, because it may have been registered through pmlua's own interface
+ * meanwhile. */
 static int kind_of(struct sde_event *e) {
   int kind = atomic_load_explicit(&e->kind, memory_order_acquire);
   if (atomic_load(&e->leaving)) return PML_SDE_PLACEHOLDER;
   return kind == PML_SDE_PLACEHOLDER ? pml__libsde_refresh(e) : kind;
 }
 
-/* The value now, with @delta relative to what was stored unless the event is an instant one. 0 or a code of pmlua's. */
+/* The current value, with @delta relative to the stored one unless the event is an instant one. Returns 0 or a pmlua
+ * code. */
 static int value_now(struct sde_event *e, bool delta, struct pml_value *v) {
   int err = pml_sde_read(e->event, v);
   if (err < 0 || !delta || (atomic_load(&e->mode) & PML_SDE_INSTANT)) return err;
@@ -68,7 +73,7 @@ static int read_number(struct sde_event *e, bool delta, long long int *value) {
   return pml__libsde_error(err);
 }
 
-/* @into op= @v; a double among them makes the result one. */
+/* @into op= @v; if one is a double, the result is a double. */
 static void combine(struct pml_value *into, const struct pml_value *v, enum pml_sde_operation operation) {
   if (into->type == PML_TYPE_DOUBLE || v->type == PML_TYPE_DOUBLE) {
     double a = pml_value_number(into), b = pml_value_number(v);
@@ -83,15 +88,13 @@ static void combine(struct pml_value *into, const struct pml_value *v, enum pml_
   }
 }
 
-#define DEEPEST 64 /* groups in groups; the registry refuses circles */
+#define DEEPEST 64 /* nesting of groups; the registry refuses cycles */
 
-/*
- * A group as libpapi expects it: its members relative to what each of them stored when it was started itself. What was
- * put into the group by pmlua's own interface is known to the registry only, which then answers for all.
- */
+/* A group as libpapi expects it: its members relative to the values stored when each was started. Only the registry has
+ * the members added through pmlua's own interface, so a group with such members is read by the registry. */
 static int group_now(struct sde_event *e, unsigned depth, struct pml__sde_memo *memo, struct pml_value *v);
 
-/* A group in a group; one that several share is read once. */
+/* A group in a group; a group shared by several is read once. */
 static int member_now(struct sde_event *e, unsigned depth, struct pml__sde_memo *memo, struct pml_value *v) {
   bool shared = atomic_load_explicit(&e->groups, memory_order_relaxed) > 1;
   const struct pml__sde_sample *found = shared ? pml__sde_memo_find(memo, e, 1) : NULL;
@@ -133,7 +136,7 @@ static int read_group(struct sde_event *e, long long int *value) {
   return pml__libsde_error(err);
 }
 
-/* A malloc'd copy of the series, the reader's to free, also when it is empty. */
+/* A malloc'd copy of the series, to be freed by the reader, even if it is empty. */
 static int read_series(struct sde_event *e, long long int *value) {
   struct pml_recorder *r = atomic_load(&e->created);
   size_t count = (size_t)pml_recorder_count(r), bytes = atomic_load(&e->bytes);
@@ -145,7 +148,7 @@ static int read_series(struct sde_event *e, long long int *value) {
   return SDE_OK;
 }
 
-/* The recorder that a derived event belongs to: the name without its last ":SUFFIX". */
+/* The recorder of a derived event: the name without its last ":SUFFIX". */
 static struct sde_event *recorder_of(const struct sde_event *e) {
   size_t n = (size_t)(strrchr(e->name, ':') - e->name);
   char name[n + 1];
@@ -155,7 +158,7 @@ static struct sde_event *recorder_of(const struct sde_event *e) {
   return r && !atomic_load(&r->leaving) && atomic_load(&r->kind) == PML_SDE_RECORDER ? r : NULL;
 }
 
-/* A malloc'd pointer to one element, or 0. */
+/* Returns a malloc'd pointer to one element, or 0. */
 static int read_quantile(struct sde_event *e, long long int *value) {
   static const struct {
     const char *suffix;
@@ -215,7 +218,7 @@ static int read_set(struct sde_event *e, long long int *value) {
   return pml__libsde_error(err);
 }
 
-/* Unless it left in the moment before we held on. */
+/* Read the object, unless the event left before it was held. */
 static int read_object(struct sde_event *e, int (*read)(struct sde_event *, long long int *), long long int *value) {
   pml__libsde_hold();
   int err = SDE_OK;
@@ -311,7 +314,7 @@ static void tell_papi(int64_t value, void *arg) {
   if (papi_sde_check_overflow_status_ptr) papi_sde_check_overflow_status_ptr(e->code, value);
 }
 
-/* The two functions of libpapi, which must be there by now: it is the one that asks for overflows. */
+/* Look up two functions of libpapi, which is loaded by now, because it requests overflows. */
 static void find_papi(void) {
   if (!papi_sde_check_overflow_status_ptr)
     *(void **)&papi_sde_check_overflow_status_ptr = dlsym(RTLD_DEFAULT, "papi_sde_check_overflow_status");
@@ -319,7 +322,7 @@ static void find_papi(void) {
     *(void **)&papi_sde_set_timer_for_overflow_ptr = dlsym(RTLD_DEFAULT, "papi_sde_set_timer_for_overflow");
 }
 
-/* libpapi keeps the deadline itself, so it hears of every growth, not of multiples of a threshold of ours. */
+/* libpapi compares with the deadline itself, so it is called at every increase, not at multiples of a threshold. */
 static int watch_created(struct sde_event *e, bool on) {
   find_papi();
   return pml__libsde_error(pml_sde_on_overflow(e->event, on ? 1 : 0, on ? tell_papi : NULL, e));
@@ -352,8 +355,8 @@ int sde_ti_set_counter_overflow(uint32_t code, int threshold) {
     break;
   }
   atomic_store(&e->overflow, on);
-  if (kind == PML_SDE_PLACEHOLDER && on) return SDE_OK; /* remembered: pml__libsde_filled() acts on it */
-  return 0xFF;                                          /* libpapi's cue to start (or end) its timer */
+  if (kind == PML_SDE_PLACEHOLDER && on) return SDE_OK; /* stored; pml__libsde_filled() activates it */
+  return 0xFF;                                          /* makes libpapi start (or end) its timer */
 }
 
 char *sde_ti_get_event_name(int code) {
@@ -366,7 +369,7 @@ char *sde_ti_get_event_description(int code) {
   struct sde_event *e = code < 0 ? NULL : pml__libsde_of_code((uint32_t)code);
   if (!e || !atomic_load(&e->listed)) return NULL;
   if (pml_sde_info(e->event, &info) < 0 || !info.description || !*info.description) return e->name;
-  return (char *)(uintptr_t)info.description; /* the ABI has no const; libpapi copies */
+  return (char *)(uintptr_t)info.description; /* the ABI has no const, and libpapi copies */
 }
 
 int sde_ti_get_num_reg_events(void) {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define DEPTH_MAX 65536u
-#define TASKS_AT_ONCE 1024u /* task numbers that a thread reserves */
+#define TASKS_AT_ONCE 1024u /* task numbers reserved by a thread at once */
 
 static uint32_t teams, tasks, acquisitions; /* atomic: the last numbers in use */
 
@@ -24,7 +24,7 @@ __attribute__((noinline)) static void emit_counted(enum pml_stream_kind kind, pm
   pml__stream_emit(kind, &e);
 }
 
-/* Functions end with these, so that none of their own values has to be saved. */
+/* Functions end with these calls, so that the functions need not save their own values. */
 __attribute__((always_inline)) static inline void emit_event(enum pml_stream_kind kind, pml_region_t region,
                                                              uint64_t ticks) {
   if (PML_UNLIKELY(region == 0) || !pml__stream_wanted(kind)) return;
@@ -41,7 +41,7 @@ __attribute__((noinline)) static void emit_leave(pml_region_t region, uint64_t t
   emit_event(PML_STREAM_LEAVE, region, ticks);
 }
 
-/* Of a team, a task or a lock; @n of the two values count. */
+/* Emit an event of a team, a task or a lock with the first @n of the two values. */
 #define EVENT(what, n) PML__LOG_COMMUNICATED(what, n, 0)
 static void emit_note(uint64_t ticks, uint32_t what, uint64_t first, uint64_t second) {
   const uint64_t values[2] = {first, second};
@@ -69,7 +69,7 @@ __attribute__((noinline)) static void note_and_emit_leave(pml_region_t region, u
 
 /* ---- time ---- */
 
-/* The end of what @t does: a thread that leaves its last barrier after the join was idle since then. */
+/* The end of the current activity of @t: a thread that leaves its last barrier after the join was idle since then. */
 static inline uint64_t ends_at(const struct pml__openmp_thread *t) {
   uint64_t ticks = pml_clock_ticks(), ended;
   if (t->role.team == NULL) return ticks;
@@ -87,7 +87,7 @@ __attribute__((noinline, cold)) static bool deepen(struct pml__openmp_thread *t)
   return done;
 }
 
-/* There is room. */
+/* There must be room. */
 static inline struct pml__openmp_frame *push(struct pml__openmp_thread *t, struct pml__openmp_place *p,
                                              uint64_t ticks) {
   struct pml__openmp_frame *f = &t->frame[t->depth++];
@@ -100,7 +100,8 @@ static inline struct pml__openmp_frame *push(struct pml__openmp_thread *t, struc
   return f;
 }
 
-/* Its enter is still to be emitted. NULL without room: the construct counts as beyond, until its leave. */
+/* Open a construct, whose enter the caller emits. Returns NULL without room: then the construct is counted in beyond
+ * until its leave. */
 static struct pml__openmp_frame *open_construct(struct pml__openmp_thread *t, struct pml__openmp_place *p,
                                                 uint64_t ticks) {
   if (PML_UNLIKELY(p == NULL || t->beyond > 0 || (t->depth == t->capacity && !deepen(t)))) {
@@ -110,7 +111,7 @@ static struct pml__openmp_frame *open_construct(struct pml__openmp_thread *t, st
   return push(t, p, ticks);
 }
 
-/* The place of a construct that opens without a call: NULL where one is needed, for memory, a name or a clock. */
+/* The place of a construct that opens without further calls; NULL if memory, a name or another clock is needed. */
 static inline struct pml__openmp_place *usual_place(const struct pml__openmp_thread *t,
                                                     enum pml__log_openmp_construct construct, const void *code) {
   bool has_room = PML_LIKELY(t->beyond == 0) && PML_LIKELY(t->depth != t->capacity);
@@ -134,14 +135,14 @@ static inline void add(struct pml__log_openmp *sums, const struct pml__openmp_th
   pml__own_add(&sums->waited, waited);
 }
 
-/* Tasks that ran during a wait are work. */
+/* Time of tasks that ran during the wait counts as work. */
 static inline void stop_waiting(struct pml__openmp_thread *t, struct pml__openmp_frame *f, uint64_t ticks) {
   uint64_t all = ticks - f->waiting;
   if (all > f->tasks) t->waited += all - f->tasks;
   f->waiting = f->tasks = 0;
 }
 
-/* The innermost one; its leave is still to be emitted. */
+/* Close the innermost construct; the caller emits its leave. */
 __attribute__((always_inline)) static inline const struct pml__openmp_place *close(struct pml__openmp_thread *t,
                                                                                    uint64_t ticks) {
   struct pml__openmp_frame *f = &t->frame[t->depth - 1];
@@ -169,7 +170,7 @@ __attribute__((noinline)) static void pop_to(struct pml__openmp_thread *t, uint3
   while (t->depth > depth) pop(t, ticks);
 }
 
-/* The depth of the innermost @construct of the current task; 0: not inside one. */
+/* The depth of the innermost @construct of the current task; 0: there is no such construct. */
 static uint32_t depth_of(const struct pml__openmp_thread *t, enum pml__log_openmp_construct construct) {
   for (uint32_t depth = t->depth; depth > 0; depth--) {
     enum pml__log_openmp_construct is = t->frame[depth - 1].place->construct;
@@ -179,7 +180,7 @@ static uint32_t depth_of(const struct pml__openmp_thread *t, enum pml__log_openm
   return 0;
 }
 
-/* The iterations of a loop are those that its team's first thread says; one thread begins a taskloop. */
+/* The team's first thread reports the iterations of a loop; a single thread begins a taskloop. */
 static inline void add_count(const struct pml__openmp_thread *t, enum pml__log_openmp_construct construct,
                              struct pml__openmp_place *p, uint64_t count) {
   if (count > 0 && (t->role.index == 0 || construct == PML__LOG_OPENMP_TASKLOOP)) pml__own_add(&p->sums->count, count);
@@ -208,7 +209,7 @@ void pml__openmp_enter(struct pml__openmp_thread *t, enum pml__log_openmp_constr
   emit_enter(p->region, ticks);
 }
 
-/* Constructs inside that were left by a jump end here, too. */
+/* Also ends inner constructs that were left by a jump. */
 __attribute__((noinline)) static void leave_several(struct pml__openmp_thread *t,
                                                     enum pml__log_openmp_construct construct, uint64_t ticks) {
   if (t->beyond > 0) {
@@ -258,7 +259,9 @@ __attribute__((noinline, cold)) static struct pml__openmp_team *new_team(struct 
   return team;
 }
 
-/* What its last holder did comes before what is written to it here: the holder's release pairs with this acquire. */
+/*
+ * The accesses of its last holder happen before the writes here, because the holder's release pairs with this acquire.
+ */
 static struct pml__openmp_team *free_team(struct pml__openmp_thread *t) {
   struct pml__openmp_team *team = t->teams;
   while (team != NULL && __atomic_load_n(&team->holders, __ATOMIC_ACQUIRE) != 0) team = team->next;
@@ -359,7 +362,7 @@ __attribute__((noinline)) static void begin_slow(struct pml__openmp_thread *t, s
 void pml__openmp_begin(struct pml__openmp_thread *t, struct pml__openmp_team *team, void *task, uint32_t index,
                        uint32_t threads) {
   const struct pml__openmp_role before = t->role;
-  t->role.index = index; /* which the place is of */
+  t->role.index = index; /* the place depends on it */
   struct pml__openmp_place *p = usual_place(t, PML__LOG_OPENMP_IMPLICIT_TASK, team->code);
   t->role.index = before.index;
   if (PML_UNLIKELY(p == NULL)) {
@@ -370,11 +373,11 @@ void pml__openmp_begin(struct pml__openmp_thread *t, struct pml__openmp_team *te
   join_team(t, team, &before, push(t, p, pml__clock_counter()), task);
 }
 
-/* The thread's number is still needed for the sums of the task. */
+/* The sums of the task still need the thread's number. */
 static inline void close_task(struct pml__openmp_thread *t, uint64_t ticks) {
   struct pml__openmp_team *team = t->role.team;
   const struct pml__openmp_place *p = close(t, ticks);
-  uint32_t number = team->number; /* another's, once it is released */
+  uint32_t number = team->number; /* after the release, the team may get another number */
   release(team);
   if (is_noted())
     note_and_emit_leave(p->region, ticks, EVENT(PML__LOG_OPENMP_TEAM_END, 1), number);
@@ -404,7 +407,7 @@ void pml__openmp_end(struct pml__openmp_thread *t) {
 
 /* ---- tasks ---- */
 
-/* Number, thread, region: 32, 12 and 20 bits. */
+/* A task's word: number, thread and region, in 32, 12 and 20 bits. */
 #define REGION_BITS 20
 #define THREAD_BITS 12
 static pml_region_t region_of(uint64_t task) {
@@ -434,14 +437,14 @@ uint64_t pml__openmp_create(struct pml__openmp_thread *t, const void *code) {
   return task;
 }
 
-/* The depth of the task whose data are at @task; 0: it is not on the stack. */
+/* The depth of the task whose data is at @task; 0: not on the stack. */
 static uint32_t depth_of_task(const struct pml__openmp_thread *t, const void *task) {
   uint32_t depth = t->depth;
   while (depth > 0 && t->frame[depth - 1].task != task) depth--;
   return depth;
 }
 
-/* The depth of the explicit task that @t executes; 0: it is in an implicit one. */
+/* The depth of the explicit task that @t executes; 0: it executes an implicit task. */
 static uint32_t depth_of_explicit(const struct pml__openmp_thread *t) {
   uint32_t depth = t->depth;
   while (depth > 0 && t->frame[depth - 1].task == NULL) depth--;
@@ -452,7 +455,7 @@ static uint64_t name_at(const struct pml__openmp_thread *t, uint32_t depth) {
   return depth > 0 ? name_of(t->frame[depth - 1].number) : 0;
 }
 
-/* A task leaves the stack when it is complete, and when the one that it interrupted continues. */
+/* A task leaves the stack when it is complete, and when the interrupted task continues. */
 static void leave_task(struct pml__openmp_thread *t, uint32_t depth, bool complete, uint64_t ticks) {
   if (complete) note(ticks, PML__LOG_OPENMP_TASK_COMPLETE, 1, name_at(t, depth), 0);
   pop_to(t, depth - 1, ticks);

@@ -7,9 +7,9 @@
  * OMP_TOOL_LIBRARIES, so users may set the variable themselves. For libgomp, see preload/record_gomp.h.
  *
  * Each construct at each place of the code is a region: "omp parallel @PROGRAM+0x11c3", with the path of PROGRAM as its
- * file; pml_intercept.h chooses it as a function "omp parallel" of a library "OpenMP". Readers of logs turn the address
- * into a source line. A runtime may report the end of a team's last barrier long after the join; the leaves then have
- * the time of the join, when the wait ended.
+ * file; pml_intercept.h chooses it like a function "omp parallel" of a library "OpenMP". Readers of logs convert the
+ * address to a source line. A runtime may report the end of a team's last barrier long after the join; the leaves then
+ * have the time of the join, when the wait ended.
  */
 #ifndef PML_OPENMP_H
 #define PML_OPENMP_H
@@ -23,10 +23,8 @@ PML_BEGIN_DECLS
 /* The source of the events. Stored in logs. */
 enum pml_openmp_runtime { PML_OPENMP_NONE, PML_OPENMP_OMPT, PML_OPENMP_LIBGOMP };
 
-/*
- * pml_openmp_libraries - patterns of pml_intercept.h for the runtimes whose constructs replace their calls as events.
- * OMPT identifies a construct by the return address of a call, which must not be a thunk's.
- */
+/* pml_openmp_libraries - patterns of pml_intercept.h for the runtimes whose constructs replace their calls as events.
+ * OMPT identifies a construct by the return address of a call, which must not be in a thunk. */
 PML__SHARED const char *pml_openmp_libraries(void);
 
 PML_END_DECLS

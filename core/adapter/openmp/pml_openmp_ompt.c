@@ -2,8 +2,9 @@
 /*
  * core/adapter/openmp/pml_openmp_ompt.c - OMPT tool for OpenMP runtimes (OpenMP 5.1, chapter 4).
  *
- * A runtime looks for ompt_start_tool() when it starts. Unless something is to be measured the answer is NULL, and the
- * runtime makes no callbacks. LLVM's libomp reports the end of a team's last barrier to a worker when it next wakes it.
+ * A runtime looks up ompt_start_tool() when it starts. If nothing is measured the function returns NULL, and the
+ * runtime makes no callbacks. LLVM's libomp reports the end of a team's last barrier to a worker when it next wakes the
+ * worker.
  */
 #include "adapter/openmp/pml_openmp_private.h"
 #include "base/pml_setting.h"
@@ -30,7 +31,7 @@ const char *pml_openmp_libraries(void) {
 #include <stdatomic.h>
 #include <stdlib.h>
 
-static ompt_set_callback_t set_callback; /* of the runtime that loaded the tool */
+static ompt_set_callback_t set_callback; /* from the runtime that loaded the tool */
 static atomic_bool watches_waits;
 
 /* ---- teams ---- */
@@ -63,7 +64,7 @@ __attribute__((noinline, cold)) static void on_implicit_task_slow(ompt_scope_end
   if (t != NULL) begin_or_end_task(t, endpoint, parallel, task, threads, index);
 }
 
-/* The end of a worker's task comes without its team. The program's initial task has no team. */
+/* The end of a worker's task is reported without its team. The program's initial task has no team. */
 static void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task, unsigned threads,
                              unsigned index, int flags) {
   struct pml__openmp_thread *t = pml__openmp_known;
@@ -89,7 +90,7 @@ static enum pml__log_openmp_construct of_work(ompt_work_t work) {
 
 static enum pml__log_openmp_construct of_sync(ompt_sync_region_t sync) {
   static const enum pml__log_openmp_construct of[] = {
-      [1] = PML__LOG_OPENMP_BARRIER, /* as OpenMP 5.0 has it: any barrier, an implicit one */
+      [1] = PML__LOG_OPENMP_BARRIER, /* in OpenMP 5.0: any barrier, an implicit barrier */
       [2] = PML__LOG_OPENMP_IMPLICIT_BARRIER,
       [ompt_sync_region_barrier_explicit] = PML__LOG_OPENMP_BARRIER,
       [ompt_sync_region_barrier_implementation] = PML__LOG_OPENMP_IMPLICIT_BARRIER,
@@ -109,7 +110,7 @@ static inline void begin_or_end(struct pml__openmp_thread *t, enum pml__log_open
     pml__openmp_enter(t, construct, code, count);
 }
 
-/* Also of a construct that begins and ends at once. */
+/* Also handles a construct that begins and ends at once. */
 __attribute__((noinline, cold)) static void on_construct_slow(enum pml__log_openmp_construct construct,
                                                               ompt_scope_endpoint_t endpoint, uint64_t count,
                                                               const void *code) {
@@ -119,7 +120,7 @@ __attribute__((noinline, cold)) static void on_construct_slow(enum pml__log_open
   if (endpoint != ompt_scope_begin && endpoint != ompt_scope_end) pml__openmp_leave(t, construct);
 }
 
-/* Calls are the last thing in each branch, so that it needs no frame. */
+/* Each branch ends with a call, so that it needs no frame. */
 static inline void on_construct(enum pml__log_openmp_construct construct, ompt_scope_endpoint_t endpoint,
                                 uint64_t count, const void *code) {
   struct pml__openmp_thread *t = pml__openmp_known;
@@ -142,7 +143,7 @@ static void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
   on_construct(PML__LOG_OPENMP_MASKED, endpoint, 0, code);
 }
 
-/* Of a taskgroup: other synchronizations wait from begin to end. */
+/* Only for taskgroups: other synchronizations wait from begin to end. */
 static void on_sync_wait(ompt_sync_region_t sync, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel,
                          ompt_data_t *task, const void *code) {
   (void)parallel, (void)task, (void)code;
@@ -152,7 +153,7 @@ static void on_sync_wait(ompt_sync_region_t sync, ompt_scope_endpoint_t endpoint
   if (endpoint != ompt_scope_begin) pml__openmp_waited(t);
 }
 
-/* Asked for at the first taskgroup, as it comes with each barrier, too. */
+/* Registered at the first taskgroup, because the runtime also makes this callback at each barrier. */
 __attribute__((noinline, cold)) static void watch_waits(void) {
   (void)set_callback(ompt_callback_sync_region_wait, (ompt_callback_t)on_sync_wait);
   atomic_store_explicit(&watches_waits, true, memory_order_relaxed);
@@ -183,7 +184,7 @@ static enum pml__log_openmp_construct of_mutex(ompt_mutex_t mutex) {
   }
 }
 
-/* Atomic operations are not locks to the user. */
+/* To users, atomic operations are not locks. */
 static bool is_lock(ompt_mutex_t mutex) {
   return mutex != ompt_mutex_atomic;
 }
@@ -260,7 +261,7 @@ static bool is_wanted(void) {
 
 PML_API ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *name);
 
-/* Called by the runtime alone. */
+/* Called only by the runtime. */
 PML_API ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *name) {
   static ompt_start_tool_result_t tool = {initialize, finalize, {0}};
   (void)version, (void)name;

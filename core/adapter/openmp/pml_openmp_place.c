@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXTENT_BYTES 16384u /* of sums */
+#define EXTENT_BYTES 16384u /* an extent with sums */
 #define NAME_BYTES 320u
 
 /* ---- names ---- */
@@ -31,10 +31,8 @@ static const char *name_of(enum pml__log_openmp_construct construct) {
   return name[construct == PML__LOG_OPENMP_TASK_CREATION ? PML__LOG_OPENMP_TASK : construct];
 }
 
-/*
- * The file of a loaded object: the program has no name in the loader's list, and others may have one from here. A
- * process that gave up system calls has what the list says.
- */
+/* The file of a loaded object. The program has no name in the loader's list, and other names may be relative. In a
+ * process that has forbidden itself system calls, the name in the list is used. */
 static void path_of(const struct link_map *object, char path[PATH_MAX]) {
   const struct pml__log *log = pml__log_shared();
   const char *name = object->l_name != NULL && object->l_name[0] != '\0' ? object->l_name : "/proc/self/exe";
@@ -60,13 +58,13 @@ static int intern(enum pml__log_openmp_construct construct, const void *code, pm
 
 /* ---- sums ---- */
 
-/* Of this process; a child's are its own. Under the lock. */
+/* The sums of this process; a child creates new ones. Guarded by the lock. */
 static struct {
   struct pml__lock lock;
   uint64_t process;
   struct pml__log *log;
   struct pml__log_openmp *at, *end;
-  uint8_t *named; /* a bit for each region that the log has the name of */
+  uint8_t *named; /* a bit for each region whose name is in the log */
   size_t bytes;
 } kept;
 
@@ -75,7 +73,7 @@ static void begin_process(void) {
   if (kept.process == process) return;
   kept.process = process;
   kept.at = kept.end = NULL;
-  kept.named = NULL; /* another thread of the parent may have been at it */
+  kept.named = NULL; /* another thread of the parent may have been using it */
   kept.bytes = 0;
   kept.log = pml__log_shared();
   if (kept.log == NULL && pml__log_asked()) kept.log = pml__log_own();
@@ -107,7 +105,7 @@ static struct pml__log_openmp *carve(void) {
   return kept.at != NULL ? kept.at++ : NULL;
 }
 
-/* Where the log has no room they are in memory, and reach no reader. */
+/* If the log has no room, the sums are in memory, and no reader gets them. */
 static void make_sums(struct pml__openmp_place *p, enum pml_openmp_runtime runtime) {
   pml__lock_take(&kept.lock);
   begin_process();
@@ -124,7 +122,7 @@ static void make_sums(struct pml__openmp_place *p, enum pml_openmp_runtime runti
 
 /* ---- places ---- */
 
-/* As functions are: those of a library "OpenMP", named "omp for". */
+/* Chosen like a function "omp for" of a library "OpenMP". */
 static bool is_chosen(enum pml__log_openmp_construct construct) {
   const struct pml__choice *c = pml__intercept_chosen();
   char name[64];
@@ -137,7 +135,7 @@ static bool is_chosen(enum pml__log_openmp_construct construct) {
   (1u << PML__LOG_OPENMP_BARRIER | 1u << PML__LOG_OPENMP_IMPLICIT_BARRIER | 1u << PML__LOG_OPENMP_TASKWAIT |           \
    1u << PML__LOG_OPENMP_CRITICAL | 1u << PML__LOG_OPENMP_ORDERED | 1u << PML__LOG_OPENMP_LOCK)
 
-/* A task is executed where the region of its creation says. */
+/* A task's region is the region of its creation. */
 static pml_region_t region_of(enum pml__log_openmp_construct construct, const void *code) {
   pml_region_t region = 0;
   if (construct == PML__LOG_OPENMP_TASK) return (pml_region_t)(uintptr_t)code;
@@ -164,7 +162,7 @@ static void insert(struct pml__openmp_place **table, size_t mask, struct pml__op
   table[i] = p;
 }
 
-/* A thread begins with a table that is full: one empty place. */
+/* A thread begins with a full table: one empty place. */
 static struct pml__openmp_place *empty[1];
 
 static bool grow(struct pml__openmp_thread *t) {
@@ -217,7 +215,7 @@ static void free_thread(struct pml__openmp_thread *t) {
   free(t);
 }
 
-/* Teams stay: their members may end later than the thread that forked them. */
+/* Teams stay, because their members may end later than the thread that forked them. */
 static void thread_ends(void *data) {
   pml__openmp_known = NULL;
   free_thread(data);
@@ -227,7 +225,7 @@ static void make_key(void) {
   has_key = pthread_key_create(&key, thread_ends) == 0;
 }
 
-/* In a child, the constructs that are open belong to the parent. */
+/* In a child, open constructs belong to the parent. */
 __attribute__((noinline, cold)) static struct pml__openmp_thread *begin_anew(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   int cancel = pml__cancel_hold();

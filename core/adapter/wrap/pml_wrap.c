@@ -19,13 +19,13 @@
 #define LIBRARY "WRAP"
 #define NAME_BYTES 1024u
 
-static struct pml__lock lock;                   /* what functions are, and texts_of */
+static struct pml__lock lock;                   /* guards the descriptions of functions, and texts_of */
 static uint64_t functions, missing, unrecorded; /* atomic */
 
-/* Which metrics have texts among their values: kept for good, as metrics are. */
+/* The metrics that have texts among their values; never freed, like metrics. */
 struct texts_of {
   const struct pml_stream_metrics *metrics;
-  uint32_t is_text; /* a bit for each */
+  uint32_t is_text; /* a bit for each value */
   struct texts_of *next;
 };
 static struct texts_of *texts_of; /* atomic */
@@ -36,9 +36,9 @@ static void add(uint64_t *counter, uint64_t n) {
   __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
 
-/* ---- a function's first time ---- */
+/* ---- first call of a function ---- */
 
-/* All that a function needs. It is made without a lock of ours, maybe by several threads: each gets the same. */
+/* All data of a function. Several threads may make it without a lock; each gets the same data. */
 struct made {
   pml_region_t region;
   const struct pml_stream_metrics *metrics[2];
@@ -51,7 +51,7 @@ static void name_value(char *name, const struct pml_wrap_function *f, const stru
   snprintf(name, NAME_BYTES, "%s:%s", f->name, v->name);
 }
 
-/* The values that go with events, by "FUNCTION:VALUE", which no other function has. */
+/* The values for events, named "FUNCTION:VALUE", which is unique to the function. */
 static int make_metrics(const struct pml_wrap_function *f, const struct pml_wrap_value *value, uint32_t n,
                         const struct pml_stream_metrics **out, uint32_t *is_text) {
   char text[PML_WRAP_VALUES_MAX][NAME_BYTES];
@@ -77,7 +77,7 @@ static int make_metrics(const struct pml_wrap_function *f, const struct pml_wrap
   return 0;
 }
 
-/* A recorder that cannot be made is missing; the call goes on. */
+/* A recorder that cannot be created is missing; the call continues. */
 static void make_recorders(const struct pml_wrap_function *f, const struct pml_wrap_value *value, uint32_t n,
                            struct pml_recorder **recorder, uint32_t *made) {
   struct pml_sde_library *library;
@@ -105,7 +105,7 @@ static int note_texts(const struct pml_stream_metrics *m, uint32_t is_text) {
   return 0;
 }
 
-/* Under the lock, which no other is taken in. */
+/* The caller holds the lock; no other lock is taken inside it. */
 static int publish(struct pml_wrap_function *f, const struct made *m) {
   if ((__atomic_load_n(&f->records, __ATOMIC_RELAXED) & PML__WRAP_KNOWN) != PML__WRAP_UNKNOWN) return 0;
   int err = note_texts(m->metrics[0], m->is_text[0]);
@@ -121,10 +121,12 @@ static int publish(struct pml_wrap_function *f, const struct made *m) {
 }
 
 static void prepare_clock(void) {
-  (void)pml_clock_init(); /* what it says is of PMLUA_CLOCK; there is a clock in any case */
+  (void)pml_clock_init(); /* an error concerns only PMLUA_CLOCK; there is always a clock */
 }
 
-/* Claimed. False: no memory, or more values than can be; it is tried again at the next call. */
+/*
+ * The caller has claimed the thread. Returns false without memory, or with too many values; the next call tries again.
+ */
 __attribute__((noinline, cold)) static bool prepare_first(struct pml_wrap_function *f) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   struct made m = {0};
@@ -164,7 +166,7 @@ bool pml__wrap_records(struct pml_wrap_function *f) {
   return good && records_values(f);
 }
 
-/* The handle is kept: what was found must not go. */
+/* The library's handle stays open, so that the function stays loaded. */
 void *pml__wrap_look(const struct pml_wrap_function *f) {
   void *library = f->library != NULL ? dlopen(f->library, RTLD_LAZY | RTLD_NOLOAD) : NULL;
   void *real = library != NULL ? dlsym(library, f->name) : NULL;
@@ -184,7 +186,7 @@ static void record(const struct pml_wrap_value *value, uint32_t n, const uint64_
     if (value[i].recorder != NULL) (void)pml_recorder_push(value[i].recorder, &values[i]);
 }
 
-/* Those of @values that go with events, into @to. */
+/* Copy to @to the values that belong to events. */
 static void choose(struct pml_stream_event *e, const struct pml_wrap_value *value, uint32_t n, const uint64_t *values,
                    uint64_t *to) {
   uint32_t used = 0;
@@ -193,7 +195,7 @@ static void choose(struct pml_stream_event *e, const struct pml_wrap_value *valu
   e->values = to;
 }
 
-/* Apart, so that what is common needs few registers. */
+/* Not inlined, so that the common case needs few registers. */
 __attribute__((noinline, cold)) static void complete(struct pml__call_thread *t, enum pml_stream_kind kind,
                                                      pml_region_t region, uint64_t ticks) {
   int saved = errno;
@@ -208,8 +210,8 @@ __attribute__((noinline, cold)) static void complete(struct pml__call_thread *t,
   errno = saved;
 }
 
-/* Guarded. The event is the thread's own, without values. errno is the program's: a function may be called to return
- * it. */
+/* The caller holds the guard. The event belongs to the thread and has no values. errno is preserved for the program,
+ * because the function may be called to return it. */
 static inline void emit_event(struct pml__call_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
                               pml_region_t region) {
   uint64_t ticks = pml_clock_ticks();
@@ -220,8 +222,8 @@ static inline void emit_event(struct pml__call_thread *t, struct pml__stream_thr
     complete(t, kind, region, ticks);
 }
 
-/* Begin a delivery. False, and nothing has changed: something is rare, as no free frame, or a call that a longjmp
- * ended. */
+/* Begin a delivery. Returns false, with nothing changed, in rare cases, such as no free frame, or a call ended by a
+ * longjmp. */
 static inline bool begin_fast(const struct pml__call_thread *t, struct pml__stream_thread *s, uintptr_t sp) {
   uint64_t was = pml__stream_guard(s, sp - PML__CALL_BELOW);
   if (PML_LIKELY(pml__stream_knows(PML_STREAM_ENTER, was)) && PML_LIKELY(t->open->inner != NULL) &&
@@ -231,7 +233,7 @@ static inline bool begin_fast(const struct pml__call_thread *t, struct pml__stre
   return false;
 }
 
-/* Of the innermost call, @p. */
+/* The same for the end of the innermost call, @p. */
 static inline bool end_fast(const struct pml__call_thread *t, struct pml__stream_thread *s,
                             const struct pml__call_frame *p, uintptr_t sp) {
   uint64_t was = pml__stream_guard(s, sp - PML__CALL_BELOW);
@@ -241,13 +243,15 @@ static inline bool end_fast(const struct pml__call_thread *t, struct pml__stream
   return false;
 }
 
-static const uint64_t no_results; /* of a counted call without results: not fast, either */
+static const uint64_t no_results; /* marks a counted call without results, which is not fast either */
 
 static bool is_counted(const struct pml_wrap_function *f) {
   return (__atomic_load_n(&f->records, __ATOMIC_RELAXED) & PML__WRAP_COUNTED) != 0;
 }
 
-/* An event has one list of values. Where that is counts, those of the call are an event of their own, inside it. */
+/*
+ * An event has a single list of values. If it contains counts, the call's values are a separate event inside the call.
+ */
 static void emit_values(const struct pml_stream_event *e) {
   struct pml_stream_event alone = {.ticks = pml_clock_ticks(), .metrics = e->metrics, .values = e->values};
   if (e->metrics != NULL && pml_stream_wanted(PML_STREAM_METRIC)) pml_stream_emit(PML_STREAM_METRIC, &alone);
@@ -258,7 +262,7 @@ static void notify(const struct pml_wrap_function *f, bool results, const uint64
   if (l != NULL) l->values(l->arg, f, results, values);
 }
 
-/* @in: NULL: none. */
+/* @in NULL: no values. */
 static void begin_call(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *in) {
   uint64_t values[PML_WRAP_VALUES_MAX];
   struct pml_stream_event e = {.region = f->region}, counted = {.region = f->region};
@@ -273,7 +277,7 @@ static void begin_call(struct pml_wrap_call *call, struct pml_wrap_function *f, 
   if (in != NULL && f->nin > 0) notify(f, false, in);
 }
 
-/* The recorders get the values inside the call, so that a consumer that counts attributes them to this function. */
+/* The recorders get the values inside the call, so that a consumer that counts attributes the work to this function. */
 __attribute__((noinline)) static void enter_slow(struct pml_wrap_call *call, struct pml_wrap_function *f,
                                                  const uint64_t *in) {
   int saved = errno;
@@ -313,13 +317,13 @@ void pml__wrap_results(struct pml_wrap_call *call, struct pml_wrap_function *f, 
   errno = saved;
 }
 
-/* In a claim. */
+/* The caller has claimed the thread. */
 static void end_call(const struct pml_wrap_call *call, const struct pml_wrap_function *f) {
   struct pml_stream_event e = {.region = f->region};
   uint64_t values[PML_WRAP_VALUES_MAX];
   bool has = call->results != NULL && call->results != &no_results;
   if (has && f->nout > 0) {
-    pml__call_end_inside(call->at); /* reports concern the innermost call */
+    pml__call_end_inside(call->at); /* reports belong to the innermost call */
     notify(f, true, call->results);
   }
   if (has && (e.metrics = f->metrics[1]) != NULL) choose(&e, f->out, f->nout, call->results, values);
@@ -332,7 +336,7 @@ static void end_call(const struct pml_wrap_call *call, const struct pml_wrap_fun
 
 __attribute__((noinline)) static void leave_slow(const struct pml_wrap_call *call) {
   int saved = errno;
-  if (!pml__call_claim((uintptr_t)call)) return; /* entered before the claim was; as an intercepted call's */
+  if (!pml__call_claim((uintptr_t)call)) return; /* no claim, as for an intercepted call */
   if (pml__call_is_open(call->at, (uintptr_t)call)) end_call(call, call->function);
   pml__call_release();
   errno = saved;
@@ -354,7 +358,7 @@ void pml_wrap_listen(const struct pml_wrap_listener *l) {
   __atomic_store_n(&listener, l, __ATOMIC_RELEASE);
 }
 
-/* ---- what happened ---- */
+/* ---- statistics ---- */
 
 bool pml_wrap_is_text(const struct pml_stream_metrics *m, uint32_t i) {
   const struct texts_of *t = __atomic_load_n(&texts_of, __ATOMIC_ACQUIRE);

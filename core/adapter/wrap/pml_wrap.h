@@ -2,8 +2,8 @@
 /*
  * core/adapter/wrap/pml_wrap.h - runtime of generated wrappers; for C99 and C++11.
  *
- * A wrapper emits an enter, calls the function, and emits a leave: the same events, of the same region, as
- * interception at run time (adapter/intercept/pml_intercept.h), and both together count a call once.
+ * A wrapper emits an enter, calls the function, and emits a leave: the same events, of the same region, as interception
+ * at run time (adapter/intercept/pml_intercept.h), and both together count a call once.
  *
  *   Linked with --wrap=crc32:                                Found before the library, preloaded or linked:
  *
@@ -31,8 +31,8 @@
  * leave. A wrapper left by a longjmp emits it with the thread's next recorded call. A shared library of wrappers is
  * called libpmlua-wrap-NAME.so.
  *
- * While calls are intercepted (pml_intercept.h, pmlua record), wrapped functions that the selection of libraries and
- * functions leaves out emit no events, and their values reach no recorder.
+ * While calls are intercepted (pml_intercept.h, pmlua record), wrapped functions excluded by the selection of libraries
+ * and functions emit no events, and their values reach no recorder.
  */
 #ifndef PML_WRAP_H
 #define PML_WRAP_H
@@ -50,41 +50,39 @@ PML_BEGIN_DECLS
 
 /* --- wrapped functions -------------------------------------------------------------------------------------------- */
 
-/* Values travel as 64 bits: an integer, a double's bits, the number of a text. */
+/* Values are passed as 64 bits: an integer, the bits of a double, the number of a text. */
 enum pml_wrap_type { PML_WRAP_INTEGER, PML_WRAP_REAL, PML_WRAP_TEXT };
 
 #define PML_WRAP_METRIC 1u /* on the event: arguments on the enter, results on the leave; "FUNCTION:VALUE" */
-#define PML_WRAP_RECORD 2u /* in the recorder "sde:::WRAP::FUNCTION:VALUE", with quantiles; not of a text */
+#define PML_WRAP_RECORD 2u /* in the recorder "sde:::WRAP::FUNCTION:VALUE", with quantiles; not for texts */
 
-#define PML_WRAP_VALUES_MAX 16u /* in and out each */
+#define PML_WRAP_VALUES_MAX 16u /* for arguments and results each */
 
 struct pml_wrap_value {
   const char *name; /* the argument's name; "return" for the result */
   enum pml_wrap_type type;
   unsigned keep;                 /* PML_WRAP_METRIC, PML_WRAP_RECORD or both */
-  struct pml_recorder *recorder; /* pmlua's */
+  struct pml_recorder *recorder; /* owned by pmlua */
 };
 
-/* Static, one per function; the strings live as long as it does. Fields that the wrapper does not set are zero at
- * first. */
+/* Static, one per function; the strings must live as long as it does. Fields that the wrapper does not set are zero
+ * initially. */
 struct pml_wrap_function {
   const char *name;    /* in the symbol table */
   const char *library; /* its file name, as in the program's dynamic section: "libz.so.1" */
-  const char *file;    /* where it is declared, for people; may be NULL */
+  const char *file;    /* the declaration, for messages; may be NULL */
   uint32_t line;
   struct pml_wrap_value *in, *out; /* [nin] values known at the enter, [nout] at the leave */
   uint32_t nin, nout;
-  /* pmlua's */
+  /* owned by pmlua */
   void *real;          /* atomic */
   pml_region_t region; /* atomic; 0: not used yet */
-  uint32_t records;    /* atomic; 0: not asked yet, 1: no recorders, 2: some; 4 more: it is left out; 8: counted */
+  uint32_t records;    /* atomic; 0: unknown, 1: no recorders, 2: recorders; 4 more: excluded; 8: counted */
   const struct pml_stream_metrics *metrics[2]; /* of enters, leaves */
 };
 
-/*
- * The note: where the list of this object's wrappers begins and ends, relative to the note, so that it needs neither a
- * relocation nor a constructor, and is there before anything of the object runs. Once per file.
- */
+/* The note contains the beginning and the end of the list of this object's wrappers, relative to the note, so it needs
+ * neither a relocation nor a constructor, and is valid before any code of the object runs. One note per file. */
 #define PML_WRAP_NOTE_NAME "pmlua"
 #define PML_WRAP_NOTE_TYPE 0x77726170
 #define PML__WRAP_NOTE                                                                                                 \
@@ -106,7 +104,7 @@ struct pml_wrap_function {
   { (name), (type), (keep), NULL }
 #define PML_WRAP_FUNCTION(id, name, library, file, line)                                                               \
   PML_WRAP_FUNCTION_VALUES(id, name, library, file, line, NULL, 0, NULL, 0)
-/* Also tells interception, by a note in the object file, that this object wraps the function. */
+/* Also marks the function as wrapped by this object for interception, by a note in the object file. */
 #define PML_WRAP_FUNCTION_VALUES(id, name, library, file, line, in, nin, out, nout)                                    \
   PML__WRAP_NOTE;                                                                                                      \
   static struct pml_wrap_function id = {(name), (library), (file), (line), (in), (out),                                \
@@ -119,8 +117,8 @@ PML__SHARED void *pml__wrap_look(const struct pml_wrap_function *f);
 
 /*
  * pml_wrap_real - for wrappers with the function's own name: the next function of that name after the wrapper's object;
- * else the function in the library with its file name, if that is loaded locally, as by scripts and plugins. Such a
- * library then stays loaded. The look-up is made once, so a library that the program opens globally, closes and opens
+ * otherwise the function in the library with its file name, if that is loaded locally, as by scripts and plugins. Such
+ * a library then stays loaded. The look-up is made once, so a library that the program opens globally, closes and opens
  * again must not move in between.
  *
  * NULL with errno ENOSYS: no such function; without the wrapper the loader would have refused the call, or the program
@@ -131,7 +129,7 @@ PML__SHARED void *pml__wrap_look(const struct pml_wrap_function *f);
 static inline void *pml_wrap_real(struct pml_wrap_function *f) {
   void *real = __atomic_load_n(&f->real, __ATOMIC_RELAXED);
   if (PML_LIKELY(real != NULL)) return real;
-  real = dlsym((void *)-1L, f->name); /* RTLD_NEXT, which is after the caller: so this is inline */
+  real = dlsym((void *)-1L, f->name); /* RTLD_NEXT depends on the caller, so this function is inline */
   if (real == NULL) real = pml__wrap_look(f);
   if (real != NULL) __atomic_store_n(&f->real, real, __ATOMIC_RELAXED);
   return real;
@@ -139,12 +137,12 @@ static inline void *pml_wrap_real(struct pml_wrap_function *f) {
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* A call under way, in the wrapper's frame. */
+/* An open call, in the wrapper's frame. */
 struct pml__call_frame;
 struct pml_wrap_call {
   struct pml_wrap_function *function; /* NULL: the enter was not emitted */
   const uint64_t *results;
-  struct pml__call_frame *at; /* among the calls under way */
+  struct pml__call_frame *at; /* among the open calls */
 };
 
 PML__SHARED bool pml__wrap_records(struct pml_wrap_function *f);
@@ -156,11 +154,11 @@ PML__SHARED void pml__wrap_leave(struct pml_wrap_call *call);
  * pml_wrap_enter - emit the enter of @f. A consumer that gets it also gets the leave, however the wrapper ends; a
  * consumer that is added in between may get only the leave. errno is preserved.
  *
- * Cost: without a consumer of enters, a load and a predicted branch. Else one clock read and some 50 instructions
- * besides the stream's cost; a lock and allocations at a function's first call, and at a thread's. Calls under way are
- * on the list of interception, so that both nest and share its limits: calls beyond these are counted, but not
- * recorded. Calls by the recording itself, or by a signal handler that interrupts it, are not recorded either.
- * Thread-safe; async-signal-safe after the thread's and the function's first call, as far as the consumers are.
+ * Cost: without a consumer of enters, a load and a predicted branch. Otherwise one clock read and some 50 instructions
+ * besides the stream's cost; a lock and allocations at a function's first call, and at a thread's. Open calls are on
+ * the list of interception, so that both nest and share its limits: calls beyond these are counted, but not recorded.
+ * Calls by the recording itself, or by a signal handler that interrupts it, are not recorded either. Thread-safe;
+ * async-signal-safe after the thread's and the function's first call, as far as the consumers are.
  */
 static inline void pml_wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f) {
   call->function = NULL;
@@ -171,18 +169,18 @@ static inline void pml_wrap_leave(struct pml_wrap_call *call) {
   if (PML_UNLIKELY(call->function != NULL)) pml__wrap_leave(call);
 }
 
-/* pml_wrap_wanted - whether values of @f are of use now: it has a consumer or recorders. */
+/* pml_wrap_wanted - whether values of @f are used now: it has a consumer or recorders. */
 static inline bool pml_wrap_wanted(struct pml_wrap_function *f) {
   uint32_t records = __atomic_load_n(&f->records, __ATOMIC_RELAXED);
   return pml_stream_wanted(PML_STREAM_ENTER) || (records != 1 && pml__wrap_records(f));
 }
 
-/* PML_WRAP_CALL - the enter now, the leave at the end of the block. */
+/* PML_WRAP_CALL - emit the enter now, and the leave at the end of the block. */
 #define PML_WRAP_CALL(call, f)                                                                                         \
   struct pml_wrap_call call __attribute__((cleanup(pml_wrap_leave)));                                                  \
   pml_wrap_enter(&call, (f))
 
-/* The same with values: the statements that follow fill @values, [nin], if they are wanted. */
+/* The same with values: the following statements fill @values, [nin], if they are wanted. */
 #define PML_WRAP_CALL_VALUES(call, f, values, ...)                                                                     \
   struct pml_wrap_call call __attribute__((cleanup(pml_wrap_leave)));                                                  \
   call.function = NULL;                                                                                                \
@@ -192,7 +190,8 @@ static inline bool pml_wrap_wanted(struct pml_wrap_function *f) {
   }                                                                                                                    \
   (void)0
 
-/* The results, after the function returned: recorded now, and on the leave. @values, [nout], lives as long as @call. */
+/* Record the results after the function returned, and add them to the leave. @values, [nout], must live as long as
+ * @call. */
 #define PML_WRAP_RESULTS(call, f, values, ...)                                                                         \
   do {                                                                                                                 \
     if (pml_wrap_wanted(f)) {                                                                                          \
@@ -240,14 +239,15 @@ struct pml_wrap_listener {
 };
 PML__SHARED void pml_wrap_listen(const struct pml_wrap_listener *l);
 
-/* --- what happened ------------------------------------------------------------------------------------------------ */
+/* --- statistics
+ * ------------------------------------------------------------------------------------------------------- */
 
 struct pml_wrap_stats {
-  uint64_t functions;  /* that were called with a consumer, or have recorders */
-  uint64_t unrecorded; /* values that no recorder could be made for: a name too long, no memory */
-  uint64_t missing;    /* calls of functions that were nowhere behind their wrappers */
-  uint64_t texts;      /* that are kept */
-  uint64_t nameless;   /* times that a text was new, and there was no room */
+  uint64_t functions;  /* functions called with a consumer, or with recorders */
+  uint64_t unrecorded; /* values without a recorder, because of a too long name or no memory */
+  uint64_t missing;    /* calls of functions that were not found behind their wrappers */
+  uint64_t texts;      /* stored texts */
+  uint64_t nameless;   /* how often there was no room for a new text */
 };
 /* pml_intercept_stats() includes the calls that were not recorded. Lock-free. */
 PML__SHARED void pml_wrap_stats(struct pml_wrap_stats *s);

@@ -5,7 +5,7 @@
 
 #include "adapter/intercept/pml_intercept_wrapped.h"
 
-/* The part of the texts. */
+/* Fill in the counts of texts. */
 void pml__wrap_count_texts(struct pml_wrap_stats *s);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * core/adapter/wrap/pml_wrap_text.c - string values of wrapped calls, interned as numbers.
  *
- * A table of pointers that never grows and from which nothing is taken: a slot is empty or filled for good, so that a
- * thread that finds a pointer, with acquire, finds the text behind it, stored before the release that published it. Two
- * threads with a new text both make it, and one drops its own.
+ * The texts are in a table of pointers that never grows or shrinks: a slot is empty or permanently filled. A thread
+ * that loads a pointer, with acquire, finds the complete text, stored before the release that published it. If two
+ * threads create the same text, one drops its own.
  */
 #include "adapter/intercept/pml_intercept_private.h"
 #include "adapter/wrap/pml_wrap_private.h"
@@ -29,7 +29,7 @@ static uint64_t number_of(const char *text, size_t n) {
   return h != 0 ? h : 1;
 }
 
-/* Where the text is, or the free slot where it belongs; half of them stay free. */
+/* The slot with the text, or the free slot for it; half of the slots stay free. */
 static struct text **find(uint64_t number, struct text **found) {
   for (uint32_t i = (uint32_t)number % SLOTS;; i = (i + 1) % SLOTS) {
     *found = __atomic_load_n(&slot[i], __ATOMIC_ACQUIRE);
@@ -58,7 +58,7 @@ static bool keep(uint64_t number, const char *text, size_t n) {
     struct text **at = find(number, &found);
     if (found == NULL && __atomic_compare_exchange_n(at, &found, new, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
       return true;
-    if (found->number != number) continue; /* the slot went to another text */
+    if (found->number != number) continue; /* the slot contains another text */
     free(new);
     __atomic_fetch_sub(&kept, 1, __ATOMIC_RELAXED);
     return true;

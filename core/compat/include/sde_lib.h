@@ -48,7 +48,7 @@
 #define papi_sde_destroy_counter papi_sde_unregister_counter
 #define papi_sde_destroy_counting_set papi_sde_unregister_counter
 
-/* A read returns a long long; these convert it to the event's type. The reader frees the array of a recorder. */
+/* A read returns a long long; these macros convert it to the event's type. The reader frees the array of a recorder. */
 #define GET_FLOAT_SDE(x) (*((float *)&(x)))
 #define GET_DOUBLE_SDE(x) (*((double *)&(x)))
 #define GET_SDE_RECORDER_ADDRESS(x, type) ((type *)(x))
@@ -58,7 +58,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* For the two macros below, which programs use for themselves: PAPI_VERBOSE and PAPI_DEBUG=SDE set them. */
+/* For the two macros below, which are for programs: PAPI_VERBOSE and PAPI_DEBUG=SDE set the variables. */
 extern int _sde_be_verbose;
 extern int _sde_debug;
 
@@ -95,7 +95,7 @@ typedef long long int (*papi_sde_fptr_t)(void *);
 typedef int (*papi_sde_cmpr_fptr_t)(void *);
 typedef void *papi_handle_t;
 
-typedef int papi_sde_order_t(const void *, const void *); /* as of qsort */
+typedef int papi_sde_order_t(const void *, const void *); /* a comparison function of qsort */
 
 /* The functions by which a library's papi_sde_hook_list_events() registers events for a tool that only lists them. */
 typedef struct papi_sde_fptr_struct_s {
@@ -120,10 +120,8 @@ typedef struct papi_sde_fptr_struct_s {
   void *(*get_counter_handle)(papi_handle_t handle, const char *event);
 } papi_sde_fptr_struct_t;
 
-/*
- * All are thread-safe. A NULL handle is answered with SDE_OK and nothing done, so that a library whose init failed
- * needs no check at each call. Handles stay valid memory for the life of the process.
- */
+/* All functions are thread-safe. With a NULL handle they return SDE_OK and do nothing, so that a library whose init
+ * failed need not check each call. Handles stay valid until the process ends. */
 papi_handle_t papi_sde_init(const char *library); /* a known name: the same handle; NULL on failure */
 int papi_sde_shutdown(papi_handle_t handle);
 int papi_sde_register_counter(papi_handle_t handle, const char *event, int mode, int type, void *counter);
@@ -150,7 +148,7 @@ int papi_sde_compare_int(const void *a, const void *b);
 int papi_sde_compare_double(const void *a, const void *b);
 int papi_sde_compare_float(const void *a, const void *b);
 
-/* Defined by a library that wants its events listed without running it. */
+/* Defined by a library whose events can be listed without running it. */
 papi_handle_t papi_sde_hook_list_events(papi_sde_fptr_struct_t *functions);
 
 #define POPULATE_SDE_FPTR_STRUCT(s)                                                                                    \

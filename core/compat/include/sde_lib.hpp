@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/include/sde_lib.hpp - papi_sde::PapiSde, the C++ face of sde_lib.h; include that one first or leave it.
+ * core/compat/include/sde_lib.hpp - papi_sde::PapiSde, the C++ interface of sde_lib.h, which may be included before it.
  *
- * Header only, C++11. What create_*() returns is the caller's to delete, nullptr if the event could not be made.
+ * Header only, C++11. The caller deletes the objects returned by create_*(); nullptr: the event could not be created.
  */
 #ifndef PML_SDE_LIB_HPP
 #define PML_SDE_LIB_HPP
@@ -15,22 +15,14 @@
 namespace papi_sde {
 
 namespace detail {
-/* The number that libsde knows a counter's type by; other types do not compile. */
+/* libsde's number of a counter type; other types do not compile. */
 template <typename T> struct type_number;
-template <> struct type_number<long long int> {
-  static constexpr int value = PAPI_SDE_long_long;
-};
-template <> struct type_number<int> {
-  static constexpr int value = PAPI_SDE_int;
-};
-template <> struct type_number<double> {
-  static constexpr int value = PAPI_SDE_double;
-};
-template <> struct type_number<float> {
-  static constexpr int value = PAPI_SDE_float;
-};
+template <> struct type_number<long long int> { static constexpr int value = PAPI_SDE_long_long; };
+template <> struct type_number<int> { static constexpr int value = PAPI_SDE_int; };
+template <> struct type_number<double> { static constexpr int value = PAPI_SDE_double; };
+template <> struct type_number<float> { static constexpr int value = PAPI_SDE_float; };
 
-/* Nothing where the constructor throws: the interface reports by nullptr. */
+/* Returns nullptr if the constructor throws, like the rest of the interface. */
 template <typename T, typename... Args> T *make(Args... args) {
   try {
     return new T(args...);
@@ -99,9 +91,8 @@ public:
     return papi_sde_register_counter(handle_, event, mode, detail::type_number<T>::value, &counter);
   }
 
-  /* Callbacks give long long int, as in libsde; the parameter is passed by its address. */
-  template <typename P>
-  int register_counter_cb(const char *event, int mode, long long int (*callback)(P *), P &param) {
+  /* Callbacks return long long int, as in libsde; the parameter is passed by its address. */
+  template <typename P> int register_counter_cb(const char *event, int mode, long long int (*callback)(P *), P &param) {
     return papi_sde_register_counter_cb(handle_, event, mode, PAPI_SDE_long_long,
                                         reinterpret_cast<papi_sde_fptr_t>(callback), &param);
   }

@@ -4,7 +4,7 @@
 --     lua5.4 core/compat/pmlib/choosers.lua lua/pmlua/groups/*.lua lua/pmlua/without_pmu/compiler.lua >chooser_events.c
 
 local NAMES <const> = { "FLOPS", "BANDWIDTH", "VECTOR", "CACHE", "CYCLE", "LOADSTORE" }
-local LAST <const> = { cycles = true, instructions = true } -- what goes first where not all events fit
+local LAST <const> = { cycles = true, instructions = true } -- listed first if not all events fit
 
 local function data(path) return assert(loadfile(path, "t", {}))() end
 
@@ -32,7 +32,7 @@ local function whole(path)
   return { events = over(events, own.events), groups = groups }
 end
 
---- The events of a group: its own and those of the file that its formulas name.
+--- The events of a group: its own events, and the events of the file that are named in its formulas.
 local function events_of(file, group)
   local events, above = over(group.events), {}
   for _, m in ipairs(group.metrics) do

@@ -20,7 +20,7 @@ void pmlib_close_report(FILE *fp) {
   if (fclose(fp) != 0) pmlib_warn("report: %s", strerror(errno));
 }
 
-/* A file for one call. */
+/* Open a file for one call. */
 #define TO_FILE(name, call)                                                                                            \
   do {                                                                                                                 \
     FILE *fp = pmlib_open_report(name);                                                                                \
@@ -98,7 +98,7 @@ PML_API void C_pm_stop_Root(void) {
   pmlib_stop_root();
 }
 PML_API void C_pm_mergethreads(int id) {
-  (void)id; /* threads are merged whenever something is printed */
+  (void)id; /* threads are merged at each output */
 }
 PML_API void C_pm_getpowerknob(int knob, int *value) {
   (void)knob;

@@ -2,7 +2,7 @@
 /*
  * core/compat/pmlib/pmlib_c.h - PMlib's C interface, for the Fortran interface.
  *
- * MPI handles come as uintptr_t: a pointer of Open MPI's fills it, an integer of MPICH's its lower half.
+ * MPI handles are passed as uintptr_t: a pointer for Open MPI, an integer in the lower half for MPICH.
  */
 #ifndef PML_COMPAT_PMLIB_C_H
 #define PML_COMPAT_PMLIB_C_H
@@ -14,7 +14,9 @@ void C_pm_printgroup(const char *fc, uintptr_t p_group, uintptr_t p_comm, const 
                      int fp_sort);
 void C_pm_printcomm(const char *fc, uintptr_t new_comm, int icolor, int key, int legend, int fp_sort);
 
-/* pmlib_open_report - to append to @name; standard output if it is "", cannot be opened, or this is not rank 0. */
+/*
+ * pmlib_open_report - open @name for appending; standard output if it is "", cannot be opened, or this is not rank 0.
+ */
 FILE *pmlib_open_report(const char *name);
 void pmlib_close_report(FILE *fp);
 

@@ -19,7 +19,7 @@ static double no_less(double now, double was) {
   return now > was ? now - was : 0;
 }
 
-/* A row as figures, less what the section had when it was reset. */
+/* A row as figures, minus the section's values at its reset. */
 static struct pmlib_figures figures_of(const struct pml_section_row *row, const struct pmlib_known *k) {
   static const struct pmlib_figures nothing;
   struct pmlib_figures f = {.count = row->count, .seconds = row->total_ns * 1e-9, .work = row->work};
@@ -59,7 +59,7 @@ static bool take_section(struct pmlib_section *s, const struct pml_section_row *
   }
   pmlib_unlock();
   if (s->misuse[PML_SECTION_OVERLAP] > 0) s->inclusive = true;
-  s->misuse[PML_SECTION_OVERLAP] = 0; /* that is how PMlib learns of it */
+  s->misuse[PML_SECTION_OVERLAP] = 0; /* this is how PMlib finds inclusive sections */
   s->parallel = s->nthreads > 1;
   return s->label != NULL && s->thread != NULL;
 }
@@ -102,8 +102,8 @@ struct pmlib_figures pmlib_figures_of(const struct pmlib_section *s) {
 /*
  * ---- serialization, for ranks on machines of the same kind ----
  *
- * The process without its pointers, then for each section: itself, its label with the 0, its threads. Pointers travel
- * as they are and mean nothing to the receiver.
+ * The process without its pointers, then for each section: the structure, its label with the 0, its threads. Pointers
+ * are included unchanged, and are meaningless to the receiver.
  */
 
 static size_t bytes_of(const struct pmlib_section *s) {
@@ -132,7 +132,7 @@ static char *pack(const struct pmlib_process *p, size_t *bytes) {
   return all;
 }
 
-/* The next @n of the *@left bytes at *@from, or false. */
+/* Copy the next @n of the *@left bytes at *@from; returns false if there are fewer. */
 static bool get(const char **from, size_t *left, void *to, size_t n) {
   if (n > *left) return false;
   memcpy(to, *from, n);
@@ -192,7 +192,7 @@ static void free_run(void) {
   have_last = false;
 }
 
-/* The mean of a figure over the processes, and the standard deviation of the sample. */
+/* The mean of a figure over the processes, and the sample standard deviation. */
 static void spread(const struct pmlib_merged *s, size_t offset, double *mean, double *deviation) {
   struct pml_sums all = {0};
   for (uint32_t p = 0; p < last.nprocs; p++) {
@@ -249,7 +249,7 @@ static bool merge(void) {
   return true;
 }
 
-/* On rank 0 all processes; elsewhere none. */
+/* Gather all processes on rank 0. */
 static bool gather(const struct pmlib_process *mine, int rank, int nprocs) {
   size_t n = 0, at = 0;
   char *bytes = pack(mine, &n), *all = NULL;
@@ -275,7 +275,7 @@ void pmlib_collect(bool collective) {
   free_run();
   bool up = collective && pmlib_mpi(&rank, &nprocs) && nprocs > 1;
   bool have = pmlib_take(&mine);
-  if (up) { /* it may not have been when the program initialized */
+  if (up) { /* MPI may not have been initialised when PMlib was */
     pmlib.rank = rank;
     pmlib.nprocs = nprocs;
     have = gather(&mine, rank, nprocs);

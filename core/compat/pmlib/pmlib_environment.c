@@ -33,7 +33,7 @@ void pmlib_warn(const char *fmt, ...) {
   fprintf(stderr, "pmlib: %s\n", line);
 }
 
-/* The index of the variable's value among @words, 0 (the default) if it is unset, empty, or none of them. */
+/* The index of the variable's value in @words; 0 (the default) if it is unset, empty, or unknown. */
 static size_t choose(const char *variable, const char *const *words, size_t n, const char *list) {
   const char *v = secure_getenv(variable);
   if (v == NULL || *v == '\0') return 0;
@@ -43,9 +43,9 @@ static size_t choose(const char *variable, const char *const *words, size_t n, c
   return 0;
 }
 
-static char *event_text; /* what the names of events point into */
+static char *event_text; /* contains the names of events */
 
-/* "a  b c" to pointers to its words; how many there are, of which at most @most are kept. */
+/* Split "a b c" into pointers to its words; returns their number, of which at most @most are stored. */
 static size_t split(const char *text, const char **word, size_t most) {
   static const char blanks[] = " \t\n";
   size_t n = 0;
@@ -61,14 +61,14 @@ static size_t split(const char *text, const char **word, size_t most) {
 
 #define WHY(...) (void)snprintf(pmlib.why_no_events, sizeof pmlib.why_no_events, __VA_ARGS__)
 
-/* The chooser's events on @pmu; NULL: there are none. */
+/* The chooser's events on @pmu, or NULL. */
 static const char *events_on(const char *pmu) {
   for (const struct pmlib_chooser_events *e = pmlib_chooser_events; e->pmu != NULL; e++)
     if (strcmp(e->pmu, pmu) == 0 && strcmp(e->chooser, pmlib.chooser->name) == 0) return e->events;
   return NULL;
 }
 
-/* libpfm4's name of this CPU's core PMU; "generic", for perf's own names, where it does not recognise the CPU. */
+/* libpfm4's name of this CPU's core PMU; "generic", for perf's own names, if it does not recognise the CPU. */
 static void name_pmu(char name[64]) {
   memcpy(name, "generic", sizeof "generic");
   int n = pml_event_pmus(NULL, 0);
@@ -82,7 +82,7 @@ static void name_pmu(char name[64]) {
   free(pmu);
 }
 
-/* What the program was compiled to count comes first: it is exact, and needs no PMU. */
+/* Compiler counts come first, because they are exact and need no PMU. */
 static const char *events_here(void) {
   char pmu[64];
   const char *events = pml_count_active() ? events_on("compiler") : NULL;
@@ -97,7 +97,7 @@ static const char *events_here(void) {
   return events;
 }
 
-/* Whether @n events open; of a chooser's those in front, if all need more counters than there are. */
+/* Whether @n events open; if all of a chooser's events need more counters than the machine has, only the first ones. */
 static bool open_events(size_t n, bool all) {
   struct pml_eventset *set;
   size_t fit = n;

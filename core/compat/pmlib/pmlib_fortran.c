@@ -4,7 +4,7 @@
  * compatible compilers.
  *
  * Every argument is a reference. The lengths of strings follow the arguments, as int in old compilers, as size_t in
- * newer ones; an int is the lower half of either where pmlua runs. Blanks at the end of a string do not count.
+ * newer ones; an int is the lower half of either on all platforms of pmlua. Trailing blanks of a string are ignored.
  */
 #include "compat/pmlib/pmlib_c.h"
 
@@ -13,7 +13,7 @@
 
 #define SHORT 256
 
-/* A Fortran string as C's: in @room if it fits, else malloc'd; free with drop(). */
+/* Convert a Fortran string to C: in @room if it fits, otherwise malloc'd; free with drop(). */
 static char *text(const char *s, int n, char room[SHORT]) {
   while (n > 0 && s[n - 1] == ' ') n--;
   if (n < 0) n = 0;
@@ -38,7 +38,7 @@ static void drop(char *c, const char *room) {
     drop(name, room);                                                                                                  \
   } while (0)
 
-/* Their only callers are compiled Fortran, which needs no prototypes. */
+/* Called only by compiled Fortran, which needs no prototypes. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 PML_API void f_pm_initialize_(const int *init_nWatch) {

@@ -2,9 +2,10 @@
 /*
  * core/compat/pmlib/pmlib_mpi.c - MPI calls for merging reports, found in the running program.
  *
- * Nothing is linked: the functions are looked up by name. What a handle is depends on the MPI: Open MPI's are pointers
- * to objects that it exports (ompi_mpi_comm_world, ompi_mpi_byte); those of MPICH, and of all that keep to its common
- * ABI, are integers of fixed value. Any other MPI is not used, and the report says that it speaks of one process.
+ * Nothing is linked: the functions are looked up by name. Handles depend on the MPI implementation: Open MPI's are
+ * pointers to objects that it exports (ompi_mpi_comm_world, ompi_mpi_byte); handles of MPICH, and of all
+ * implementations with its common ABI, are integers with fixed values. Any other MPI is not used, and the report states
+ * that it covers one process.
  */
 #include "compat/pmlib/pmlib.h"
 
@@ -19,7 +20,7 @@
 
 enum { NONE, OPENMPI, MPICH };
 
-/* One function under both ABIs. */
+/* One function with both ABIs. */
 #define CALL(name, arguments_pointer, arguments_int)                                                                   \
   static union {                                                                                                       \
     void *symbol;                                                                                                      \
@@ -37,7 +38,7 @@ CALL(mpi_gatherv, (const void *, int, void *, void *, const int *, const int *, 
      (const void *, int, int, void *, const int *, const int *, int, int, int));
 static void *world, *byte;
 
-/* MPI_Get_library_version() has no handle, and may be called at any time. */
+/* MPI_Get_library_version() takes no handle, and may be called at any time. */
 static bool is_mpich(void) {
   char text[16384] = "";
   int n = 0;
@@ -128,7 +129,7 @@ int pmlib_mpi_group_size(uintptr_t group) {
 uintptr_t pmlib_mpi_group_of_fortran(int group) {
   void *f = dlsym(RTLD_DEFAULT, "MPI_Group_f2c");
   void *(*convert)(int);
-  if (look() != OPENMPI || f == NULL) return (uintptr_t)(unsigned)group; /* the integers are the same */
+  if (look() != OPENMPI || f == NULL) return (uintptr_t)(unsigned)group; /* the integers are equal */
   memcpy(&convert, &f, sizeof convert);
   return (uintptr_t)convert(group);
 }

@@ -14,7 +14,7 @@ bool pmlib_printed(void) {
   return printed;
 }
 
-/* The figures to print, on rank 0 and if there are any. */
+/* The figures to print on rank 0; NULL on other ranks, or without figures. */
 static const struct pmlib_run *gathered(FILE **fp) {
   if (!pmlib_on()) return NULL;
   pmlib_collect(true);
@@ -88,7 +88,7 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* @color[nprocs]: a group for each colour there is, in their order, numbered from 0. */
+/* @color[nprocs]: print a group for each colour, in the order of colours, numbered from 0. */
 static void print_each_color(FILE *fp, const struct pmlib_run *run, const int *color, bool as_defined) {
   size_t nprocs = run->nprocs;
   int *sorted = calloc(2 * nprocs, sizeof *sorted), number = 0;
@@ -143,7 +143,7 @@ void pmlib_print_colors(FILE *fp, int color, bool legend, bool as_defined) {
   free(colors);
 }
 
-/* ---- what PMlib's calls ask in between ---- */
+/* ---- queries ---- */
 
 void pmlib_gather(void) {
   if (pmlib_on()) pmlib_collect(true);

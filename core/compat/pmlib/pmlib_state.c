@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 static struct pml__lock lock;
-static struct pmlib_known *knowns; /* under the lock */
+static struct pmlib_known *knowns; /* guarded by the lock */
 
 void pmlib_lock(void) {
   pml__lock_take(&lock);
@@ -54,14 +54,14 @@ void pmlib_forget_bases(void) {
   pmlib_unlock();
 }
 
-/* ---- the numbers that OpenMP gives to threads, for the report ---- */
+/* ---- OpenMP's thread numbers, for the report ---- */
 
 struct numbered {
   uint64_t thread;
   uint32_t number;
   struct numbered *next;
 };
-static struct numbered *numbers; /* under the lock */
+static struct numbered *numbers; /* guarded by the lock */
 static _Thread_local bool is_numbered;
 
 static int call_openmp(const char *name, int otherwise) {
@@ -101,7 +101,7 @@ static int state; /* atomic */
 static pid_t owner;
 
 static void at_exit(void) {
-  if (getpid() != owner) return; /* a child: what there is to tell is its parent's */
+  if (getpid() != owner) return; /* a child: the report belongs to its parent */
   pmlib_trace_close();
   if (!pmlib.report_asked || pmlib_printed() || pmlib.rank > 0) return;
   pmlib_stop_root();
@@ -140,7 +140,7 @@ bool pmlib_on(void) {
   return s == ON;
 }
 
-/* Says @what once for each of the few places that call it. */
+/* Warn once at each of the few call sites. */
 static void once(int *said, const char *what, const char *why) {
   if (__atomic_exchange_n(said, 1, __ATOMIC_RELAXED) == 0) pmlib_warn("%.200s: %s", what, why);
 }
@@ -154,7 +154,7 @@ static struct pml_section *define(const char *label, enum pmlib_type type, bool 
   struct pml_section *s = pml_section_find(label);
   if (s != NULL) return s;
   int err = pml_section_define(label, &o, &s);
-  if (err < 0) s = pml_section_find(label); /* another thread, with other options */
+  if (err < 0) s = pml_section_find(label); /* another thread defined it with other options */
   if (s == NULL) once(&said, label, pml_error_detail(err));
   return s;
 }
@@ -176,7 +176,8 @@ void pmlib_properties(const char *label, int t, bool exclusive) {
 
 /* ---- starting and stopping ---- */
 
-/* Programs start from few places: where a label stood last time is where it stands, if it still says the same. */
+/* Programs start sections at few places, so the section of a label's address is cached, and used if the label at this
+ * address is unchanged. */
 #define PLACES 64u
 struct place {
   const char *at, *label;
@@ -205,7 +206,7 @@ static struct pml_section *section_of(const char *label) {
 void pmlib_start(const char *label) {
   if (!pmlib_on()) return;
   struct pml_section *s = section_of(label);
-  if (s != NULL) (void)pml_section_start(s); /* what goes wrong is counted, and named in the report */
+  if (s != NULL) (void)pml_section_start(s); /* misuse is counted, and appears in the report */
 }
 
 void pmlib_stop(const char *label, double work, unsigned iterations) {
@@ -277,7 +278,7 @@ void pmlib_reset_all(void) {
   pmlib.end_ticks = 0;
 }
 
-/* ---- the rest ---- */
+/* ---- other calls ---- */
 
 bool pmlib_tell(struct pmlib_setting *s) {
   *s = (struct pmlib_setting){.processes = 1, .threads = 1};

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#define WIDEST 64 /* column of labels */
+#define WIDEST 64 /* limit of the label column */
 
 double pmlib_speed(double per_second, enum pmlib_type type, const char **unit) {
   static const char *const units[2][4] = {{"MB/sec", "GB/sec", "TB/sec", "PB/sec"},
@@ -50,7 +50,7 @@ static size_t *ordered(const struct pmlib_run *run, bool as_defined, size_t *n) 
   return order;
 }
 
-/* A label with its mark, in a column; a longer one moves the rest of its line. */
+/* A label with its mark, in a column; a longer label moves the rest of its line. */
 static void text_label(FILE *fp, int width, const struct pmlib_merged *s) {
   size_t n = strlen(s->label);
   fprintf(fp, "%s%-*s:", s->label, n < (size_t)width ? width - (int)n : 0, pmlib_mark(s));
@@ -61,7 +61,7 @@ static void rule(FILE *fp, int width, const char *columns) {
   fprintf(fp, "%s\n", columns);
 }
 
-/* ---- the head ---- */
+/* ---- header ---- */
 
 static const char *mode_of(const struct pmlib_run *run) {
   bool many = run->nprocs > 1, threads = run->process[0].nthreads > 1;
@@ -114,7 +114,7 @@ static void text_basic_row(FILE *fp, int width, const struct pmlib_run *run, con
           s->deviation.work, speed, unit, mark[0] == ' ' ? mark + 1 : mark);
 }
 
-/* Exclusive sections of one type: of the mean process, then of all. */
+/* Sums of the exclusive sections of one type: of the mean process, then of all processes. */
 static void text_sums(FILE *fp, int width, const struct pmlib_run *run, enum pmlib_type type) {
   double seconds = 0, work = 0;
   const char *unit, *what = type == PMLIB_COMM ? "Sum of exclusive COMM" : "Sum of exclusive CALC";
@@ -249,7 +249,7 @@ void pmlib_text_threads(FILE *fp, const struct pmlib_run *run, int rank, bool as
   free(order);
 }
 
-/* ---- the legend, and all together ---- */
+/* ---- the legend, and the whole report ---- */
 
 void pmlib_text_legend(FILE *fp) {
   fprintf(fp, "\n# PMlib Legend\n\n"

@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FLUSH_EVERY 4096u /* stops of a thread; its ring has room for ten times their records */
+#define FLUSH_EVERY 4096u /* stops of a thread between flushes; its ring has room for ten times their records */
 
-static struct pml_otf2 *archive; /* atomic; NULL: nothing is traced */
+static struct pml_otf2 *archive; /* atomic; NULL: no trace */
 static struct pml_otf2_stream *stream;
-static struct pml_stream_metrics *workload; /* NULL: the events of the chooser are the values, or none */
+static struct pml_stream_metrics *workload; /* NULL: the values are the chooser's events, if any */
 static pid_t opener;
 
 static _Thread_local double done[2]; /* by pmlib_type */
