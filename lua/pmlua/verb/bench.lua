@@ -49,12 +49,12 @@ local function parameter_of(text)
 end
 
 local FORMATS <const> = { "json", "csv", "markdown", "asciidoc", "org" }
+local FORMAT_NAMES <const> = { "JSON", "CSV", "a Markdown table", "an AsciiDoc table", "an Org table" }
 
 local function export_options()
   local all = {}
   for i, format in ipairs(FORMATS) do
-    all[i] = { name = "export-" .. format, kind = "file", help = ("also write the results as %s into FILE"):format(
-      format == "json" and "JSON" or format == "csv" and "CSV" or "a table of " .. format) }
+    all[i] = { name = "export-" .. format, kind = "file", help = "also write the results into FILE as " .. FORMAT_NAMES[i] }
   end
   return table.unpack(all)
 end
@@ -64,60 +64,60 @@ local M = {
   arguments = { { name = "CMD", key = "commands", kind = "text", many = true,
     missing = "no command given" } },
   about = [[
-Each CMD is one word of the command line: quote it. Each round runs every command once, in random order, so that drift of
-the machine affects all of them. The table shows the median of the elapsed time with a 95 % interval; for all but the first,
-also the ratio of the medians to the first's, its interval, and a verdict, as pmlua compare --by gives it. The results are
-kept in a folder like those of an experiment, for pmlua plot and pmlua compare.]],
+Quote each CMD, because it is one word of the command line. Each round runs every command once, in random order, so that drift
+of the machine affects all commands. The table shows the median of the elapsed time with a 95 % interval. For every command except
+the first, it also shows the ratio of its median to the first command's median, the interval of this ratio, and the verdict of
+pmlua compare --by. pmlua bench stores the results in a folder like those of an experiment, for pmlua plot and pmlua compare.]],
   options = {
     { name = "runs", short = "r", kind = "integer", min = 1, help = "run each command N times" },
     { name = "time", short = "t", kind = "duration", such = "10s or 2m",
-      help = "stop after the round in which TIME is used up, but not before 5 rounds (without --runs and --time: 3 s for each "
-        .. "command, at least 10 and at most 500 rounds)" },
-    { name = "min-runs", kind = "integer", min = 1, help = "without --runs: not fewer runs" },
-    { name = "max-runs", kind = "integer", min = 1, help = "without --runs: not more runs" },
+      help = "stop after the round in which TIME runs out, but not before 5 rounds (default, without --runs: 3 s per command, "
+        .. "at least 10 and at most 500 rounds)" },
+    { name = "min-runs", kind = "integer", min = 1, help = "minimum number of runs without --runs" },
+    { name = "max-runs", kind = "integer", min = 1, help = "maximum number of runs without --runs" },
     { name = "warmup", short = "w", kind = "integer", min = 0, shown = "1",
-      help = "run each command N times first, without measuring" },
+      help = "first run each command N times without measuring" },
     { name = "parameter", short = "P", kind = "text", value = "NAME=V,V...", many = true, key = "parameters",
-      read = parameter_of, help = "replace {NAME} by each value; 1..8 are the numbers from 1 to 8, 0..1:0.25 steps, 1..64:x2 "
-        .. "doublings; several: every combination" },
+      read = parameter_of, help = "replace {NAME} by each value; 1..8 stands for the numbers from 1 to 8, 0..1:0.25 for steps "
+        .. "of 0.25, 1..64:x2 for doublings; several parameters run in every combination" },
     { name = "name", short = "n", kind = "text", many = true, key = "names",
-      help = "a name for the first command in tables and figure; the second --name is for the second command, and so on" },
-    common.with("event", { value = "EVENTS", key = "lists", help = "also count these, separated by commas: events of the "
-      .. "kernel, for the command and all it starts (pmlua events); counts of programs compiled by pmlua cc --count "
-      .. "(sde:::BYFL::...); sim::Ir and so on, in 5 more runs under valgrind" }),
-    { name = "setup", kind = "text", value = "CMD", help = "run this first, once for each combination of command and "
-      .. "parameters" },
-    { name = "prepare", short = "p", kind = "text", value = "CMD", help = "run this before each run, not measured" },
-    { name = "cleanup", short = "c", kind = "text", value = "CMD", help = "run this at the end, also after a failure, once for "
-      .. "each combination" },
-    { name = "shell", kind = "text", value = "none|SHELL", help = "run all commands without a shell, or by SHELL -c; default: "
-      .. "by sh if one of them needs a shell, whose time and counts are then included" },
+      help = "name of the first command in tables and figures; the second --name names the second command, and so on" },
+    common.with("event", { value = "EVENTS", key = "lists", help = "also count these events, separated by commas: kernel "
+      .. "events of the command and its children (pmlua events lists them); counts of programs compiled by pmlua cc --count "
+      .. "(sde:::BYFL::...); sim::Ir and other simulated events, in 5 more runs under valgrind" }),
+    { name = "setup", kind = "text", value = "CMD", help = "first run this command, once for each combination of command "
+      .. "and parameters" },
+    { name = "prepare", short = "p", kind = "text", value = "CMD",
+      help = "run this command before each run, without measuring it" },
+    { name = "cleanup", short = "c", kind = "text", value = "CMD",
+      help = "run this command at the end, once for each combination, even after a failure" },
+    { name = "shell", kind = "text", value = "none|SHELL", help = "run all commands without a shell, or by SHELL -c (default: "
+      .. "by sh if one of them needs a shell); times and counts include the shell" },
     { name = "no-shell", short = "N", help = "the same as --shell none" },
     { name = "input", kind = "file", help = "standard input of the commands (default: /dev/null)" },
     { name = "output", kind = "text", value = "FILE|inherit", help = "standard output of the commands (default: /dev/null)" },
-    { name = "show-output", help = "let the commands print" },
+    { name = "show-output", help = "show the output of the commands" },
     { name = "ignore-failure", short = "i", help = "also measure commands whose exit status is not 0" },
-    { name = "by", kind = "name", help = "compare the values of this parameter (default: the commands; if there is only one, "
-      .. "the values of the first parameter)" },
-    { name = "reference", kind = "text", value = "CMD", help = "also run this, and compare the others with it" },
-    { name = "threshold", kind = "percent", max = 99, default = "1", help = "treat differences up to this as equal" },
+    { name = "by", kind = "name", help = "compare the values of this parameter (default: the commands or, if there is only "
+      .. "one, the values of the first parameter)" },
+    { name = "reference", kind = "text", value = "CMD", help = "also run CMD, and compare the other commands with it" },
+    { name = "threshold", kind = "percent", max = 99, default = "1", help = "treat differences up to this percentage as equal" },
     common.with "fail-on",
-    { name = "time-unit", kind = "choice", choices = { "ns", "us", "ms", "s" }, shown = "by the times",
-      help = "unit of the times in tables" },
-    { name = "seed", kind = "integer", help = "seed of the order, as printed at the end of a run" },
+    { name = "time-unit", kind = "choice", choices = { "ns", "us", "ms", "s" }, shown = "depends on the times",
+      help = "unit of times in tables" },
+    { name = "seed", kind = "integer", help = "seed of the random order, which each run prints at its end" },
     common.with("folder", { help = "folder for the results", shown = "results" }),
-    { name = "no-plot", help = "do not draw" },
+    { name = "no-plot", help = "draw no figure" },
     common.with("json", { help = "print the results as JSON, with all digits" }),
     common.with("csv", { help = "print the results as CSV (RFC 4180)" }),
     { name = "markdown", help = "print the table in Markdown" },
-    common.with("quiet", { help = "no progress and no warnings on standard error" }),
+    common.with("quiet", { help = "print no progress and no warnings on standard error" }),
   },
   exclusive = { { "json", "csv", "markdown" }, { "runs", "time" }, { "runs", "min-runs" }, { "runs", "max-runs" },
     { "shell", "no-shell" }, { "output", "show-output" } },
   notes = [[
-A command with an exit status other than 0 has failed: pmlua bench
-stops measuring it, goes on with the others, and exits with status 1. An interrupt (Ctrl-C) ends the run; the results so far
-are kept, printed, and marked incomplete.]],
+A command fails if its exit status is not 0. pmlua bench then stops measuring this command, continues with the others, and exits
+with status 1. An interrupt (Ctrl-C) ends the run; pmlua bench stores and prints the results so far, and marks them incomplete.]],
   examples = {
     "pmlua bench 'sort /etc/services' 'sort -r /etc/services'",
     "pmlua bench --time 1s -P level=1,9 -e page-faults 'gzip -{level}c /etc/services'",

@@ -10,18 +10,19 @@ local printable = require "pmlua.internal.printable"
 local tabulate = require "pmlua.tabulate"
 
 local M = {
-  summary = "report what works on this machine, what does not, why, and what would help",
+  summary = "report which features work on this machine, why others do not, and what would help",
   about = [[
-One line for each ability: ok, limited or missing, what was found, and below it what would help.
-Nothing is changed. The exit status is 0: a machine without a PMU is not an error.
+Each feature has one line with its status (ok, limited or missing) and the finding; the line below states what would help.
+pmlua doctor changes nothing. Its exit status is 0, because a machine without a PMU is not an error.
 
-With --verify counters are compared with loops whose instructions, branches, cycles, loads, misses and page faults are known.
-Which events are wrong is kept for this machine, and pmlua stat and experiments say so from then on; the exit status is 1
-then. What the maker of the processor says of its counters is printed below.]],
+With --verify, pmlua doctor counts loops whose instructions, branches, cycles, loads, misses and page faults are known, and
+compares the counters with these numbers. It stores the result for this machine, so that pmlua stat and experiments warn about
+wrong events, and its exit status is 1 if an event is wrong. It also prints the errata that the manufacturer published for the
+processor's counters.]],
   options = {
-    { name = "verify", help = "count loops whose events are known, and say which counters are right" },
-    common.with("json", { help = "an array of {name, status, finding, remedy}; with --verify, of the events' rows" }),
-    common.with("csv", { help = "the same as CSV" }),
+    { name = "verify", help = "compare the counters with loops whose event counts are known" },
+    common.with("json", { help = "print an array of {name, status, finding, remedy}; with --verify, of the events' rows" }),
+    common.with("csv", { help = "print the same rows as CSV" }),
     common.with "out",
   },
   exclusive = { { "json", "csv" } },

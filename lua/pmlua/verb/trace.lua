@@ -21,51 +21,52 @@ local function read_figure(text)
 end
 
 local M = {
-  summary = "show what is in an OTF2 trace, or write one of what recorded processes left",
+  summary = "summarize an OTF2 trace, or write the trace of recorded processes",
   usage = { "[OPTIONS] FILE.otf2", "--show [OPTIONS] DIR", "[-o DIR] [-q] DIR" },
   arguments = { { name = "TRACE", key = "dir", kind = "file", missing = "no trace and no folder given" } },
   about = [[
-FILE.otf2 is a trace of pmlua or of another tool. The first lines say what it is: processes, threads, length, events by kind,
-corrections of clocks, and of a job of MPI the balance of its ranks. Tables have the time of each region and how it is spread over
-processes, the messages between ranks, and metrics. What is odd or missing stands at the end. --show prints the same of a folder
-of pmlua record, whether its trace is written yet or not.
+FILE.otf2 is a trace of pmlua or of another tool. The first lines state its processes, threads, length, events by kind, clock
+corrections and, for an MPI job, the load balance of the ranks. Tables list the time of each region and its distribution over
+processes, the messages between ranks, and the metrics. The last lines list problems of the trace. --show prints the same for a
+folder of pmlua record, even if its trace is not written yet.
 
-DIR is the folder of pmlua record --trace. All processes are in one archive: each is a location group, its threads are
-locations, hosts are nodes. Ranks of MPI come first, with their messages, collective operations and communicators.
+DIR is the folder of pmlua record --trace. One archive contains all processes: a process is a location group, a thread is a
+location, and a host is a node. MPI ranks come first, with their messages, collective operations and communicators.
 
-pmlua record writes this trace itself when the command ends. Use pmlua trace if it could not: pmlua or the job was killed, or
-processes were still running. Processes that still run are in the trace with what they recorded so far.]],
+pmlua record writes this trace itself when the command ends. Use pmlua trace if it could not, because pmlua or the job was killed
+or processes were still running. The trace contains the events that running processes have recorded so far.]],
   options = {
-    common.with("folder", { shown = "DIR", help = "the folder for traces.otf2, traces.def and traces/; it is created" }),
+    common.with("folder", { shown = "DIR", help = "folder for traces.otf2, traces.def and traces/, created if it is missing" }),
     common.with "quiet",
-    { name = "show", help = "show what is in the trace of the folder DIR, and write nothing" },
-    common.with("json", { help = "what is in the trace as JSON, with all digits" }),
-    common.with("csv", { help = "one of its tables as CSV: its regions, or what --table names" }),
+    { name = "show", help = "summarize the trace of the folder DIR, and write nothing" },
+    common.with("json", { help = "print the summary as JSON, with all digits" }),
+    common.with("csv", { help = "print one table as CSV: the regions, or the table that --table names" }),
     { name = "table", kind = "choice", choices = { "regions", "paths", "messages", "metrics", "kinds", "waits", "causes",
       "critical-path", "critical-call-paths" }, shown = "regions",
-      help = "with --csv: what it is of" },
-    { name = "paths", help = "also a table of call paths" },
+      help = "table that --csv prints" },
+    { name = "paths", help = "also print a table of call paths" },
     { name = "plot", kind = "text", value = "KIND[=FILE]", many = true, key = "figures", read = read_figure,
       help = "draw a timeline of locations, a profile of regions, the matrix of messages or the metrics: KIND is timeline, "
-      .. "profile, matrix or metrics; FILE ends in .svg or .png and is KIND.svg if not given" },
-    { name = "waits", help = "also how long ranks of MPI and threads of OpenMP waited for each other, in which call path, for "
-      .. "whom, and what that one was in meanwhile: every event is read in the order of time" },
-    { name = "critical-path", help = "also the chain of work and waits that the run's length is made of: the time on it by "
-      .. "region, call path and rank, and its longest parts; every event is read three times" },
-    windows.option("count only what lies in this window, in seconds since the beginning; one of both may be left out; of "
-      .. "waits and of the critical path, the parts in it"),
-    { name = "where", kind = "glob", value = "PATTERN", help = "only regions with such names, as MPI_*" },
-    { name = "top", kind = "integer", min = 1, default = 20, help = "how many regions the table has" },
+      .. "profile, matrix or metrics; FILE ends in .svg or .png (default: KIND.svg)" },
+    { name = "waits", help = "also print how long MPI ranks and OpenMP threads waited for each other: in which call path, for "
+      .. "which rank or thread, and in which region that one was meanwhile; this reads every event in order of time" },
+    { name = "critical-path", help = "also print the chain of work and waits that determines the length of the run: its time by "
+      .. "region, call path and rank, and its longest parts; this reads every event three times" },
+    windows.option("count only this window, in seconds since the beginning; FROM or TO may be omitted; waits and the "
+      .. "critical path are cut at its ends"),
+    { name = "where", kind = "glob", value = "PATTERN", help = "only regions whose name matches, such as MPI_*" },
+    { name = "top", kind = "integer", min = 1, default = 20, help = "number of regions in the table" },
   },
   exclusive = { { "json", "csv" }, { "json", "plot" }, { "csv", "plot" } },
   notes = [[
-Clocks of several hosts differ. Where ranks measured the differences, all times are those of rank 0; what remains is corrected
-so that no message arrives before it was sent. A note states how many messages did so before and after the correction.
-Of ranks, a table lists how long they waited for others: for late senders, from entering a receive to entering its send, and in
-barriers and other collective operations, from entering one until the last rank enters. waits.json beside the trace has all
-ranks. --waits also lists late receivers, waits at windows and for their locks, probes and calls that make communicators, and of
-OpenMP how long threads waited in barriers, also at the end of loops and of parallel regions, until the last thread of the team
-entered. Tasks that a thread executes there are work.
+Clocks of different hosts differ. If the ranks measured the differences, all times are converted to the clock of rank 0; the
+remaining error is corrected so that no message arrives before it was sent. A note states how many messages arrived early, before
+and after the correction.
+A table lists how long ranks waited for others: for late senders, from entering a receive until the sender entered the send; in
+barriers and other collective operations, from entering one until the last rank entered. waits.json beside the trace lists all
+ranks. --waits also lists late receivers, waits at windows and for their locks, probes, and calls that create communicators. For
+OpenMP it lists how long threads waited in barriers, including those at the end of loops and parallel regions, until the last
+thread of the team entered. Tasks that a thread executes there count as work.
 Under mpirun, rank 0 writes the trace and the other ranks end at once.]],
   examples = { "pmlua trace pmlua-record-4711 -o trace",
     "pmlua trace trace/traces.otf2 --top 5", "pmlua trace trace/traces.otf2 --waits",

@@ -26,7 +26,7 @@ local common = {
   plot = { name = "plot", kind = "picture", help = "draw the results into FILE (.svg or .png)" },
   event = { name = "event", short = "e", kind = "event", many = true, key = "events", help = "count this event" },
   ["fail-on"] = { name = "fail-on", kind = "text", value = "WORD[:PERCENT]", many = true, key = "bounds", read = bound_of,
-    help = "exit with status 1 if a verdict is WORD (slower, faster, more, less) and the whole interval is beyond P percent; "
+    help = "exit with status 1 if a verdict is WORD (slower, faster, more, less) and the whole interval is beyond PERCENT; "
       .. "unjudged: if a cell has no counterpart or too few rounds" },
   patience = { name = "patience", kind = "duration", default = "5s", such = "5s or 500ms",
     help = "how long to wait for an answer" },
