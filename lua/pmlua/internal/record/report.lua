@@ -399,7 +399,7 @@ local function report_static_mpi(all, complain)
 end
 
 --- Why the table is empty.
-local function report_nothing(all, reasons, complain)
+local function report_nothing(all, o, reasons, complain)
   if #all.functions > 0 then return end
   for _, p in ipairs(reasons) do
     if p.pid then return end -- that is why
@@ -413,6 +413,7 @@ local function report_nothing(all, reasons, complain)
   if functions > 0 then
     complain(("no call of the %d selected library functions was recorded%s"):format(functions, how))
   else
+    if not (o.lib or o.sym) then how = "; --lib libc selects the C library" .. how end
     complain("no call was recorded: no call through the dynamic linker leads to a selected function" .. how)
   end
 end
@@ -484,7 +485,7 @@ local function check(results, o, dir, complain)
   end
   report_unmatched(all, complain)
   report_static_mpi(all, complain)
-  report_nothing(all, reasons, complain)
+  report_nothing(all, o, reasons, complain)
   return all
 end
 
