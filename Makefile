@@ -13,6 +13,7 @@ CC := gcc
 endif
 
 VERSION := $(shell sed -n 's/^.define PML_VERSION_[A-Z]* \([0-9]*\)$$/\1/p' core/base/pml_api.h | paste -sd.)
+MAJOR   := $(firstword $(subst ., ,$(VERSION)))
 
 LUA        ?= lua5.4
 LUA_CFLAGS := $(shell pkg-config --cflags lua5.4 2>/dev/null)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # bindings/bindings.mk - the command, the Lua modules, and the library for applications.
 
-EMBED_SONAME := libpmlua-embed.so.0
+EMBED_SONAME := libpmlua-embed.so.$(MAJOR)
 CLANG_SRC := bindings/instrument/clang.c bindings/instrument/clang_table.c
 BIND_SRC := $(filter-out bindings/command/main.c bindings/command/compiled.c bindings/embed/own_lua.c bindings/instrument/%,$(wildcard bindings/*.c bindings/*/*.c))
 # Its own module, only where libclang's headers are: it opens libclang when it is asked.
@@ -62,8 +62,11 @@ $(B)/obj/bindings/embed/own_lua.o: $(B)/obj/bindings/embed/own_lua_names.h
 $(B)/obj/bindings/embed/own_lua.o: ALLCFLAGS += -I$(B)/obj/bindings/embed
 $(B)/obj/bindings/embed/own_lua_names.h: $(LUA_STATIC) | $$(@D)/.
 	nm -g --defined-only $(LUA_STATIC) | awk '$$3 ~ /^luaL?_/ { print "X(" $$3 ")" }' >$@
-$(B)/$(EMBED_SONAME): $(BIND_OBJ) $(OWN_LUA_OBJ) $(GUARD_OBJ) bindings/embed/embed.map | $(B)/libpmlua.so
-	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,$(EMBED_SONAME) -Wl,--version-script=bindings/embed/embed.map -Wl,-Bsymbolic \
+# The interface of pmlua.h.
+$(B)/libpmlua-embed.map: core/base/pml_api.h | $$(@D)/.
+	echo 'PMLUA_$(MAJOR) { global: pmlua_*; luaopen_pmlua_core; local: *; };' >$@
+$(B)/$(EMBED_SONAME): $(BIND_OBJ) $(OWN_LUA_OBJ) $(GUARD_OBJ) $(B)/libpmlua-embed.map | $(B)/libpmlua.so
+	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,$(EMBED_SONAME) -Wl,--version-script=$(B)/libpmlua-embed.map -Wl,-Bsymbolic \
 	  -Wl,-rpath,'$$ORIGIN' $(BIND_OBJ) $(GUARD_OBJ) -L$(B) -lpmlua $(EMBED_LUA) -lpthread -ldl -lm -o $@
 
 $(B)/libpmlua-embed.so: $(B)/$(EMBED_SONAME)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # core/core.mk - the core: its libraries, the drop-ins for other libraries' users, what is preloaded.
 
-SONAME  := libpmlua.so.0
+SONAME  := libpmlua.so.$(MAJOR)
 CORE_LIBS := -lotf2 -lpthread -ldl -lm
 
 # What programs that were compiled with counts are linked against: libc and nothing else.
 COUNT_SRC := $(wildcard core/source/compiler/runtime/*.c)
 CORE_SRC := $(filter-out core/compat/% core/preload/% core/instrument/% core/adapter/mpi/shim/% core/substrate/trace/library/% core/program/pml_starter.c $(COUNT_SRC),$(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
-COUNT_SONAME := libpmlua_count.so.0
+COUNT_SONAME := libpmlua_count.so.$(MAJOR)
 # Each instruction set has its own; for the others these files are empty.
 SYSTEM_ASM := $(wildcard core/base/*/system.S)
 CORE_ASM := $(wildcard core/adapter/arch/*/*.S) $(SYSTEM_ASM)
@@ -51,7 +51,7 @@ PUBLIC_H = $(sort $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/
 SHARED_H = $(filter-out $(PUBLIC_H),$(sort $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/adapter/wrap/pml_wrap.h core/adapter/pml_workload.h))))
 $(B)/libpmlua.map: core/pml.h $(wildcard core/*/*.h core/*/*/*.h core/*/*/*/*.h)
 	@mkdir -p $(@D)
-	@{ echo 'PMLUA_0 { global:'; cat $(PUBLIC_H) | tr '\n' ' ' | grep -oE 'PML_API [^;([]*' | sed -n 's/ *__attribute__$$//; s/.*[ *]\(pml_\)/  \1/; s/^  pml_.*/&;/p'; \
+	@{ echo 'PMLUA_$(MAJOR) { global:'; cat $(PUBLIC_H) | tr '\n' ' ' | grep -oE 'PML_API [^;([]*' | sed -n 's/ *__attribute__$$//; s/.*[ *]\(pml_\)/  \1/; s/^  pml_.*/&;/p'; \
 	  echo '};'; echo 'PMLUA_PRIVATE { global: pml_*; local: *; };'; echo 'VERSION { global: ompt_start_tool; };'; } >$@.$$$$ && \
 	{ cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@; }
 

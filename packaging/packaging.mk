@@ -33,7 +33,7 @@ DEB_DIR := $(B)/deb
 DEB_DEPS := debhelper chrpath mkdocs lintian dpkg-dev clang libclang-dev libomp-dev llvm-14-dev libmpich-dev libopenmpi-dev
 
 .PHONY: deb
-deb: dist ## the packages pmlua, lua-pmlua, libpmlua0, libpmlua-dev and pmlua-doc, into build/deb
+deb: dist ## the packages pmlua, lua-pmlua, libpmlua1, libpmlua-dev and pmlua-doc, into build/deb
 	$(call need,$(RUN_DEPS) $(DEB_DEPS))
 	@rm -rf $(DEB_DIR) && mkdir -p $(DEB_DIR)
 	@cp $(ARCHIVE) $(DEB_DIR)/pmlua_$(VERSION).orig.tar.gz && tar -xzf $(ARCHIVE) -C $(DEB_DIR)

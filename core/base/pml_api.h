@@ -4,12 +4,14 @@
 #define PML_API_H
 
 /* The version: the build, the packages and the pages take it from these three lines. */
-#define PML_VERSION_MAJOR 0
-#define PML_VERSION_MINOR 2
+#define PML_VERSION_MAJOR 1
+#define PML_VERSION_MINOR 0
 #define PML_VERSION_PATCH 0
 #define PML__TEXT(number) #number
 #define PML__DOTTED(major, minor, patch) PML__TEXT(major) "." PML__TEXT(minor) "." PML__TEXT(patch)
 #define PML_VERSION PML__DOTTED(PML_VERSION_MAJOR, PML_VERSION_MINOR, PML_VERSION_PATCH)
+#define PML__SUFFIXED(library, major) library ".so." PML__TEXT(major)
+#define PML__SONAME(library) PML__SUFFIXED(library, PML_VERSION_MAJOR)
 
 #ifdef __cplusplus
 #define PML_BEGIN_DECLS extern "C" {

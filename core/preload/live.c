@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define EMBED "libpmlua-embed.so.0"
+#define EMBED PML__SONAME("libpmlua-embed")
 
 static bool served;   /* atomic */
 static pid_t started; /* the process that pmlua live became; 0 in others */

@@ -25,13 +25,14 @@ Measure.__index = Measure
 
 -- The command and the library, from where this code runs.
 local function own_files(pml)
+  local name = "libpmlua.so." .. pml.version:match "^%d+"
   local origin = require("pmlua.core").origin
   local folder = origin:match "^(.*)/[^/]*$" or "."
   local library
   for _, place in ipairs { "/", "/../lib/", "/../../", "/../../../" } do
-    library = library or pml.sys.realpath(folder .. place .. "libpmlua.so.0")
+    library = library or pml.sys.realpath(folder .. place .. name)
   end
-  if not library then return nil, "libpmlua.so.0 is not beside " .. origin end
+  if not library then return nil, name .. " is not beside " .. origin end
   return pml.paths.command or "pmlua", library
 end
 

@@ -17,7 +17,8 @@ for pattern in libpfm.so.* liblua5.4.so.* libopen-trace-format2.so.* liblua5.4-c
 done
 cp -rL "$dir"/sys/usr/share/lua/5.4 "$root/usr/share/lua/"
 ln -sf aarch64-linux-gnu/ld-linux-aarch64.so.1 "$root/lib/ld-linux-aarch64.so.1"
-for part in pmlua libpmlua.so libpmlua.so.0 libpmlua_count.so libpmlua_count.so.0 libpmlua-embed.so libpmlua-embed.so.0 preload spec workloads lua mutants compat; do cp -a "$dir/out/$part" "$root/pmlua/build/"; done
+for part in pmlua preload spec workloads lua mutants compat; do cp -a "$dir/out/$part" "$root/pmlua/build/"; done
+cp -a "$dir"/out/libpmlua*.so* "$root/pmlua/build/"
 cp -a lua scripts plots spec "$root/pmlua/"
 cp spec/arm/init "$root/init"
 chmod 755 "$root/init"

@@ -27,7 +27,7 @@ apt-get install -y -qq --no-install-recommends /tmp/debs/*.deb lua5.4 gcc libc6-
 for test in experiment modules library; do
   mkdir /tmp/$test && AUTOPKGTEST_TMP=/tmp/$test /tmp/debs/tests/$test
 done
-apt-get remove -y -qq --purge pmlua lua-pmlua libpmlua0 libpmlua-dev pmlua-doc >/dev/null
+apt-get remove -y -qq --purge pmlua lua-pmlua libpmlua1 libpmlua-dev pmlua-doc >/dev/null
 test -z "$(find /usr -name '*pmlua*' -not -path '/usr/share/doc/*')"
 echo the packages work
 ]]
@@ -40,7 +40,7 @@ describe("make deb", function()
     if why then return pending(why) end
     local out, code = sh(("make --no-print-directory deb B=%s/build"):format(dir), 750)
     assert.equal(0, code, out)
-    for _, name in ipairs { "pmlua", "lua-pmlua", "libpmlua0", "libpmlua-dev", "pmlua-doc" } do
+    for _, name in ipairs { "pmlua", "lua-pmlua", "libpmlua1", "libpmlua-dev", "pmlua-doc" } do
       assert.truthy(out:find(("building package '%s' in"):format(name), 1, true), name)
     end
     sh(("mkdir %s/debs && cp $(ls %s/build/deb/*.deb | grep -v dbgsym) %s/debs && cp -R packaging/debian/tests %s/debs"):format(

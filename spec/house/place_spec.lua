@@ -31,7 +31,7 @@ describe("make install", function()
   end)
 
   it("leaves the modes of folders that were there", function()
-    assert.truthy(installed:find("./lib/libpmlua.so l 777 libpmlua.so.0\n", 1, true), installed)
+    assert.truthy(installed:find "%./lib/libpmlua%.so l 777 libpmlua%.so%.%d\n", installed)
     assert.truthy(installed:find("./lib d 2775 \n", 1, true), installed)
   end)
 
@@ -92,7 +92,7 @@ describe("make B=", function()
   it("builds in a folder outside the checkout what runs from there", function()
     local elsewhere = dir .. "/elsewhere"
     shell.done(("make --no-print-directory B=%s %s/share/pmlua"):format(elsewhere, elsewhere))
-    sh(("cp -r %s/pmlua %s/libpmlua.so.0 %s/lua %s"):format(build, build, build, elsewhere))
+    sh(("cp -r %s/pmlua %s/libpmlua.so.? %s/lua %s"):format(build, build, build, elsewhere))
     local said = sh(("cd / && %s/pmlua -e 'print(#pml.paths.command, require(\"pmlua.stats\") ~= nil)'"):format(elsewhere))
     assert.equal(("%d\ttrue\n"):format(#elsewhere + #"/pmlua"), said)
   end)

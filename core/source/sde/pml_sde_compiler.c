@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define LIBRARY "BYFL"
-#define RUNTIME "libpmlua_count.so.0"
+#define RUNTIME PML__SONAME("libpmlua_count")
 
 static const struct pml_count_runtime *_Atomic runtime;
 static void (*_Atomic listener)(void);

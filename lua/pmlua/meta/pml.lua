@@ -10,7 +10,7 @@
 ---     local pml = require "pmlua"
 ---     local set <close> = assert(pml.eventset { "task-clock" })
 ---@class pml
----@field version string such as "0.2.0"
+---@field version string such as "1.0.0"
 ---@field paths pmlua.Paths
 ---@field balance pml.balance
 ---@field bench pml.bench

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define LIBPMLUA "libpmlua.so.0"
+#define LIBPMLUA PML__SONAME("libpmlua")
 
 EXPORT _Thread_local uint64_t *pml_count_self __attribute__((tls_model("initial-exec")));
 static _Thread_local struct {
