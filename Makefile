@@ -204,6 +204,7 @@ stage:
 	$(B)/pmlua completion fish >"$(D)"/share/fish/vendor_completions.d/pmlua.fish
 	$(B)/pmlua help --markdown >"$(D)"/share/doc/pmlua/verbs.md
 	install -m 644 README.md CHANGELOG.md LICENSE "$(D)"/share/doc/pmlua/
+	$(B)/pmlua packaging/sbom.lua "$(D)" >"$(D)"/share/pmlua/sbom.cdx.json
 	for p in pmlua pmlua-embed; do \
 	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' bindings/$$p.pc.in >"$(D)"/lib/pkgconfig/$$p.pc || exit 1; done
 	$(if $(filter no,$(STATIC)),find "$(D)" -name '*.a' -delete)

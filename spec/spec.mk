@@ -87,7 +87,7 @@ lint: lint-format lint-lua lint-build lint-cppcheck lint-tidy ## compilers' warn
 lint-format:
 	@clang-format --dry-run -Werror $(ALL_C)
 lint-lua:
-	@luacheck -q lua scripts spec docs
+	@luacheck -q lua scripts spec docs packaging
 lint-build:
 	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
 lint-cppcheck:

@@ -47,6 +47,21 @@ describe("make install", function()
     sh(("rm %s/own %s/own.c"):format(dir, dir))
   end)
 
+  it("lists each library that a file is linked with, and its licence, in the bill of materials", function()
+    local f <close> = assert(io.open(dir .. "/share/pmlua/sbom.cdx.json"))
+    local licensed = {}
+    for _, c in ipairs(require("cjson").decode(f:read "a").components) do
+      for _, p in ipairs(c.properties) do licensed[p.value] = c.licenses ~= nil end
+    end
+    local needed = sh(("find %s/bin %s/lib -type f -exec readelf -dW {} + 2>/dev/null"):format(dir, dir))
+    local n = 0
+    for library in needed:gmatch "%(NEEDED%)[^\n]-%[([^%]]+)%]" do
+      n = n + 1
+      assert.is_true(licensed[library] or library:find "^libpmlua" ~= nil, library)
+    end
+    assert.is_true(n > 50, n)
+  end)
+
   it("removes what an older version had and this one has not", function()
     local stale = "share/pmlua/lua/pmlua/stale.lua"
     write(("%s/%s"):format(dir, stale), "return 1\n")
