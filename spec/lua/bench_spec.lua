@@ -236,7 +236,7 @@ int main(int argc, char **argv) {
     assert.equal(1, status) -- faster than the reference
     assert.matches("time of wc %-l: faster by", err)
     assert.matches("median %[s%]", out)
-    assert.same({ "2" }, lines(dir .. "/out")) -- of wc, which this seed runs last
+    assert.same({ "2" }, lines(dir .. "/out")) -- wc runs last with this seed
     local all = json.decode(assert(io.open(dir .. "/all.json")):read "a")
     assert.same({ "sleep 0.1", "wc -l" }, { all.cells[1].factors.command, all.cells[2].factors.command })
     assert.same({ 0, 0, 0, 0, 0 }, all.cells[2].exit_statuses)
