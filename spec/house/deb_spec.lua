@@ -20,10 +20,18 @@ local function lacking()
   end
 end
 
--- The tests of autopkgtest, in a root with what they depend on and nothing else.
+--- The command by which the Containerfile installs the packages.
+local function containerfile_command()
+  local f <close> = assert(io.open "packaging/Containerfile")
+  return assert(f:read("a"):match "\nRUN ([^\n]+)")
+end
+
+-- The tests of autopkgtest, in a root with their dependencies only.
 local TRY = [[
 set -eu
-apt-get install -y -qq --no-install-recommends /tmp/debs/*.deb lua5.4 gcc libc6-dev pkg-config gnuplot-nox >/dev/null
+{ %s; } >/dev/null
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends lua5.4 gcc libc6-dev pkg-config >/dev/null
 for test in experiment modules library; do
   mkdir /tmp/$test && AUTOPKGTEST_TMP=/tmp/$test /tmp/debs/tests/$test
 done
@@ -45,7 +53,7 @@ describe("make deb", function()
     end
     sh(("mkdir %s/debs && cp $(ls %s/build/deb/*.deb | grep -v dbgsym) %s/debs && cp -R packaging/debian/tests %s/debs"):format(
       dir, dir, dir, dir))
-    shell.write(dir .. "/debs/try", TRY)
+    shell.write(dir .. "/debs/try", TRY:format(containerfile_command()))
     local suite = sh(". /etc/os-release && echo $VERSION_CODENAME"):match "%S+"
     out, code = sh(("cd / && mmdebstrap --variant=minbase --mode=root --customize-hook='copy-in %s/debs /tmp' "
       .. "--customize-hook='chroot \"$1\" sh /tmp/debs/try' %s /dev/null"):format(dir, suite), 440)
