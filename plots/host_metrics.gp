@@ -50,10 +50,11 @@ unset grid
 unset key
 set yrange [0:1]
 set style fill solid 1 noborder
-fitting(s, width) = width / ended > 0.009 * strlen(s) ? s : ""
+fitting(s, from, to) = (to - from) / ended > 0.009 * strlen(s) ? \
+  free_label(0.45 * plot_width * (from + to) / ended - text_wide(s, 10) / 2, 0, s, 10, 1) : ""
 plot for [k = 1:4] "regions.dat" using (int($4) == k ? $2 : NaN):(0.5):2:3:(0):(1) with boxxyerror \
        fillcolor rgb fill[k] notitle, \
-     "regions.dat" using (($2 + $3) / 2):(0.5):(fitting(strcol(1), $3 - $2)) with labels center noenhanced font ",10" notitle
+     "regions.dat" using (($2 + $3) / 2):(0.5):(fitting(strcol(1), $2, $3)) with labels center noenhanced font ",10" notitle
 unset label 1
 unset label 9001
 unset label 9002

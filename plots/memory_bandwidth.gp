@@ -17,7 +17,7 @@ set label 2 "bytes of loads and stores; solid: shortest pass of all threads, das
   at screen 0.012, 0.905 left font ",9" noenhanced textcolor rgb col_grey
 set tmargin at screen 0.85
 set bmargin at screen 0.155
-set lmargin at screen 0.075
+set lmargin at screen 0.09
 set rmargin at screen 0.83
 set xrange [-5:105]
 set yrange [0:*]

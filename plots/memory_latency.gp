@@ -45,29 +45,48 @@ set label 1 (simulated ? "Misses of a load in simulated caches, by the size of t
   "Latency of a load, by the size of the working set") at screen 0.012, 1 - 24.0 / plot_height left font ",16" noenhanced
 set label 2 "each load has the address of the next; dashed: where the curve leaves a plateau; grey: sizes of caches, by " . \
   (simulated ? "the model" : "the kernel") at screen 0.012, 1 - 48.0 / plot_height left font ",9" noenhanced textcolor rgb col_grey
+# Both axes in pixels, to place the knees' labels.
+low_x = smallest / 1.3; high_x = largest * 1.3
+low_y = simulated ? -0.15 : 0.5; high_y = simulated ? 1.25 : 10
+higher(v) = v > high_y ? (high_y = 10 ** ceil(log10(v)), 0) : v > 0 && v < low_y ? (low_y = v / 1.3, 0) : 0
+if (!simulated) { stats "data.dat" using (column(c_samples) > 0 ? (higher(column(c_q1)), higher(column(c_q3)), 0) : 0) nooutput }
 if (simulated) { set logscale x } else { set logscale xy }
-set xrange [smallest / 1.3 : largest * 1.3]
-if (simulated) { set yrange [-0.15:1.25] } else { set yrange [0.5:*] }
+set xrange [low_x : high_x]
+set yrange [low_y : high_y]
+left = 0.065; right = 0.985
+wide = (right - left) * plot_width
+pixel_x(b) = left * plot_width + wide * log(b / low_x) / log(high_x / low_x)
+at_x(pixel) = low_x * (high_x / low_x) ** ((pixel - left * plot_width) / wide)
+pixel_y(v) = floor_y + tall * (simulated ? (v - low_y) / (high_y - low_y) : log(v / low_y) / log(high_y / low_y))
+at_y(pixel) = simulated ? low_y + (high_y - low_y) * (pixel - floor_y) / tall : low_y * (high_y / low_y) ** ((pixel - floor_y) / tall)
 set xtics ()
 do for [k = 0:44] { if (k % 2 == 0) { set xtics add (size_text(2.0 ** k) 2.0 ** k) } }
 set xlabel "working set" offset 0, 0.3
 set ylabel simulated ? "misses of a load" : "latency [ns]"
 set format y "%g"
-set lmargin at screen 0.065
-set rmargin at screen 0.985
+set lmargin at screen left
+set rmargin at screen right
 step = (1 - 108.0 / plot_height) / panels
 has_knees = strstrt(run_files, " knees.dat ") > 0
 knee_file = has_knees ? "knees.dat" : "data.dat"
+# Left of the upper end of its dashed line, where its curve is lower.
+knee_at(b, after) = (knee_text = size_text(b), knee_left = pixel_x(b) - 5 - text_wide(knee_text, 9), \
+  knee_text = free_label(knee_left, pixel_y(after) - 4, knee_text, 9, 6), at_x(knee_left))
 do for [panel = 1:panels] {
   stride = word(strides, panel)
   set tmargin at screen 1 - 100.0 / plot_height - (panel - 1) * step
   set bmargin at screen 1 - 100.0 / plot_height - panel * step + 104.0 / plot_height
+  floor_y = plot_height - 100.0 - panel * step * plot_height + 104
+  tall = step * plot_height - 104
+  boxes = 0
+  over_key = take_box(pixel_x(low_x), floor_y + tall - 30, 290, 60)
   set title sprintf("(%s) A slot every %s bytes", substr("abcdefgh", panel, panel), stride) font ",11.5"
   unset arrow
   if (has_caches) {
     do for [k = 1:(exists("tag_count") ? tag_count : 0)] {
       set arrow from tag_size[k], graph 0 to tag_size[k], graph 1 nohead linecolor rgb "#bbbbbb" linewidth 5 back
-      set label 10 + k tag_name[k] at tag_size[k], graph 0.04 left offset 0.6, 0 font ",10" textcolor rgb col_grey
+      set label 10 + k free_label(pixel_x(tag_size[k]) + 5, floor_y + 12, tag_name[k], 10, 1) at first at_x(pixel_x(tag_size[k]) + 5), \
+        at_y(floor_y + 12) left font ",10" textcolor rgb col_grey
     }
   }
   set key at graph 0.02, graph 0.96 left top opaque vertical Left reverse samplen 1.6 font ",10"
@@ -77,9 +96,8 @@ do for [panel = 1:panels] {
        for [i = 1:2] knee_file using \
          (has_knees && is_row(stride, word(curves, i)) ? sqrt($3 * $4) : NaN):5:(0):($6 - $5) \
          with vectors nohead linetype i dashtype 2 linewidth 1.6 notitle, \
-       for [i = 1:2] knee_file using \
-         (has_knees && is_row(stride, word(curves, i)) ? sqrt($3 * $4) : NaN):5:(size_text(sqrt($3 * $4))) \
-         with labels right offset -0.3, 0.2 + 0.9 * i font ",9" textcolor linetype i notitle
+       for [i = 1:2] knee_file using (has_knees && is_row(stride, word(curves, i)) ? knee_at(sqrt($3 * $4), $6) : NaN): \
+         (has_knees ? at_y(free_label_y) : NaN):(knee_text) with labels left font ",9" textcolor linetype i notitle
   unset label 1
   unset label 2
   unset label 9001

@@ -30,7 +30,7 @@ set xlabel "events at the same time"
 set ylabel "error of a scaled count [%]"
 set key at screen 0.985, screen 0.85 right top title "phase" left
 set arrow from graph 0, first 0 to graph 1, first 0 nohead linecolor rgb col_grey dashtype 3
-length_text(us) = us < 1000 ? sprintf("%g us", us) : sprintf("%g ms", us / 1000.0)
+length_text(us) = us < 1000 ? sprintf("%g µs", us) : sprintf("%g ms", us / 1000.0)
 is(phase) = strcol(c_phase) eq phase && column(c_samples) > 0
 if (measured > 0) {
   plot for [i = 1:words(phases)] "data.dat" using (column(c_events) * 1.04 ** (i - 3)):(is(word(phases, i)) ? column(c_median) : NaN): \

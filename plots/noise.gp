@@ -30,7 +30,7 @@ set title "(a) Each detour: when, how long, and what the kernel counted meanwhil
 set logscale y
 set format y "%g"
 set xlabel "time [s]" offset 0, 0.4
-set ylabel "length [us]" offset 0.8, 0
+set ylabel "length [µs]" offset 0.8, 0
 set xrange [0:until / 1000 * 1.01]
 set yrange [least / 1.6 : most * 3.5]
 set key at graph 0.99, graph 0.98 right top opaque horizontal samplen 1
@@ -81,8 +81,8 @@ set style data points
 set logscale xy
 set xtics autofreq
 set format x "%g"
-set xlabel "length [us]" offset 0, 0.4
-set ylabel "period [us]"
+set xlabel "length [µs]" offset 0, 0.4
+set ylabel "period [µs]"
 first_cpu = -1; families = 0; short = 1e30; long = 0; shortest = 1e30; longest = 0
 family(l, p, cpu) = (families = families + 1, first_cpu < 0 ? (first_cpu = cpu) : 0, l < short ? (short = l) : 0, l > long ? (long = l) : 0, p < shortest ? (shortest = p) : 0, \
   p > longest ? (longest = p) : 0, 0)
@@ -92,17 +92,12 @@ if (families > 0) {
   set xrange [10 ** floor(log10(short / 3)) : 10 ** ceil(log10(long * 3))] # a label is in the middle
   set yrange [10 ** floor(log10(shortest / 3)) : 10 ** ceil(log10(longest * 3))]
   unset key
-  # A label that would lie on another is left out.
-  array label_x[families]; array label_y[families]
-  labels = 0
-  decades(low, high) = ceil(log10(high * 3)) - floor(log10(low / 3))
-  wide = 140.0 / (0.42 * plot_width) * decades(short, long)
-  tall = 16.0 / (0.335 * plot_height) * decades(shortest, longest)
-  taken(x, y) = labels > 0 ? (sum [i = 1:labels] (abs(label_x[i] - x) < wide && abs(label_y[i] - y) < tall)) : 0
-  once(x, y, text) = taken(x, y) ? "" : (labels = labels + 1, label_x[labels] = x, label_y[labels] = y, text)
+  pixel(v, low, high, size) = size * (log10(v) - floor(log10(low / 3))) / (ceil(log10(high * 3)) - floor(log10(low / 3)))
+  said(l, p) = sprintf(l < 100 ? "%.2g µs every %.4g ms" : "%.0f µs every %.4g ms", l, p / 1000)
+  period_label(l, p) = free_label(pixel(l, short, long, 0.42 * plot_width) - text_wide(said(l, p), 9) / 2, \
+    pixel(p, shortest, longest, 0.335 * plot_height), said(l, p), 9, 1)
   plot "periods.dat" using 2:3:(0.4 + 0.35 * log10($4)) with points pointtype 7 pointsize variable linetype 1, \
-    "" using 2:($1 == first_cpu ? $3 : NaN):($1 == first_cpu && $3 > 0 ? once(log10($2), log10($3), \
-      sprintf($2 < 100 ? "%.2g us every %.4g ms" : "%.0f us every %.4g ms", $2, $3 / 1000)) : "") \
+    "" using 2:($1 == first_cpu ? $3 : NaN):($1 == first_cpu && $3 > 0 ? period_label($2, $3) : "") \
       with labels offset 0, 1.1 font ",9"
 } else {
   set xrange [1:10]

@@ -48,7 +48,7 @@ set tmargin at screen 0.87
 set bmargin at screen 0.58
 set key at graph 0.03, graph 0.97 left top vertical Left reverse samplen 1.6 spacing 1.05 font ",10"
 
-array unit_of[2] = ["time of a message [us]", "bandwidth [MB/s]"]
+array unit_of[2] = ["time of a message [µs]", "bandwidth [MB/s]"]
 do for [panel = 1:2] {
   set lmargin at screen panel == 1 ? 0.075 : 0.585
   set rmargin at screen panel == 1 ? 0.475 : 0.985
@@ -85,7 +85,7 @@ set size ratio -1
 set style fill solid 1 noborder
 unset key
 set palette defined (0 "#f7fbff", 1 "#6baed6", 2 "#08306b")
-array title_of[2] = [sprintf("(c) Time of %s [us]", size_text(least)), sprintf("(d) Bandwidth of %s [MB/s]", size_text(most))]
+array title_of[2] = [sprintf("(c) Time of %s [µs]", size_text(least)), sprintf("(d) Bandwidth of %s [MB/s]", size_text(most))]
 do for [panel = 1:2] {
   set lmargin at screen panel == 1 ? 0.10 : 0.61
   set rmargin at screen panel == 1 ? 0.42 : 0.93

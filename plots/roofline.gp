@@ -101,6 +101,7 @@ do for [panel = 1:2] {
   set xrange [from_x:to_x]
   set yrange [lowest / 3 : highest * 3]
   # Peaks that are nearly the same share a label.
+  boxes = 0
   said = ""
   do for [b = 1:words(builds)] {
     build = word(builds, b)
@@ -116,7 +117,7 @@ do for [panel = 1:2] {
         dashtype dash
       near = height > peak / 1.15 && height < peak
       peak_text = near ? "" : sprintf("%s: %.3g", build eq "scalar" ? "scalar" : build . " bits", height)
-      set label 30 + b peak_text at to_x / 1.1, height right offset 0, 0.6 \
+      set label 30 + b free_label(0, 0.69 * plot_height * log(3.0 * height / lowest) / log(9.0 * highest / lowest), peak_text, 11, 1) at to_x / 1.1, height right offset 0, 0.6 \
         font ",9" noenhanced front boxed
     }
   }

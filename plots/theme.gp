@@ -80,6 +80,19 @@ remark(dummy) = strcol(c_status) ne "ok" ? plain(strcol(c_status)) : strcol(c_sh
 # Beside a point there is room for a few words: those before the numbers.
 short(s) = strstrt(s, ": ") ? s[1:strstrt(s, ": ") - 1] : s
 
+# A label at data goes to the first of so many places, one above the other, at which it overlaps no earlier one; "" without such
+# a place. x and y are the left end and the middle of its text in pixels from the lower left corner; free_label_y is the y found.
+most_boxes = 400
+array box_x[most_boxes]; array box_y[most_boxes]; array box_w[most_boxes]; array box_h[most_boxes]
+boxes = 0
+take_box(x, y, w, h) = boxes < most_boxes && (boxes = boxes + 1, box_x[boxes] = x, box_y[boxes] = y, box_w[boxes] = w, box_h[boxes] = h, 1)
+is_taken(x, y, w, h) = boxes > 0 && (sum [i = 1:boxes] (x < box_x[i] + box_w[i] && box_x[i] < x + w && \
+  abs(y - box_y[i]) < 0.5 * (h + box_h[i]))) > 0
+box_above(x, y, w, h, tries) = tries < 1 ? NaN : is_taken(x, y, w, h) ? box_above(x, y + h, w, h, tries - 1) : y
+text_wide(s, size) = 0.64 * size * strlen(s)
+free_label(x, y, s, size, tries) = (free_label_y = box_above(x, y, text_wide(s, size), 1.1 * size, tries), \
+  free_label_y == free_label_y && take_box(x, free_label_y, text_wide(s, size), 1.1 * size) ? s : "")
+
 # At most this share of the picture's width, in the font of the terminal: a text that is longer ends in dots.
 fit(s, share) = (n = int(share * plot_width / 8.4), strlen(s) > n ? s[1:n - 1] . "…" : s)
 

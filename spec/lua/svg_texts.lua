@@ -32,6 +32,27 @@ function M.draw(folder, factor)
   return f:read "a"
 end
 
+--- Multiply each number with a fraction, in the tables of a copy of a run, by a random factor from 0.3 to 3: places of labels that
+--- another run may have.
+---@param folder string of the run
+---@param copy string an empty folder
+---@param seed integer
+function M.disturb(folder, copy, seed)
+  math.randomseed(seed)
+  assert(os.execute(("cp '%s'/*.gp '%s'/*.dat '%s'"):format(folder, folder, copy)))
+  local names <close> = assert(io.popen(("ls '%s'/*.dat"):format(copy)))
+  for path in names:lines() do
+    local old <close> = assert(io.open(path))
+    local text = ("\n" .. old:read "a"):gsub("\n[^#\n][^\n]*", function(line)
+      return (line:gsub("%f[%S]%-?%d+%.%d%S*", function(word)
+        return tonumber(word) and ("%.17g"):format(tonumber(word) * 10 ^ (math.random() - 0.5))
+      end))
+    end)
+    local new <close> = assert(io.open(path, "w"))
+    new:write((text:sub(2)))
+  end
+end
+
 --- Graphviz has texts with their own place, all shifted alike.
 local function add_graphviz(texts, svg)
   local dx, dy = svg:match 'class="graph" transform="[^"]*translate%(([-%d.]+) ([-%d.]+)%)'

@@ -8,6 +8,7 @@ local svg_texts = require "spec.lua.svg_texts"
 local lfs = require "lfs"
 
 local LONGEST_S = 300
+local SEEDS = 3 -- labels of memory_latency once overlapped with the first
 
 local function read(path)
   local f <close> = io.open(path)
@@ -54,7 +55,7 @@ describe("The figure of", function()
   it("every experiment is looked at", function() assert.is_true(#experiments() >= 20) end)
 
   for _, experiment in ipairs(experiments()) do
-    support.with "gnuplot" (experiment.name .. " can be read, also when it is drawn larger", function()
+    support.with "gnuplot" (experiment.name .. " can be read, also when it is drawn larger or its numbers differ", function()
       local dir, err = run(experiment)
       if not dir then
         assert.truthy(lacks(err), err)
@@ -62,6 +63,11 @@ describe("The figure of", function()
       end
       assert.same({}, svg_texts.faults(read(dir .. "/plot.svg")))
       assert.same({}, svg_texts.faults(svg_texts.draw(dir, 1.25)))
+      for seed = 1, SEEDS do
+        local other = support.folder()
+        svg_texts.disturb(dir, other, seed)
+        assert.same({}, svg_texts.faults(svg_texts.draw(other, 1)), "seed " .. seed)
+      end
       local graph = read(dir .. "/event_flow.svg") -- by Graphviz
       if graph then assert.same({}, svg_texts.faults(graph)) end
     end)
