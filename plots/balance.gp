@@ -45,8 +45,7 @@ plot for [k = 1:shown_ranks] "course.dat" using ($1 == shown_delta && $2 == show
   linewidth rank_width(k) dashtype rank_dash(k) linecolor rgb rank_rgb(k) title k == 1 ? "rank 1: most work" : \
   k == shown_ranks ? sprintf("rank %d: least", rank_of(k)) : sprintf("rank %d", rank_of(k))
 unset label 1
-unset label 9001
-unset label 9002
+@caption_drawn
 set offsets 0, 0, 0, 0
 
 # (b) threads

@@ -55,8 +55,7 @@ if (measured) {
   unset label 3
 }
 unset label 1
-unset label 9001
-unset label 9002
+@caption_drawn
 
 # (b) every pair, the quartiles as a box where there are few of them
 set size noratio

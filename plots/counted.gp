@@ -76,6 +76,6 @@ do for [panel = 0:3] {
          ($1 + shift("final") + 0.2) with points pointtype 2 pointsize 0.7 linewidth 1.3 linecolor rgb col_blue notitle, \
        for [who in counted] keyentry with points pointtype point_of(who) pointsize 1 linewidth 1.5 \
          linecolor rgb rgb_of(who) title plain(title_of(who))
-  if (panel == 0) { unset label 1; unset label 2; unset label 3; unset label 4; unset label 9001; unset label 9002; set ytics (); do for [i = 1:rows] { set ytics add ('' i) } }
+  if (panel == 0) { unset label 1; unset label 2; unset label 3; unset label 4; @caption_drawn; set ytics (); do for [i = 1:rows] { set ytics add ('' i) } }
 }
 unset multiplot

@@ -42,8 +42,7 @@ plot "data.dat" using (is("original") ? column(c_steps) : NaN):(2 * column(c_cal
      "" using (is("original") ? column(c_steps) : NaN):(column(c_edges)) with linespoints linetype 3 title "edges", \
      "" using (is("original") ? column(c_steps) : NaN):(column(c_paths)) with linespoints linetype 4 title "nodes"
 unset label 1
-unset label 9001
-unset label 9002
+@caption_drawn
 
 set lmargin at screen 0.575
 set rmargin at screen 0.97

@@ -56,8 +56,7 @@ plot for [k = 1:4] "regions.dat" using (int($4) == k ? $2 : NaN):(0.5):2:3:(0):(
        fillcolor rgb fill[k] notitle, \
      "regions.dat" using (($2 + $3) / 2):(0.5):(fitting(strcol(1), $2, $3)) with labels center noenhanced font ",10" notitle
 unset label 1
-unset label 9001
-unset label 9002
+@caption_drawn
 
 # Beneath, the metrics, over the same bands.
 set border 3 linecolor rgb "#404040" linewidth 1

@@ -119,8 +119,7 @@ do for [row = 1:rows] {
     }
     unset label 1
     unset label 2
-    unset label 9001
-    unset label 9002
+    @caption_drawn
   }
 }
 if (has_counts) {

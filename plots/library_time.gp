@@ -51,8 +51,7 @@ if (rows > 0 && nseen > 0) {
 }
 unset label 1
 unset label 2
-unset label 9001
-unset label 9002
+@caption_drawn
 
 # (c) what a view costs
 set tmargin at screen 0.255

@@ -100,7 +100,6 @@ do for [panel = 1:panels] {
          (has_knees ? at_y(free_label_y) : NaN):(knee_text) with labels left font ",9" textcolor linetype i notitle
   unset label 1
   unset label 2
-  unset label 9001
-  unset label 9002
+  @caption_drawn
 }
 unset multiplot

@@ -44,8 +44,7 @@ if (rows > 0) {
   unset label 3
 }
 unset label 1
-unset label 9001
-unset label 9002
+@caption_drawn
 
 # (b) kernel.dat: cpu, time, lost, waited, steal, detours, interrupts ...
 set tmargin at screen 0.42

@@ -51,11 +51,10 @@ set tmargin at screen 0.865
 set bmargin at screen 0.565
 set title "(a) Strictly synchronous metrics in C"
 names = metric_names
-eval figure
+@figure
 unset label 1
 unset label 2
-unset label 9001
-unset label 9002
+@caption_drawn
 
 # (b) what n metrics add to an event
 set lmargin at screen 0.4
@@ -117,7 +116,7 @@ set ylabel "run time [ms]" offset 1.2, 0
 set xrange [0:*]
 set key at graph 0.03, graph 0.98 left top vertical Left reverse samplen 1.8 spacing 1.05 noenhanced font ",9.5"
 names = taker_names
-eval figure
+@figure
 
 # (d) all of them, by event
 set lmargin at screen 0.185

@@ -36,6 +36,6 @@ do for [i = 1:shown] {
   if (i == shown) { set format x "%g"; set xlabel "time since the first value [s]" offset 0, 0.4 }
   plot "series.dat" index i - 1 using 1:2 with linespoints linetype (i - 1) % 6 + 1 pointsize 0.4 notitle
   unset label 1
-  unset label 9001
+  @caption_drawn
 }
 unset multiplot

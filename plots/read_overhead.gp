@@ -84,8 +84,7 @@ plot for [path = 1:3] "data.dat" using (x_of(path)):(when(path, column(c_q1))):(
      for [path = 1:3] keyentry with boxes linetype path title key_of(path), \
      floor_ns with lines linetype 8 linewidth 1 dashtype 2 title sprintf("empty operation (two clock reads): %.3g ns", floor_ns)
 unset label 1
-unset label 9001
-unset label 9002
+@caption_drawn
 unset key
 unset logscale y
 set format y "% h"

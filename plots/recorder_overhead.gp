@@ -79,8 +79,7 @@ do for [panel = 1:2] {
            pointsize 0.45 notitle
   }
   unset label 1
-  unset label 9001
-  unset label 9002
+  @caption_drawn
 }
 
 # (c), (d) in turn: the last round of the cells where all is kept in one recorder. Short ones are thinned out.

@@ -64,8 +64,7 @@ do for [panel = 1:2] {
        "" using (column(c_bytes)):(y(column(c_bytes), cell("around", c_median))):(y(column(c_bytes), cell("around", c_q1))): \
          (y(column(c_bytes), cell("around", c_q3))) with yerrorlines linetype 2 title panel == 1 ? "around: all ranks at once" : ""
   unset label 1
-  unset label 9001
-  unset label 9002
+  @caption_drawn
 }
 
 # The matrices: time of the smallest messages, bandwidth of the largest.

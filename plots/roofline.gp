@@ -143,7 +143,6 @@ do for [panel = 1:2] {
   unset label 1
   unset label 2
   unset label 3
-  unset label 9001
-  unset label 9002
+  @caption_drawn
 }
 unset multiplot

@@ -71,8 +71,7 @@ plot "data.dat" using (x(column(c_ranks))):(cell("strong", c_median)):(cell("str
        dashtype 2 title "ideal", \
      "" using (x(column(c_ranks))):(is("weak") ? base_weak : NaN) with lines linecolor rgb col_grey dashtype 2 notitle
 unset label 1
-unset label 9001
-unset label 9002
+@caption_drawn
 unset logscale y
 
 # (b) ... the efficiency and its factors

@@ -8,7 +8,7 @@ load "theme.gp"
 set key outside top center horizontal noenhanced
 set multiplot layout panel_n, 1 title run_name noenhanced
 do for [p = 1:panel_n] {
-  if (p > 1) { unset label 9001 }
+  if (p > 1) { @caption_drawn }
   set xlabel panel_x[p]
   set ylabel panel_y[p] noenhanced
   if (panel_log[p]) { set logscale y; set format y "10^{%L}" } else { unset logscale y; set format y "% h" }

@@ -68,8 +68,7 @@ plot "lengths.dat" using (x_of($1, $2)):5:2:xtic(stringcolumn(4)) with boxes lin
      "" using (x_of($1, $2)):5:(on_bar($7, $8, $9)) with labels center offset 0, (crowded ? 0.6 : 1.45) \
        font sprintf(",%d", number_size) noenhanced
 unset label 1
-unset label 9001
-unset label 9002
+@caption_drawn
 unset label 2
 
 set tmargin at screen 0.41

@@ -11,7 +11,8 @@
 #   run_factor_kinds: words, "text" or "number"; run_factor_units: words, "-": none
 #   run_metrics, run_metric_columns, run_metric_rounds, run_metric_units: words, the metrics' names, their columns of data.dat
 #   and rounds.dat, and their units ("-": none)
-# and from here: format, w_line (line width), plain(text), tic(text), remark(0), short(text), fit(text, share), col_blue, col_orange ... and the line types 1 to 8 in these colours.
+# and from here: format, w_line (line width), plain(text), tic(text), remark(0), short(text), fit(text, share), free_label(...),
+# narrow (1 for one column of a page), caption_height, caption_drawn (a macro for panels after the first), col_blue, col_orange ... and the line types 1 to 8 in these colours.
 #
 # Drawn again by hand:  gnuplot plot.gp   or   gnuplot -e "format='png'" plot.gp
 # Smaller or larger, with the same fonts:  gnuplot -e "size_factor=1.5" plot.gp
@@ -104,7 +105,25 @@ set style fill solid 0.35 border
 set boxwidth 0.6 relative
 set datafile missing "NaN"
 set title noenhanced
-small = plot_width / 0.75 / (strlen(run_subtitle) + 1) # 8 where the whole line has room
-set label 9001 run_subtitle at screen 0.995, character 0.6 right noenhanced font sprintf(",%.1f", small < 8 ? small : 8) textcolor rgb col_grey
+# A picture for one column of a page has no room beside the curves, and its smallest text is 7 pt when it is printed in its size.
+# Its caption has as many lines as the run's subtitle needs: machine, kernel, date, version, n.
+narrow = plot_width < 500
+tiny = narrow ? 9.4 : plot_width / 0.75 / (strlen(run_subtitle) + 1) # 8 where the whole line has room
+tiny = !narrow && tiny > 8 ? 8 : tiny
+per_line = int((plot_width - 8) / (0.62 * tiny))
+last_blank(s, n) = n < 2 ? per_line : s[n:n] eq " " ? n : last_blank(s, n - 1)
+line_end(s) = strlen(s) <= per_line || !narrow ? strlen(s) : last_blank(s, per_line)
+caption_side = narrow ? "left" : "right"
+caption_lines = 0
+array caption_line[100]
+caption_of(s) = s eq "" ? 0 : (caption_lines = caption_lines + 1, caption_line[caption_lines] = s[1:line_end(s)], caption_of(s[line_end(s) + 1:*]))
+caption_end = caption_of(run_subtitle)
+caption_height = narrow ? 13.0 * caption_lines : 0
+caption_drawn = "unset label 9001; unset label 9002" # for panels after the first
+do for [i = 1:caption_lines] {
+  set label 9000 + (i == 1 ? 1 : 9 + i) caption_line[i] at screen (narrow ? 0.01 : 0.995), \
+    screen (narrow ? caption_height - 13 * i + 6 : 8.0) / plot_height @caption_side noenhanced font sprintf(",%.1f", tiny) textcolor rgb col_grey
+  if (i > 1) { caption_drawn = caption_drawn . sprintf("; unset label %d", 9009 + i) }
+}
 if (!run_complete) set label 9002 "incomplete run (" . run_status . ")" at screen 0.005, screen 0.012 left noenhanced \
   font ",9" textcolor rgb col_vermillion

@@ -39,8 +39,7 @@ plot "data.dat" using (column(c_claimed)):(column(c_cell)) with points linetype 
      "" using (column(c_q1)):(column(c_cell)):(column(c_q1)):(column(c_p99)) with xerrorbars linetype 1 pointtype 0 linewidth 1.2 notitle, \
      "" using (column(c_median)):(column(c_cell)) with points linetype 1 pointtype 7 pointsize 0.8 title "cost (line: to 99 %)"
 unset label 1
-unset label 9001
-unset label 9002
+@caption_drawn
 
 # (b) stairs
 set lmargin at screen 0.565

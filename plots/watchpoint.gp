@@ -44,8 +44,7 @@ if (counted > 0) {
   unset label 3
 }
 unset label 1
-unset label 9001
-unset label 9002
+@caption_drawn
 unset key
 set offsets 0, 0, 0, 0
 

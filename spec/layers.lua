@@ -21,7 +21,7 @@ local rules = {
   { "bindings", "%.[ch]$", "#%s*include%s*<otf2/", "bindings/ convert and check, the core does the work" },
   { "bindings", "%.[ch]$", "#%s*include%s*<perfmon/", "bindings/ convert and check, the core does the work" },
   { "plots", "%.gp$", "%f[%w_]system%s*%(", "plots/ read only result files" },
-  { "plots", "%.gp$", "%f[%w_]eval%f[^%w_]", "plots/ take nothing that a file says for code", "plugin_overhead" },
+  { "plots", "%.gp$", "%f[%w_]eval%f[^%w_]", "plots/ take nothing that a file says for code" },
   { "plots", "%.gp$", '[\'"]/', "plots/ read only result files" },
 }
 

@@ -167,12 +167,13 @@ end
 ---@return string? path
 ---@return string? err
 ---@return table? variables that lines.gp needs
+---@return string? distribution text of distribution.dat
 local function described(run, options)
   local own = options.script and M.find(run.meta.name, options.script)
   if own and core.sys.realpath(own:match "^(.*)/") ~= core.sys.realpath(plots_folder()) then return own end
-  local variables, err = figure.variables(run)
+  local variables, err, distribution = figure.variables(run)
   if not variables then return nil, err end
-  return M.find "lines", nil, variables
+  return M.find "lines", nil, variables, distribution
 end
 
 local function script_of(run, options)
@@ -188,7 +189,7 @@ end
 ---@return boolean? own the script's, which came with the experiment that was run
 local function scripts_for(run, tables, options)
   local note
-  local path, err, variables = script_of(run, options)
+  local path, err, variables, distribution = script_of(run, options)
   if not path then
     note, path = err, M.find "generic"
   end
@@ -197,7 +198,8 @@ local function scripts_for(run, tables, options)
   local theme, no_theme = disk.read(plots_folder() .. "/theme.gp")
   if not (plot and theme) then return nil, no_plot or no_theme end
   local own = core.sys.realpath(path:match "^(.*)/") ~= core.sys.realpath(plots_folder())
-  return { ["plot.gp"] = plot, ["theme.gp"] = theme, ["run.gp"] = run_gp(run, tables, variables, options) }, note, own
+  return { ["plot.gp"] = plot, ["theme.gp"] = theme, ["run.gp"] = run_gp(run, tables, variables, options),
+    ["distribution.dat"] = distribution }, note, own
 end
 
 --- Write the scripts to the folder unless it has its own; return a remark if its own plot.gp or theme.gp is not run.
@@ -288,12 +290,13 @@ end
 local function chosen_files(runs, options)
   local run, err = selection.of(runs, options)
   if not run then return nil, err end
-  local variables, wrong = figure.variables(run)
-  if not variables then return nil, wrong end
+  local variables, wrong, distribution = figure.variables(run)
+  if not variables then return refuse("EINVAL", wrong) end
   local scripts, missing = picture.scripts "lines"
   if not scripts then return nil, missing end
   return { ["plot.gp"] = scripts["lines.gp"], ["theme.gp"] = scripts["theme.gp"],
-    ["run.gp"] = run_gp(run, { "data.dat" }, variables, options), ["data.dat"] = dat.format(selection.table(run)) }, {}
+    ["run.gp"] = run_gp(run, { "data.dat" }, variables, options), ["data.dat"] = dat.format(selection.table(run)),
+    ["distribution.dat"] = distribution }, {}
 end
 
 --- The scripts and tables of the run's own figure, read from its folder.
@@ -345,17 +348,25 @@ end
 ---@field height? integer
 ---@field title? string
 ---@field where? { name: string, value: string }[] only cells with these levels of factors
----@field x? string the factor along the x axis; this and the following override the experiment's
+---@field x? string the factor along the x axis; this and the following fields override those of the experiment's `plot`
 ---@field y? string a column of data.dat
+---@field low? string the column with the lower ends of y's intervals
+---@field high? string
 ---@field lines? string
 ---@field facet? string
+---@field rows? string
+---@field kind? "lines"|"violin"|"cumulative"
 ---@field logx? boolean
 ---@field logy? boolean
+---@field xrange? { low?: number, high?: number }
+---@field yrange? { low?: number, high?: number }
+---@field free? "x"|"y"|"xy" axes with a range of each panel's own
+---@field order? table<string, any[]> the first values of a factor, in the order of the figure
+---@field rename? table<string, string> texts for values, factors and columns
 
 local known_options = {}
-for name in ("stem script refresh trust gnuplot out width height title where x y lines facet logx logy"):gmatch "%S+" do
-  known_options[name] = true
-end
+for name in ("stem script refresh trust gnuplot out width height title where"):gmatch "%S+" do known_options[name] = true end
+for _, f in ipairs(figure.FIELDS) do known_options[f.name] = true end
 
 local function open_measured(dir)
   local run, err = results.open(dir)
@@ -389,7 +400,9 @@ function M.draw(dir, options)
   local scripts, note, own = scripts_for(run, tables, options)
   if not scripts then return nil, note end
   local ok, remark = furnish(run, scripts, options, own)
-  if ok then ok, err = run:write("run.gp", scripts["run.gp"]) end
+  for _, name in ipairs { "run.gp", "distribution.dat" } do
+    if ok and scripts[name] then ok, err = run:write(name, scripts[name]) end
+  end
   if not ok then return nil, err or remark end
   local files
   files, err = draw_all(run, tables, scripts, options.trust or own, options.gnuplot)

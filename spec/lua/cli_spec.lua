@@ -12,7 +12,8 @@ local quote = support.quote
 local by_kind = { integer = "3", number = "3", percent = "3", duration = "3ms", size = "3G", picture = "p.svg" }
 local by_name = { metric = "host::load_1", I1 = "32768,8,64", D1 = "32768,8,64", LL = "8388608,16,64", flow = "f.svg",
   headers = "zlib.h", parameter = "x=1,2", ["fail-on"] = "slower:2%",
-  window = "1.5:2", width = "800", size = "800,600", where = "n=1" }
+  window = "1.5:2", width = "800", size = "800,600", where = "n=1",
+  xrange = "0,", yrange = ",1e3", order = "n=2,1", rename = "n=size" }
 local by_verb = { ["guard event"] = "Ir", ["watchpoint event"] = "mem:x:w", ["trace plot"] = "matrix" }
 
 local function sample(verb, option)

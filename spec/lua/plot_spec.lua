@@ -4,6 +4,7 @@ local demo = require "spec.lua.demo"
 local support = require "spec.core.support"
 local lfs = require "lfs"
 local plot = require "pmlua.plot"
+local svg_texts = require "spec.lua.svg_texts"
 
 
 local draws = support.with "gnuplot"
@@ -51,6 +52,55 @@ describe("plot", function()
       assert.is_nil(files)
       assert.matches(wrong, tostring(err), 1, true)
     end
+  end)
+
+  -- Each option shows its effect, and at two widths no text overlaps another or leaves the picture.
+  draws("draws ranges, free scales, grids, renamed and ordered levels, own intervals, violins and cumulative shares", function()
+    local exp = require "pmlua.experiment" { name = "demo", unit = "ns", repeats = 20, rounds = 5, warmup = 0,
+      factors = { { "size", { 1, 4, 64 } }, { "how", { "fast", "slow one" } }, { "mode", { "cold", "hot" } } },
+      measure = function(_, p) return p.size * (p.how == "fast" and 1 or 2e3) + math.random() end }
+    local out = support.folder()
+    local dir = assert(exp:run { out = out, quiet = true, no_plot = true }).dir
+    for i, case in ipairs {
+      { { x = "size", lines = "how", facet = "mode", xrange = { low = 0, high = 50 }, yrange = { high = 9000 } }, "50", "60" },
+      { { x = "size", lines = "mode", facet = "how", free = "y" }, "median time [µs]" },
+      { { x = "size", lines = "mode", facet = "how", free = "xy", logx = true }, "fast" },
+      { { x = "size", facet = "how", rows = "mode" }, "slow one, hot", "hot" },
+      { { x = "size", lines = "how", facet = "mode", rename = { ["slow one"] = "by hand" } }, "by hand", "slow one" },
+      { { x = "size", lines = "how", facet = "mode", rename = { size = "length", median = "middle" } }, "middle [µs]", "size" },
+      { { x = "how", lines = "mode", facet = "size", order = { how = { "slow one" } } }, "slow one" },
+      { { x = "size", lines = "how", facet = "mode", order = { size = { 64, 4 } } }, "64" },
+      { { x = "size", lines = "how", facet = "mode", y = "q1", low = "min", high = "max" }, "q1 time [µs]" },
+      { { x = "size", lines = "how", facet = "mode", kind = "violin", logy = true }, "time [ns]" },
+      { { lines = "how", facet = "mode", rows = "size", kind = "cumulative", free = "x", logx = true }, "share of the samples" },
+    } do
+      local options, shown, hidden = table.unpack(case)
+      for _, width in ipairs { 960, 318 } do
+        options.out, options.width, options.height = out .. "/a.svg", width, 700
+        assert(plot.draw(dir, options))
+        local svg, texts = support.slurp(options.out), {}
+        assert.same({}, svg_texts.faults(svg), ("case %d, width %d"):format(i, width))
+        for _, one in ipairs((svg_texts.of(svg))) do texts[one.text] = true end
+        local message = ("case %d, width %d"):format(i, width)
+        assert.is_true(texts[shown] or texts["how " .. shown], message)
+        assert.is_nil(texts[hidden or ""], message)
+      end
+    end
+    for wrong, options in pairs {
+      ["kind: unknown value violn; did you mean violin?"] = { kind = "violn" },
+      ["free: unknown value z"] = { free = "z" },
+      ["yrange must be { low = NUMBER, high = NUMBER }, low below high"] = { yrange = { low = 2, high = 1 } },
+      ["logy: the axis begins at 0"] = { logy = true, yrange = { low = 0 } },
+      ["order: how has no value slow"] = { order = { how = { "slow" } } },
+      ["xrange: the values of how are texts"] = { x = "how", xrange = { low = 1 } },
+      ["low: unknown column mni"] = { low = "mni" },
+      ["a distribution is one of all samples"] = { kind = "violin", y = "q1" },
+    } do
+      options.out = out .. "/a.svg"
+      assert.matches(wrong, tostring(select(2, plot.draw(dir, options))), 1, true)
+    end
+    assert(os.remove(dir .. "/samples.csv.gz"))
+    assert.matches("no samples.csv.gz", tostring(select(2, plot.draw(dir, { out = out .. "/a.svg", kind = "violin" }))), 1, true)
   end)
 
   draws("says in the figure that the run is incomplete", function()

@@ -32,8 +32,8 @@ function M.draw(folder, factor)
   return f:read "a"
 end
 
---- Multiply each number with a fraction, in the tables of a copy of a run, by a random factor from 0.3 to 3: places of labels that
---- another run may have.
+--- Multiply each number with a fraction, in the tables of a copy of a run, by a random factor from 0.3 to 3: labels move as they
+--- may in another run.
 ---@param folder string of the run
 ---@param copy string an empty folder
 ---@param seed integer

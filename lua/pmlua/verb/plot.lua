@@ -5,6 +5,7 @@
 
 local common = require "pmlua.internal.cli.common"
 local complain = require "pmlua.internal.cli.complain" "plot"
+local figure = require "pmlua.internal.experiment.figure"
 
 local function level_of(text)
   local name, value = text:match "^([^=]+)=(.*)$"
@@ -18,6 +19,24 @@ local function size_of(text)
   if width and width >= 100 and height >= 100 and width <= 10000 and height <= 10000 then return { width, height } end
   return nil, ("'%s' is not WIDTH,HEIGHT in pixels, each from 100 to 10000"):format(text)
 end
+
+local function range_of(text)
+  local low, high = text:match "^([^,]*),([^,]*)$"
+  if low and (low == "" or tonumber(low)) and (high == "" or tonumber(high)) then
+    return { low = tonumber(low), high = tonumber(high) }
+  end
+  return nil, ("'%s' is not LOW,HIGH"):format(text)
+end
+
+local function order_of(text)
+  local name, list = text:match "^([^=]+)=(.+)$"
+  if not name then return nil, ("'%s' is not FACTOR=VALUE,..."):format(text) end
+  local values = {}
+  for value in list:gmatch "[^,]+" do values[#values + 1] = value end
+  return { name = name, value = values }
+end
+
+local read = { xrange = range_of, yrange = range_of, order = order_of, rename = level_of }
 
 local M = {
   summary = "draw the figure of a run again, without measuring",
@@ -37,11 +56,6 @@ The page of --html needs no other file and contains no script: text from the fol
       help = "width and height in pixels of 1/96 inch" },
     { name = "title", kind = "text", value = "TEXT", help = "title of the figure" },
     { name = "where", kind = "text", value = "FACTOR=VALUE", many = true, read = level_of, help = "draw only these cells" },
-    { name = "x", kind = "name", value = "FACTOR", help = "the factor along the x axis" },
-    { name = "y", kind = "name", value = "COLUMN", help = "the column of data.dat along the y axis" },
-    { name = "lines", kind = "name", value = "FACTOR", help = "the factor whose values are lines" },
-    { name = "facet", kind = "name", value = "FACTOR", help = "the factor whose values are panels" },
-    { name = "logx", help = "logarithmic x axis" }, { name = "logy", help = "logarithmic y axis" },
     { name = "trust", help = "run the folder's own plot.gp, such as one that you edited; it can do whatever you can" },
     { name = "refresh", help = "first replace plot.gp and theme.gp by pmlua's current ones" },
     { name = "html", help = "write page.html: figure, tooltips, table, machine, script and command, in one file" },
@@ -55,7 +69,13 @@ The page of --html needs no other file and contains no script: text from the fol
   },
 }
 
-local FIGURE <const> = { "size", "title", "where", "x", "y", "lines", "facet", "logx", "logy" }
+local FIGURE <const> = { "size", "title", "where" }
+for i, f in ipairs(figure.FIELDS) do
+  FIGURE[#FIGURE + 1] = f.name
+  table.insert(M.options, 4 + i, { name = f.name, value = f.value, choices = f.choices,
+    kind = f.choices and "choice" or read[f.name] and "text" or f.value and "name",
+    read = read[f.name], many = f.name == "order" or f.name == "rename", help = f.help })
+end
 
 function M.check(o)
   for _, name in ipairs(o.out and {} or FIGURE) do
@@ -63,10 +83,20 @@ function M.check(o)
   end
 end
 
+--- The pairs of an option that may be repeated, by name.
+local function by_name(pairs_given)
+  if not pairs_given then return nil end
+  local out = {}
+  for _, pair in ipairs(pairs_given) do out[pair.name] = pair.value end
+  return out
+end
+
 local function draw_file(o)
   local size = o.size or {}
-  local files, err = require "pmlua.plot".draw(o.dirs, { out = o.out, width = size[1], height = size[2], title = o.title,
-    where = o.where, x = o.x, y = o.y, lines = o.lines, facet = o.facet, logx = o.logx, logy = o.logy })
+  local how = { out = o.out, width = size[1], height = size[2], title = o.title, where = o.where }
+  for _, f in ipairs(figure.FIELDS) do how[f.name] = o[f.name] end
+  how.order, how.rename = by_name(o.order), by_name(o.rename)
+  local files, err = require "pmlua.plot".draw(o.dirs, how)
   if err then complain(err) end
   if files then print(files[1]) end
   return files and 0 or 1

@@ -49,7 +49,9 @@ end
 ---@field values number[]
 
 --- Visits in the order of measuring; the last may be a part of one.
-local function archived(path)
+---@param path string of samples.csv.gz
+---@return pmlua.LeftVisit[]
+function M.archived(path)
   local visits, visit = {}, nil
   for line in lines_of(path) do
     local cell, round, value = line:match "^(%d+),(%d+),%d+,([^,]+)$"
@@ -68,7 +70,7 @@ end
 
 --- The visits of a run, with that in which it was killed.
 local function visits_of(path, left)
-  local visits = archived(path .. "/samples.csv.gz")
+  local visits = M.archived(path .. "/samples.csv.gz")
   local last = visits[#visits]
   if #left.values == 0 then return visits end
   if last and last.cell == left.cell and last.round == left.round then visits[#visits] = nil end

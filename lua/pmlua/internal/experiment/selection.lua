@@ -4,11 +4,12 @@
 -- Try:  pmlua plot -o both.pdf --where path=read --x events results/read_overhead/A results/read_overhead/B
 
 local fields = require "pmlua.internal.fields"
+local figure = require "pmlua.internal.experiment.figure"
 local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
 
-local ROLES <const> = { "x", "lines", "facet" }
+local ROLES <const> = figure.ROLES
 
 local function factors_of(run)
   local out = {}
@@ -35,8 +36,7 @@ local function where(run, wanted)
     if not known[w.name] then return refuse("EINVAL", "where: " .. fields.sentence(w.name, known, "factor")) end
     local kept = {}
     for _, row in ipairs(rows) do
-      local v = row[w.name]
-      if tostring(v) == w.value or tonumber(w.value) and v == tonumber(w.value) then kept[#kept + 1] = row end
+      if figure.is_level(row[w.name], w.value) then kept[#kept + 1] = row end
     end
     if #kept == 0 then
       local levels = levels_of(rows, w.name)
@@ -78,7 +78,7 @@ local function merged(runs)
       position[c.name] = #columns
     end
   end
-  local meta, samples = {}, 0
+  local meta, samples, sources = {}, 0, {}
   for k, v in pairs(first.meta) do meta[k] = v end
   meta.factors = table.move(factors_of(first), 1, #factors_of(first), 2, { { name = "run" } })
   for i, run in ipairs(runs) do
@@ -87,12 +87,14 @@ local function merged(runs)
       local copy = {}
       for _, c in ipairs(columns) do copy[c.name] = row[c.name] end
       copy.run = names[i]
+      sources[copy] = { run = run, cell = row.cell }
       rows[#rows + 1] = copy
     end
   end
   meta.samples = samples
   return { path = first.path, meta = meta, status = first.status, complete = first.complete,
-    data = { title = first.data.title, columns = columns, position = position, rows = rows } }
+    data = { title = first.data.title, columns = columns, position = position, rows = rows,
+      sources = sources } }
 end
 
 --- The description of the figure: the given one, then the experiment's, then the factors in their order.
@@ -108,8 +110,12 @@ local function description(run, given)
   for _, role in ipairs(ROLES) do
     if given[role] then take(role, given[role]) end
   end
-  for _, name in ipairs { "y", "logx", "logy" } do
-    if given[name] ~= nil then plot[name] = given[name] end
+  local kind = given.kind or plot.kind or "lines"
+  if kind ~= "lines" then plot.y, plot.low, plot.high, plot.logx = nil, nil, nil, nil end
+  if given.order and given.order[given.x or plot.x] then plot.logx = nil end
+  if kind == "cumulative" then plot.x, plot.logy = nil, nil end
+  for _, f in ipairs(figure.FIELDS) do
+    if not f.role and given[f.name] ~= nil then plot[f.name] = given[f.name] end
   end
   local varied = {}
   for _, f in ipairs(factors_of(run)) do
@@ -117,26 +123,27 @@ local function description(run, given)
   end
   for _, role in ipairs(ROLES) do used[plot[role] or ""] = true end
   for _, name in ipairs(varied) do
-    for _, role in ipairs(used[name] and {} or name == "run" and { "lines", "facet" } or ROLES) do
-      if not plot[role] then
+    for _, role in ipairs(used[name] and {} or ROLES) do
+      if not plot[role] and not (role == "x" and (name == "run" or kind == "cumulative")) then
         plot[role], used[name] = name, true
         break
       end
     end
   end
-  if not plot.x then plot.x = (factors_of(run)[1] or {}).name end
+  if not plot.x and kind ~= "cumulative" then plot.x = (factors_of(run)[1] or {}).name end
   return plot
 end
 
 --- Whether the options choose other than what the run's own figure shows.
 function M.chosen(runs, o)
-  return #runs > 1 or o.where or o.x or o.y or o.lines or o.facet or o.logx ~= nil or o.logy ~= nil
+  local chosen = #runs > 1 or o.where ~= nil
+  for _, f in ipairs(figure.FIELDS) do chosen = chosen or o[f.name] ~= nil end
+  return chosen
 end
 
 --- One run that has the cells wanted, of one or several, and the description of their figure.
 ---@param runs table[] from pmlua.results
----@param o { where?: { name: string, value: string }[], x?: string, y?: string, lines?: string, facet?: string, logx?: boolean,
---- logy?: boolean }
+---@param o pmlua.PlotOptions
 ---@return table? run
 ---@return pmlua.Failure? failure
 function M.of(runs, o)
@@ -145,7 +152,8 @@ function M.of(runs, o)
   if not rows then return nil, err end
   local meta = {}
   for k, v in pairs(run.meta) do meta[k] = v end
-  local data = { title = run.data.title, columns = run.data.columns, position = run.data.position, rows = rows }
+  local data = { title = run.data.title, columns = run.data.columns, position = run.data.position, rows = rows,
+    sources = run.data.sources }
   local out = { path = run.path, meta = meta, status = run.status, complete = run.complete, data = data }
   meta.plot = description(out, o)
   return out
