@@ -38,7 +38,7 @@ set key at screen 0.605, screen 0.875 left top vertical Left reverse samplen 1.4
 # Draw at most five ranks, from most to least work, in distinguishable colours and dashes.
 shown_ranks = ranks < 5 ? ranks : 5
 rank_of(k) = shown_ranks > 1 ? 1 + int((k - 1.0) * (ranks - 1) / (shown_ranks - 1) + 0.5) : 1
-rank_rgb(k) = word("0x000000 0x0072B2 0x009E73 0xD55E00 0xE69F00", k) + 0
+rank_rgb(k) = word("0x000000 0x005A94 0x2BB58A 0xD55E00 0xF2B544", k) + 0
 rank_dash(k) = int(word("1 2 1 4 1", k))
 rank_width(k) = k % 2 ? 2.2 : 1.4
 plot for [k = 1:shown_ranks] "course.dat" using ($1 == shown_delta && $2 == shown_noise && $3 == rank_of(k) ? $4 : NaN):5 with steps \

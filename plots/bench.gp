@@ -224,7 +224,7 @@ do for [p = 1:panels] {
     if (logarithmic) { set logscale x } else { set xtics step(to - from, p == 1 ? 8 : 3) }
     set xlabel axis[p] noenhanced offset 0, 0.2
     plot "rounds.dat" using (unit[p] * column(r)):($1 + shift($2)) with points pointtype 7 pointsize 0.45 \
-           linecolor rgb "#800072B2" title (p == 1 ? "a run" : ""), \
+           linecolor rgb "#80005A94" title (p == 1 ? "a run" : ""), \
          "data.dat" using (unit[p] * column(c)):1:(unit[p] * column(lo)):(unit[p] * column(lo + 1)) \
            with xerrorbars linetype 2 linewidth 2.2 pointtype 5 pointsize 0.8 title (p == 1 ? "median, 95 % interval" : ""), \
          "" using (unit[p] * column(c)):1 with points linetype 2 pointtype 5 pointsize 0.8 notitle, \

@@ -31,7 +31,7 @@ set border 0
 unset key
 unset colorbox
 unset grid
-set palette defined (0 "#f2f7fb", 1 "#0072B2")
+set palette defined (0 "#f2f7fb", 1 "#005A94")
 set cbrange [1:most]
 set xrange [0.5 : words(groups) + 0.5]
 set yrange [rows + 0.5 : 0.5]

@@ -25,7 +25,7 @@ stats "data.dat" using (add(strcol(c_way), sprintf("%d", column(c_threads)), str
   strcol(c_title) eq "-" ? strcol(c_way) : strcol(c_title), strcol(c_status))) nooutput
 rows = words(ways)
 kinds = words(threads)
-colour_of(group) = group eq "floor" ? 0x7f7f7f : group eq "pmlua" ? 0x0072B2 : 0xD55E00
+colour_of(group) = group eq "floor" ? 0x7f7f7f : group eq "pmlua" ? 0x005A94 : 0xD55E00
 offset(n) = kinds == 1 ? 0 : 0.34 * ((words(threads[1:strstrt(threads . " ", n . " ")] . "x") - 1.0) / (kinds - 1) - 0.5)
 place(way, n) = row(way) + offset(sprintf("%d", n))
 point_of(i) = word("7 4 9 10 11 12 13 14", (i - 1) % 8 + 1)

@@ -156,7 +156,7 @@ if (has_counts) {
     by_hand = panel == 1 ? 4 : 13
     at_source = panel == 1 ? 9 : 14
     at_final = panel == 1 ? 10 : 15
-    plot "workload.dat" using (number(strcol(1)) - 0.33):(here(column(by_hand))) with boxes linecolor rgb col_grey title "by hand, from the source", \
+    plot "workload.dat" using (number(strcol(1)) - 0.33):(here(column(by_hand))) with boxes linecolor rgb "#c8c8c8" title "by hand, from the source", \
       "" using (number(strcol(1)) - 0.11):(here(column(at_source))) with boxes linecolor rgb col_blue title "compiler, at source", \
       "" using (number(strcol(1)) + 0.11):(here(column(at_final))) with boxes linecolor rgb col_green title "compiler, at final", \
       "" using (number(strcol(1)) + 0.33):(panel == 1 ? here(column(5)) : NaN) with boxes linecolor rgb col_vermillion \

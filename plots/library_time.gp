@@ -9,7 +9,7 @@ plot_height = 640
 load "theme.gp"
 
 views = "plain instrumentation sampling interception"
-rgb_of(view) = view eq "plain" ? 0x7f7f7f : view eq "instrumentation" ? 0x009E73 : view eq "sampling" ? 0xE69F00 : 0x0072B2
+rgb_of(view) = view eq "plain" ? 0x7f7f7f : view eq "instrumentation" ? 0x2BB58A : view eq "sampling" ? 0xF2B544 : 0x005A94
 has(file) = strstrt(run_files, " " . file . " ") > 0
 
 # Columns of shares.dat are the measured views, without plain, in this order; NaN for other views.

@@ -13,7 +13,7 @@ has(file) = strstrt(run_files, " " . file . " ") > 0
 metric_names = "none metrics_0 metrics_1 metrics_2 metrics_3 metrics_4"
 taker_names = "none consumer substrate"
 value_names = "to_lua to_trace"
-rgb(i) = word("0x000000 0x56B4E9 0x0072B2 0x009E73 0xE69F00 0xD55E00", i) + 0
+rgb(i) = word("0x000000 0x56B4E9 0x005A94 0x2BB58A 0xF2B544 0xD55E00", i) + 0
 point(i) = word("2 4 7 5 9 11", i) + 0
 
 titles = ""
@@ -142,7 +142,7 @@ row = 0
 next(i) = (row = row + 1, row)
 base = 0
 stats "fits.dat" using (strcol(1) eq "none" ? (base = $14, 0) : 0) nooutput
-kind_rgb(group, name) = group eq "lua" || name[1:4] eq "lua_" ? 0xD55E00 : 0x0072B2
+kind_rgb(group, name) = group eq "lua" || name[1:4] eq "lua_" ? 0xD55E00 : 0x005A94
 if (rows > 0) {
   plot "fits.dat" using (shown(strcol(1), strcol(2)) ? $11 / 2 : NaN):(shown(strcol(1), strcol(2)) ? next(0) : NaN): \
       ($12 == $12 ? $12 / 2 : $11 / 2):($13 == $13 ? $13 / 2 : $11 / 2):(kind_rgb(strcol(2), strcol(1))) \
@@ -166,7 +166,7 @@ set xlabel "values [10^6]" offset 0, 0.4
 set ylabel "time to collect them [ms]" offset 1.2, 0
 set xrange [0:*]
 set key at graph 0.03, graph 0.98 left top vertical Left reverse samplen 1.8 spacing 1.05 noenhanced font ",9.5"
-rgb(i) = word("0xD55E00 0x0072B2", i) + 0
+rgb(i) = word("0xD55E00 0x005A94", i) + 0
 names = value_names
 # A curve where it explains more than a line does.
 array e_line[2] = [0, 0]

@@ -10,6 +10,7 @@ load "theme.gp"
 # The plotted cells: 1 the floor, 2 pmlua, 3 its sketch, 4 libsde; with the fewest and with the most threads.
 array shown[4] = ["none all", "pmlua all", "pmlua sketch", "libsde all"]
 array colour[4] = [col_grey, col_blue, col_green, col_vermillion]
+array mark[4] = [2, 7, 9, 5]
 array title_of[4] = ["two reads of the clock, no push", "pmlua, all kept", "pmlua, a sketch", "libsde"]
 cells = 0
 fewest = 1000
@@ -65,9 +66,9 @@ do for [panel = 1:2] {
   set title panel == 1 ? "(a) " . plural(n) . ": distribution" : "(b) " . plural(n) . " at the same time: distribution"
   if (panel == 1) {
     plot for [i in here] "distribution.dat" using ($1 == i && $4 > 0 ? middle($2, $3) : NaN):($4 * 16384.0 / samples_of[int(i)]) \
-           with linespoints linecolor rgb colour[kind[int(i)]] dashtype dash_of(int(i)) linewidth 1.4 pointtype 7 \
-           pointsize 0.45 notitle, \
-         for [k = 1:4] keyentry with lines linecolor rgb colour[k] linewidth 2.4 title key_of(k), \
+           with linespoints linecolor rgb colour[kind[int(i)]] dashtype dash_of(int(i)) linewidth 1.4 \
+           pointtype mark[kind[int(i)]] pointsize 0.45 notitle, \
+         for [k = 1:4] keyentry with linespoints linecolor rgb colour[k] linewidth 1.4 pointtype mark[k] pointsize 0.7 title key_of(k), \
          keyentry with lines linecolor rgb col_black dashtype 1 linewidth 1.4 title "threads push to the same recorder", \
          keyentry with lines linecolor rgb col_black dashtype 2 linewidth 1.4 title "each to its own", \
          keyentry with points linecolor rgb col_black pointtype 9 pointsize 1.1 title "spike: the recorder takes memory, or touches a new page", \
@@ -75,8 +76,8 @@ do for [panel = 1:2] {
   } else {
     unset key
     plot for [i in here] "distribution.dat" using ($1 == i && $4 > 0 ? middle($2, $3) : NaN):($4 * 16384.0 / samples_of[int(i)]) \
-           with linespoints linecolor rgb colour[kind[int(i)]] dashtype dash_of(int(i)) linewidth 1.4 pointtype 7 \
-           pointsize 0.45 notitle
+           with linespoints linecolor rgb colour[kind[int(i)]] dashtype dash_of(int(i)) linewidth 1.4 \
+           pointtype mark[kind[int(i)]] pointsize 0.45 notitle
   }
   unset label 1
   @caption_drawn

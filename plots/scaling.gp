@@ -34,10 +34,13 @@ if (words(shown) > 0) { least = seconds_min_x; longest = seconds_max_y }
 sections = 0
 array section_name[64]
 array section_rgb[64]
-rgb_of(communicates, place) = communicates == 0 ? word("#0072B2 #56B4E9 #009E73 #9fc9b8 #7f7f7f", place < 5 ? place : 5) \
-  : word("#D55E00 #E69F00 #F0E442 #CC79A7 #bfbfbf", place < 5 ? place : 5)
+array section_fill[64]
+rgb_of(communicates, place) = communicates == 0 ? word("#00466F #2C86BC #2BB58A #8CCBF0 #e3e3e3", place < 5 ? place : 5) \
+  : word("#D55E00 #F2B544 #7A3300 #CC79A7 #7f7f7f", place < 5 ? place : 5)
+# Communication is hatched.
+fill_of(communicates, place) = communicates == 0 ? 3 : word("4 5 6 7 2", place < 5 ? place : 5) + 0
 keep_section(n, name, communicates, place) = n > 64 ? 0 : (sections = n > sections ? n : sections, section_name[n] = plain(name), \
-  section_rgb[n] = rgb_of(communicates, place), 0)
+  section_rgb[n] = rgb_of(communicates, place), section_fill[n] = fill_of(communicates, place), 0)
 if (words(shown) > 0) { stats "sections.dat" using (keep_section(int($3), strcol(4), $13, int($12))) nooutput }
 
 set multiplot
@@ -77,7 +80,7 @@ unset logscale y
 # (b) ... the efficiency and its factors
 array factor_column[4] = [c_efficiency, c_computation, c_balance, c_communication]
 array factor_name[4] = ["efficiency", "= computation", "x load balance", "x communication"]
-factor_rgb(k) = word("#000000 #0072B2 #009E73 #D55E00", k)
+factor_rgb(k) = word("#000000 #005A94 #2BB58A #D55E00", k)
 set ylabel "[%]" offset 0.8
 set yrange [0:*]
 set key at screen 0.855, screen 0.86 left top vertical Left reverse samplen 1.6 spacing 1.2 font ",10"
@@ -105,6 +108,7 @@ do for [i = 1:words(shown)] {
   set title sprintf("(%s) Sections, %s scaling", word("c d e", words(shown) + i - 1), word(shown, i)) font ",11.5"
   if (i == words(shown)) { set key at graph 1.03, graph 1 left top vertical Left reverse samplen 1.2 spacing 1.2 font ",10" } else { unset key }
   plot for [k = sections:1:-1] "sections.dat" using (strcol(1) eq word(shown, i) && int($3) == k ? x($2) : NaN):($11 + $7 / 2):(x($2) - 0.3): \
-    (x($2) + 0.3):($11):($11 + $7) with boxxyerror linecolor rgb section_rgb[k] title section_name[k]
+    (x($2) + 0.3):($11):($11 + $7) with boxxyerror fillstyle pattern section_fill[k] noborder \
+    linecolor rgb section_rgb[k] title section_name[k]
 }
 unset multiplot

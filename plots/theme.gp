@@ -27,8 +27,10 @@ if (exists("size_factor")) { plot_width = int(size_factor * plot_width); plot_he
 
 # Sizes of fonts are 1/96 inch, as in SVG: a picture has the same proportions in each format.
 points = 0.75
+if (!exists("png_scale")) png_scale = 2 # dots of a PNG for each pixel of 1/96 inch
 if (format eq "png") {
-  set terminal pngcairo enhanced size 2*plot_width, 2*plot_height fontscale 2*points linewidth 2 pointscale 2 \
+  set terminal pngcairo enhanced size png_scale*plot_width, png_scale*plot_height fontscale png_scale*points \
+    linewidth png_scale pointscale png_scale \
     font "DejaVu Sans,12" background "#ffffff"
 }
 if (format eq "pdf") {
@@ -51,7 +53,7 @@ set output output_file
 set encoding utf8
 
 # Okabe and Ito, Color universal design (2008)
-col_blue = "#0072B2"; col_vermillion = "#D55E00"; col_green = "#009E73"; col_orange = "#E69F00"
+col_blue = "#005A94"; col_vermillion = "#D55E00"; col_green = "#2BB58A"; col_orange = "#F2B544"
 col_purple = "#CC79A7"; col_sky = "#56B4E9"; col_yellow = "#F0E442"; col_black = "#000000"; col_grey = "#7f7f7f"
 w_line = 1.8
 set linetype 1 linecolor rgb col_blue       linewidth w_line pointtype 7

@@ -57,7 +57,7 @@ set ytics autofreq font ",10" enhanced
 set xtics font ",10"
 set key at graph 0.02, graph 0.97 left top vertical Left reverse samplen 1.6 spacing 1.05 noenhanced font ",9"
 plot for [name in curves] "stairs.dat" using ($3 / 1000):(strcol(2) eq name ? $4 / 1000 : NaN) \
-  with steps linetype style(name) linewidth 1.4 title name
+  with steps linetype style(name) dashtype style(name) linewidth 1.4 title name
 
 # (c) steps
 set tmargin at screen 0.445

@@ -35,7 +35,7 @@ set offsets graph 0, graph 0.02, graph 0.06, 0
 if (counted > 0) {
   set key at graph 0.03, graph 0.97 left top vertical Left reverse samplen 1.6 noenhanced font ",10"
   plot for [t = 0:3] "calls.dat" using (strcol(1) eq symbol && $2 == t ? $3 : NaN):4 with lines linetype t + 1 \
-         linewidth 1.6 title sprintf("thread %d: %d", t, calls_of[t + 1]), \
+         dashtype t + 1 linewidth 1.6 title sprintf("thread %d: %d", t, calls_of[t + 1]), \
        for [t = 0:3] "accesses.dat" using (strcol(1) eq "chunks" && strcol(2) eq symbol && $3 == t ? $8 : NaN):4 \
          with points linetype t + 1 pointtype 7 pointsize 0.7 notitle
 } else {

@@ -163,7 +163,7 @@ local function course(rounds, label, y, unit)
     local x = LEFT + WIDTH + 40 + (#rounds > 1 and TRACE * (i - 1) / (#rounds - 1) or 0)
     local up = high > low and (r.median - low) / (high - low) or 0.5
     out[i] = shape(("%s: round %s, median %s"):format(label, word_of(r.round), measure(r.median, unit)),
-      '<circle cx="%.1f" cy="%.1f" r="2.5" fill="#0072B2"/>', x, y + 8 - 16 * up)
+      '<circle cx="%.1f" cy="%.1f" r="2.5" fill="#005A94"/>', x, y + 8 - 16 * up)
   end
   return table.concat(out)
 end
