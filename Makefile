@@ -230,6 +230,10 @@ docs-reference: $(B)/pmlua ## the reference in Markdown, into build/docs/referen
 	mkdir -p $(B)/docs
 	$(B)/pmlua docs/reference.lua $(B)/docs
 
+.PHONY: gallery
+gallery: $(B)/pmlua ## the figures of docs/gallery and their page, measured anew on this machine, which takes long; QUICK=1: short runs
+	PMLUA_BUILD=$(B) QUICK=$(QUICK) $(LUA) docs/gallery.lua
+
 .PHONY: architecture
 architecture: ## the picture of ARCHITECTURE.md, from what the code includes; needs graphviz
 	$(LUA) docs/architecture.lua >docs/architecture.dot
