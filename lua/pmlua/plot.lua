@@ -418,8 +418,8 @@ function M.page(dir, options)
   local run, err = results.open(dir)
   if not run then return nil, err end
   local files, remark = M.draw(dir, options)
-  local text = require "pmlua.internal.experiment.page".text(run, files and disk.read(files[1]))
-  local ok, refused = run:write("page.html", text)
+  local page = require "pmlua.internal.experiment.page".of(run, files and disk.read(files[1]))
+  local ok, refused = run:write("page.html", require "pmlua.internal.page".text(page))
   if not ok then return nil, refused end
   files = files or {}
   files[#files + 1] = run.path .. "/page.html"

@@ -3,7 +3,8 @@
 
 local demo = require "spec.lua.demo"
 local support = require "spec.core.support"
-local page = require "pmlua.internal.experiment.page"
+local page = require "pmlua.internal.page"
+local pages = require "pmlua.internal.experiment.page"
 local provenance = require "pmlua.internal.experiment.provenance"
 local quote = require "pmlua.internal.quote"
 local results = require "pmlua.results"
@@ -14,11 +15,13 @@ for _, name in ipairs { "chromium", "chromium-browser", "google-chrome" } do
   if not browser and os.execute(("command -v %s >/dev/null 2>&1"):format(name)) then browser = name end
 end
 
---- The document as a browser has loaded it.
+--- The document as a browser has loaded it; a line on its console is an error.
 local function loaded(path)
   local home = support.folder()
-  local line = "HOME=%s timeout 100 %s --headless --no-sandbox --disable-gpu --user-data-dir=%s --dump-dom file://%s"
-  local _, out = support.shell(line:format(home, browser, home, path))
+  local line = "HOME=%s timeout 100 %s --headless --no-sandbox --disable-gpu --user-data-dir=%s --enable-logging=stderr "
+    .. "--dump-dom file://%s 2>%s/errors"
+  local _, out = support.shell(line:format(home, browser, home, path, home))
+  assert.is_nil(support.slurp(home .. "/errors"):match "[^\n]*CONSOLE[^\n]*")
   return out
 end
 
@@ -42,7 +45,20 @@ local function page_of(text, script)
   local run = assert(results.open(dir))
   for _, row in ipairs(run.data.rows) do row.path, row.status = text, text end
   run.data.columns[2].description, run.data.columns[6].unit = text, text
-  return page.text(run, '<svg xmlns="http://www.w3.org/2000/svg"><text>' .. text .. "</text></svg>")
+  return page.text(pages.of(run, '<svg xmlns="http://www.w3.org/2000/svg"><text>' .. text .. "</text></svg>"))
+end
+
+--- A page in which every kind of part has the text.
+local function parts_of(text)
+  local mark = { style = "interval", from = 1, to = 2, text = text }
+  return page.text { title = text, about = text, state = text, warnings = { text }, parts = {
+    { heading = text, note = text, code = page.command { text }, picture = text },
+    { names = { text, "n" }, rows = { { text, 1 }, { text, 2 } }, about = { text } },
+    { facts = { [text] = text, list = { text } }, values = { { label = text, values = { 1, 2 } } } },
+    { figure = { about = "a %s axis", reference = 1, rows = { { label = text, marks = { mark,
+      { style = "median", at = 1, text = text }, { style = "samples", values = { 1, 3 }, text = text } },
+      course = { { value = 1, text = text } } } } } },
+  } }
 end
 
 local hostile = {
@@ -53,8 +69,11 @@ local hostile = {
 
 describe("the page of a run", function()
   it("is made of the same tags whatever the folder says", function()
-    local expected = tags_of(page_of "word")
-    for _, text in ipairs(hostile) do assert.equal(expected, tags_of(page_of(text)), text) end
+    local expected, parts = tags_of(page_of "word"), tags_of(parts_of "word")
+    for _, text in ipairs(hostile) do
+      assert.equal(expected, tags_of(page_of(text)), text)
+      assert.equal(parts, tags_of(parts_of(text)), text)
+    end
     local random = rng(11)
     for _ = 1, 200 do
       local bytes = {}
@@ -65,18 +84,19 @@ describe("the page of a run", function()
     end
   end)
 
-  it("allows no script, and shows one only if it is what was run", function()
+  it("allows pmlua's script only, and shows one only if it is what was run", function()
     local dir = support.folder()
     support.spit(dir .. "/mine.lua", "-- <b>bold</b>\nreturn 1 < 2 and \"x\"\n")
     local made = page_of("text", dir .. "/mine.lua")
-    assert.matches("default%-src &#39;none&#39;", (made:gsub("'", "&#39;")))
+    assert.is_truthy(made:find("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '" .. page.HASH, 1,
+      true))
     assert.is_truthy(made:find("-- &#60;b&#62;bold&#60;/b&#62;\nreturn 1 &#60; 2 and &#34;x&#34;", 1, true))
-    assert.is_nil(made:find("<script", 1, true))
+    assert.equal(1, select(2, made:gsub("<script", "")))
     local run = assert(results.open(demo.run_folder({ { 1 } }, { script = "/etc/passwd", script_sha256 = ("0"):rep(64) })))
-    assert.is_truthy(page.text(run):find("/etc/passwd has changed since", 1, true))
-    assert.is_nil(page.text(run):find("root:", 1, true))
+    assert.is_truthy(page.text(pages.of(run)):find("/etc/passwd has changed since", 1, true))
+    assert.is_nil(page.text(pages.of(run)):find("root:", 1, true))
     run = assert(results.open(demo.run_folder({ { 1 } }, { script = "/dev/zero", script_sha256 = ("0"):rep(64) })))
-    assert.is_truthy(page.text(run):find("/dev/zero is not here", 1, true))
+    assert.is_truthy(page.text(pages.of(run)):find("/dev/zero is not here", 1, true))
   end)
 
   it("says how to repeat the run, in words of the shell", function()
@@ -96,7 +116,7 @@ return require "pmlua".experiment { name = "mine", description = "</title><scrip
     assert.matches("\nresults/mine/latest/page.html\n$", out)
     local document = loaded(dir .. "/results/mine/latest/page.html")
     assert.matches("<title>mine</title>", document)
-    assert.is_nil(document:find("<script", 1, true))
+    assert.equal(1, select(2, document:gsub("<script", "")))
     for _, text in ipairs { "size=2: median 2000 ns, 10 samples",
       "size=2: 95 % interval of the median 2000 ns to 2000 ns", "size=1: round 10, median 1000 ns",
       "<h2>Machine</h2>", "&lt;script&gt;document.title", "pmlua mine.lua", "--seed ", "return require" } do
@@ -104,6 +124,47 @@ return require "pmlua".experiment { name = "mine", description = "</title><scrip
     end
     if os.execute "command -v gnuplot >/dev/null 2>&1" then
       assert.is_truthy(document:find("data:image/svg+xml,%3C%3Fxml", 1, true))
+    end
+  end)
+
+  it("is read and sorted by a browser, whatever its texts are", function()
+    if not browser then return pending "no chromium is installed" end
+    local dir = support.folder()
+    local made = parts_of(table.concat(hostile, " "))
+    support.spit(dir .. "/page.html", made)
+    local document = loaded(dir .. "/page.html")
+    assert.is_nil(document:find("<title>owned", 1, true))
+    assert.is_nil(document:find("onerror=\"", 1, true))
+    assert.is_truthy(document:find('tabindex="0"', 1, true)) -- the script ran, so its hash is right
+    local click = "<script>const head = document.querySelectorAll('.numbers th')[1]; head.onclick(); head.onclick()</script>"
+    support.spit(dir .. "/click.html", (made:gsub("<meta http%-equiv.->", ""):gsub("</body>", click .. "%%0")))
+    local sorted = loaded(dir .. "/click.html")
+    assert.is_truthy(sorted:find 'aria%-sort="descending"')
+    assert.is_true(sorted:find('title="2"', 1, true) < sorted:find('title="1"', 1, true))
+    assert.is_true(document:find('title="1"', 1, true) < document:find('title="2"', 1, true))
+  end)
+
+  it("has quantiles of very many samples, rows and rounds, and stays below 2 MB", function()
+    local run = demo.run({ factors = { k = { 1, 2, 3, 4 } }, repeats = 250000, rounds = 1000 })
+    local text = page.text(pages.of(assert(results.open(run.dir))))
+    assert.is_true(#text < 2000000, #text)
+    assert.is_truthy(text:find("k=3: 5000 quantiles of 250000 samples", 1, true))
+    run = demo.run({ repeats = 12 })
+    text = page.text(pages.of(assert(results.open(run.dir))))
+    assert.is_truthy(text:find('k=2: 12 samples in their order</summary><pre class="values">201 202 201 202 ', 1, true))
+  end)
+
+  it("of a comparison and of commands has what they print", function()
+    local dir = support.folder()
+    local line = "cd %s && %s/pmlua bench -q --no-plot --runs 6 --html bench.html -n '</script>' -n b true 'true 2' && "
+      .. "%s/pmlua compare results/bench/latest --by command --html compare.html"
+    support.done(support.shell(line:format(dir, support.build, support.build)))
+    for _, name in ipairs { "bench", "compare" } do
+      local text = support.slurp(("%s/%s.html"):format(dir, name))
+      assert.is_truthy(text:find('<th class="text" title="">verdict</th>', 1, true))
+      assert.is_truthy(text:find("pmlua " .. name, 1, true))
+      assert.is_truthy(text:find("b / &#60;/script&#62;: B/A ", 1, true))
+      assert.equal(1, select(2, text:gsub("<script", "")))
     end
   end)
 end)

@@ -110,6 +110,7 @@ pmlua compare --by. pmlua bench stores the results in a folder like those of an 
     { name = "no-plot", help = "draw no figure" },
     common.with("json", { help = "print the results as JSON, with all digits" }),
     common.with("csv", { help = "print the results as CSV (RFC 4180)" }),
+    common.with "html",
     { name = "markdown", help = "print the table in Markdown" },
     common.with("quiet", { help = "print no progress and no warnings on standard error" }),
   },
@@ -297,17 +298,39 @@ for form in pairs(documents) do
   writers[form] = function(run, benchmark) return as_document(form, run, benchmark) end
 end
 
---- Write the files of --export-...; whether all could be written.
+--- The page of the run, with the tables that are printed.
+local function page_of(run, benchmark)
+  local folder, err = require "pmlua.results".open(run.dir)
+  if not folder then return nil, err end
+  local pages, disk = require "pmlua.internal.experiment.page", require "pmlua.internal.file"
+  local page = pages.of(folder, run.plots and disk.read(run:path "plot.svg"))
+  local names, rows = results_of(run, benchmark)
+  local parts = { { heading = "Results", names = names, rows = rows } }
+  names, rows = verdicts_of(benchmark)
+  if #rows > 0 then parts[2] = { heading = "Comparison", names = names, rows = rows } end
+  for _, result in ipairs(benchmark.comparisons) do
+    parts[#parts + 1] = pages.ratios(result.metric or "Time", result.cells)
+  end
+  table.move(page.parts, 1, #page.parts, #parts + 1, parts)
+  page.parts = parts
+  return page
+end
+
+--- Write the files of --export-... and --html; whether all could be written.
 local function export(o, run, benchmark)
   local done = true
+  local function check(_, err)
+    if err then complain(err) end
+    done = done and not err
+  end
   for _, form in ipairs(FORMATS) do
     local path = o["export_" .. form]
-    local _, err
-    if path then _, err = require "pmlua.internal.file".write(path, writers[form](run, benchmark)) end
-    if err then
-      complain(err)
-      done = false
-    end
+    if path then check(require "pmlua.internal.file".write(path, writers[form](run, benchmark))) end
+  end
+  if o.html then
+    local page, err = page_of(run, benchmark)
+    check(page, err)
+    if page then check(require "pmlua.internal.file".write(o.html, require "pmlua.internal.page".text(page))) end
   end
   return done
 end
@@ -327,19 +350,12 @@ local function fails(o, benchmark)
   return any
 end
 
---- The command line, for the record.
-local function line()
-  local words = { "pmlua" }
-  if type(arg) == "table" then table.move(arg, 0, #arg, 2, words) end
-  return words
-end
-
 ---@param o table
 ---@return integer status
 function M.run(o)
   local benchmark = o.benchmark
   local given = { out = o.out, no_plot = o.no_plot, seed = o.seed, quiet = o.quiet, json = o.json or o.csv or o.markdown }
-  local run, err = benchmark:run(given, line())
+  local run, err = benchmark:run(given, common.line())
   if not run then return complain(err) end
   local form = o.json and "json" or o.csv and "csv" or o.markdown and "markdown"
   if form then io.write(writers[form](run, benchmark)) else print_text(run, benchmark) end

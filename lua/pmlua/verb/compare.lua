@@ -41,7 +41,7 @@ add up to the whole.]],
     common.with "fail-on",
     common.with("json", { help = "the same as a JSON object, with all digits" }),
     common.with("csv", { help = "the cells as CSV, with all digits" }),
-    common.with "out", common.with "quiet",
+    common.with "html", common.with "out", common.with "quiet",
   },
   command = { name = "B", behind = true, optional = true },
   exclusive = { { "json", "csv" } },
@@ -51,6 +51,7 @@ add up to the whole.]],
   examples = {
     "pmlua compare results/read_overhead/20261121T013000Z results/read_overhead/latest",
     "pmlua compare results/read_overhead/latest --by path",
+    "pmlua compare --html page.html results/read_overhead/latest --by path",
     "pmlua compare before/traces.otf2 after/traces.otf2",
     "pmlua compare --fail-on slower:2% results/read_overhead/20261121T013000Z results/read_overhead/latest",
   },
@@ -83,6 +84,7 @@ end
 
 local function say(text) io.write(text, "\n") end
 
+--- The table as names and rows, for the terminal and the page.
 local function table_of(r, by)
   local unit = r.unit and r.unit ~= "" and (" [" .. r.unit .. "]") or ""
   local names = { "cell", "median A" .. unit, "median B" .. unit, "B/A", "95 % interval", "verdict" }
@@ -96,35 +98,76 @@ local function table_of(r, by)
     end
   end
   if by then table.move({ "A", "B", table.unpack(names, 2) }, 1, 7, 2, names) end
-  return require "pmlua.tabulate"(names, rows, 1)
+  return names, rows
+end
+
+--- Lines below the table: cells of one side, and cells that are not steady.
+local function remarks_on(r, by)
+  local lines = {}
+  for _, label in ipairs(r.only_a or {}) do lines[#lines + 1] = "only in A: " .. label end
+  for _, label in ipairs(r.only_b or {}) do lines[#lines + 1] = "only in B: " .. label end
+  for _, c in ipairs(r.cells) do
+    local where = c.label ~= "all" and c.label .. ", " or ""
+    if c.shape_a then lines[#lines + 1] = ("%s%s: %s"):format(where, by and c.level_a or "A", c.shape_a) end
+    if c.shape_b then lines[#lines + 1] = ("%s%s: %s"):format(where, by and c.level_b or "B", c.shape_b) end
+  end
+  return lines
+end
+
+local function scope_of(r, o)
+  if o.by then
+    return "All were measured by turns in one run; what changes from one run to the next is not in the intervals."
+  elseif math.max(r.starts_a, r.starts_b) == 1 then
+    return ("Each side is one start of the program; the intervals allow for a deviation of %.3g %% between starts."):format(
+      o.between_starts * 100)
+  end
+  return ("A is %d starts of the program, B is %d; what changes from start to start is in the intervals."):format(r.starts_a,
+    r.starts_b)
+end
+
+local function heads_of(r, by)
+  local metric = r.metric and ", metric " .. r.metric or ""
+  if by then return { ("%s by %s%s"):format(r.run, by, metric) } end
+  return { "A: " .. r.a, "B: " .. r.b .. metric }
 end
 
 local function print_result(r, o)
-  local by = o.by
-  local metric = r.metric and ", metric " .. r.metric or ""
-  if by then
-    say(("%s by %s%s\n"):format(printable(r.run), printable(by), printable(metric)))
-  else
-    say(("A: %s\nB: %s%s\n"):format(printable(r.a), printable(r.b), printable(metric)))
-  end
-  say(table_of(r, by))
-  for _, label in ipairs(r.only_a or {}) do say("only in A: " .. printable(label)) end
-  for _, label in ipairs(r.only_b or {}) do say("only in B: " .. printable(label)) end
-  for _, c in ipairs(r.cells) do
-    local where = c.label ~= "all" and c.label .. ", " or ""
-    if c.shape_a then say(printable(("%s%s: %s"):format(where, by and c.level_a or "A", c.shape_a))) end
-    if c.shape_b then say(printable(("%s%s: %s"):format(where, by and c.level_b or "B", c.shape_b))) end
-  end
+  for _, line in ipairs(heads_of(r, o.by)) do say(printable(line)) end
+  local names, rows = table_of(r, o.by)
+  say("\n" .. require "pmlua.tabulate"(names, rows, 1))
+  for _, line in ipairs(remarks_on(r, o.by)) do say(printable(line)) end
   say("\n" .. printable(r.overall))
-  if by then
-    say "All were measured by turns in one run; what changes from one run to the next is not in the intervals."
-  elseif math.max(r.starts_a, r.starts_b) == 1 then
-    say(("Each side is one start of the program; the intervals allow for a deviation of %.3g %% between starts."):format(
-      o.between_starts * 100))
-  else
-    say(("A is %d starts of the program, B is %d; what changes from start to start is in the intervals."):format(r.starts_a,
-      r.starts_b))
+  say(scope_of(r, o))
+end
+
+--- The machine and versions of each side.
+local function machines_of(o)
+  local facts = {}
+  for side, dir in pairs { A = o.a[1], B = not o.by and o.command[1] or nil } do
+    local run = require "pmlua.results".open(dir)
+    facts[side] = run and { machine = run.meta.machine, versions = run.meta.versions, started = run.meta.started } or nil
   end
+  return { heading = "Machine", facts = o.by and facts.A or facts }
+end
+
+local function page_of(r, o)
+  local names, rows = table_of(r, o.by)
+  local title = ("%s%s"):format(o.by and r.run .. " by " .. o.by or r.a .. " and " .. r.b, r.metric and ", " .. r.metric or "")
+  local parts = { require "pmlua.internal.experiment.page".ratios("Ratios", r.cells),
+    { heading = "Cells", names = names, rows = rows } }
+  for _, line in ipairs(remarks_on(r, o.by)) do parts[#parts + 1] = { note = line } end
+  parts[#parts + 1] = machines_of(o)
+  return { title = title, about = r.overall, state = scope_of(r, o), warnings = r.warnings, parts = parts }
+end
+
+--- Write the page of --html; whether this was possible.
+local function wrote(o, page)
+  if not o.html then return true end
+  local pages = require "pmlua.internal.page"
+  table.insert(page.parts, { heading = "Command", code = pages.command(common.line()) })
+  local ok, err = require "pmlua.internal.file".write(o.html, pages.text(page))
+  if not ok then complain(err) end
+  return ok
 end
 
 local function traces(o)
@@ -136,7 +179,10 @@ local function traces(o)
   else io.write(compared.text(r)) end
   local bad = compared.bad(r, o.bounds)
   if bad then complain(bad) end
-  return bad and 1 or 0
+  local names, rows = compared.rows(r)
+  local written = wrote(o, { title = r.a .. " and " .. r.b, parts = { { heading = "Time in calls without the calls inside",
+    names = names, rows = rows } } })
+  return (bad or not written) and 1 or 0
 end
 
 ---@param o table
@@ -159,7 +205,7 @@ function M.run(o)
   for _, text in ipairs(bad) do complain(text) end
   local text, fails = common.unjudged(o.bounds, r)
   if text then complain((fails and "" or "warning: ") .. text) end
-  return (#bad > 0 or fails) and 1 or 0
+  return (#bad > 0 or fails or not wrote(o, page_of(r, o))) and 1 or 0
 end
 
 return M

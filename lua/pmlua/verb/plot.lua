@@ -48,7 +48,8 @@ The folder may come from an untrusted source. pmlua therefore draws with its own
 the folder: neither its plot.gp nor a file that meta.json names. gnuplot runs in a folder of its own and cannot start
 programs.
 
-The page of --html needs no other file and contains no script: text from the folder stays text, and the figure is an image.]],
+The page of --html needs no other file. Text from the folder stays text, the figure is an image, and the only script is
+pmlua's, which sorts the table. Of many samples the page has quantiles.]],
   options = {
     common.with("out", { value = "FILE", help = "draw into FILE instead, which ends in .svg, .png, .pdf or .eps; several "
       .. "runs become a factor of one figure" }),
@@ -58,7 +59,7 @@ The page of --html needs no other file and contains no script: text from the fol
     { name = "where", kind = "text", value = "FACTOR=VALUE", many = true, read = level_of, help = "draw only these cells" },
     { name = "trust", help = "run the folder's own plot.gp, such as one that you edited; it can do whatever you can" },
     { name = "refresh", help = "first replace plot.gp and theme.gp by pmlua's current ones" },
-    { name = "html", help = "write page.html: figure, tooltips, table, machine, script and command, in one file" },
+    { name = "html", help = "write page.html: figure, tooltips, table, samples, machine, script and command, in one file" },
     common.with "quiet",
   },
   notes = "An incomplete run (interrupted, killed) is drawn with what it has, and the figure says so.",

@@ -23,6 +23,7 @@ local common = {
   out = { name = "out", short = "o", kind = "file", help = "write the results into FILE, which is opened first" },
   folder = { name = "out", short = "o", kind = "dir", help = "the folder for the results" },
   quiet = { name = "quiet", short = "q", help = "print only failures on standard error, no progress, notes and warnings" },
+  html = { name = "html", kind = "file", help = "also write the results as one page for a browser into FILE" },
   plot = { name = "plot", kind = "picture", help = "draw the results into FILE (.svg or .png)" },
   event = { name = "event", short = "e", kind = "event", many = true, key = "events", help = "count this event" },
   ["fail-on"] = { name = "fail-on", kind = "text", value = "WORD[:PERCENT]", many = true, key = "bounds", read = bound_of,
@@ -41,6 +42,14 @@ function M.with(name, particular)
   for k, v in pairs(common[name]) do option[k] = v end
   for k, v in pairs(particular or {}) do option[k] = v end
   return option
+end
+
+--- The command line, for the record.
+---@return string[]
+function M.line()
+  local line = { "pmlua" }
+  if type(arg) == "table" then table.move(arg, 0, #arg, 2, line) end
+  return line
 end
 
 --- The cells of a comparison whose verdict --fail-on names.

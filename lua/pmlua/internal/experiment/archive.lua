@@ -7,6 +7,7 @@
 -- run is 1e8 rows. The stream is flushed after each block of one cell and round, so that a file that ends in the middle
 -- (kill -9, full disk) still decompresses up to the last whole block.
 
+local disk = require "pmlua.internal.file"
 local zlib = require "zlib"
 local refuse = require "pmlua.core".failure.refuse
 
@@ -22,7 +23,7 @@ local gzip_wrapper = 15 + 16 -- zlib's windowBits: the largest window, + 16 for 
 ---@return table? archive
 ---@return pmlua.Failure? failure
 function M.create(path)
-  local f, err = require("pmlua.internal.file").new(path)
+  local f, err = disk.new(path)
   if not f then return nil, err end
   local self = setmetatable({ path = path, file = f, deflate = zlib.deflate(1, gzip_wrapper) }, Archive)
   local ok, why = self:put("cell,round,index,value\n", "sync")
@@ -92,6 +93,40 @@ function Archive:close()
     if ok and not closed then ok, err = nil, ("%s: %s"):format(self.path, why) end
   end
   return ok, err
+end
+
+---@class pmlua.ArchivedVisit
+---@field cell integer
+---@field round integer
+---@field values number[] as measured
+
+local BLOCK <const>, LINE <const> = 1 << 16, 1 << 10
+
+--- The visits in a file that may end anywhere, in the order of measuring; the last may be a part of one.
+---@param path string
+---@param most? integer stop after so many samples
+---@return pmlua.ArchivedVisit[] visits none if there is no file
+function M.visits(path, most)
+  local visits, visit, left = {}, {}, most or math.maxinteger
+  local file <close> = disk.open(path)
+  local inflate, rest = zlib.inflate(), ""
+  for block in function() return file and #rest < LINE and left > 0 and file:read(BLOCK) or nil end do
+    local ok, text = pcall(inflate, block)
+    if not ok then break end
+    text = rest .. text
+    local from = 1
+    for cell, round, value, after in text:gmatch "(%d+),(%d+),%d+,([^,\n]+)\n()" do
+      local v = tonumber(value)
+      cell, round, from = math.tointeger(cell), math.tointeger(round), after
+      if visit.cell ~= cell or visit.round ~= round then
+        visit = { cell = cell, round = round, values = {} }
+        visits[#visits + 1] = visit
+      end
+      if v and v - v == 0 then visit.values[#visit.values + 1], left = v, left - 1 end
+    end
+    rest = text:sub(from)
+  end
+  return visits
 end
 
 return M

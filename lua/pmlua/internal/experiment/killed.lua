@@ -8,69 +8,18 @@
 -- that only the script can compute have the last values in the run's log, which may be a few visits old.
 
 local add = require("pmlua.internal.experiment.cell").add
+local archive = require "pmlua.internal.experiment.archive"
 local datasets = require "pmlua.internal.experiment.datasets"
 local json = require "pmlua.json"
 local runlog = require "pmlua.internal.experiment.runlog"
-local zlib = require "zlib"
 
 local M = {}
 
-local BLOCK = 1 << 16
 local NAME = "killed.json" -- says that the tables are of all samples
-
---- All of a stream that ends anywhere, whole lines only.
-local function lines_of(path)
-  local f = io.open(path, "rb")
-  if not f then return function() end end
-  local inflate, rest = zlib.inflate(), ""
-  local text
-  return function()
-    while true do
-      local line, after = rest:match "^([^\n]*)\n()"
-      if line then
-        rest = rest:sub(after)
-        return line
-      end
-      local block = f:read(BLOCK)
-      local done
-      if block then done, text = pcall(inflate, block) end
-      if not (block and done) then
-        f:close()
-        return nil
-      end
-      rest = rest .. text
-    end
-  end
-end
-
----@class pmlua.LeftVisit
----@field cell integer
----@field round integer
----@field values number[]
-
---- Visits in the order of measuring; the last may be a part of one.
----@param path string of samples.csv.gz
----@return pmlua.LeftVisit[]
-function M.archived(path)
-  local visits, visit = {}, nil
-  for line in lines_of(path) do
-    local cell, round, value = line:match "^(%d+),(%d+),%d+,([^,]+)$"
-    local v = cell and tonumber(value)
-    if v then
-      cell, round = math.tointeger(cell), math.tointeger(round)
-      if not visit or visit.cell ~= cell or visit.round ~= round then
-        visit = { cell = cell, round = round, values = {} }
-        visits[#visits + 1] = visit
-      end
-      visit.values[#visit.values + 1] = v
-    end
-  end
-  return visits
-end
 
 --- The visits of a run, with that in which it was killed.
 local function visits_of(path, left)
-  local visits = M.archived(path .. "/samples.csv.gz")
+  local visits = archive.visits(path .. "/samples.csv.gz")
   local last = visits[#visits]
   if #left.values == 0 then return visits end
   if last and last.cell == left.cell and last.round == left.round then visits[#visits] = nil end

@@ -46,14 +46,17 @@ end
 
 local fields = { "path", "calls_a", "calls_b", "a_s", "b_s", "difference_s", "part" }
 
-function M.csv(r)
+--- The table as names and rows.
+function M.rows(r)
   local rows = {}
   for i, p in ipairs(r.paths) do
     rows[i] = {}
-    for k, field in ipairs(fields) do rows[i][k] = p[field] or "" end
+    for k, field in ipairs(fields) do rows[i][k] = p[field] end
   end
-  return csv.table(fields, rows)
+  return fields, rows
 end
+
+function M.csv(r) return csv.table(M.rows(r)) end
 
 local function percent(part) return part and units.percent(part) .. " %" or nil end
 
