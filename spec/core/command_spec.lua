@@ -11,6 +11,26 @@ end
 describe("pml.command", function()
   after_each(support.cleanup)
 
+  it("runs a program to its end in one call, and refuses a failed one", function()
+    local run, file = require "pmlua".command.run, support.folder() .. "/out"
+    local ended = assert(run({ "sh", "-c", "echo $X" }, { environment = { "X=1" }, output = file }))
+    assert.same({ 0, "1\n" }, { ended.status, support.slurp(file) })
+    assert.is_true(ended.real_ns > 0)
+    local cases = {
+      { "ECHILD", "false ended with exit status 1", { "false" } },
+      { "ECHILD", "sh was ended by signal 9", { "sh", "-c", "kill -9 $$" } },
+      { "ENOENT", "no-such-program: No such file or directory", { "no-such-program" } },
+      { "ETIMEDOUT", "sleep took longer than 0.1 s and was killed", { "sleep", "600" }, { seconds = 0.1 } },
+    }
+    for _, c in ipairs(cases) do
+      local none, failure, code = run(c[3], c[4])
+      assert.same({ c[1], c[2] }, { code, none or failure:sentence():match "^[^;]*" })
+    end
+    assert.equal(9, run({ "sh", "-c", "kill -9 $$" }, { unchecked = true }).signal)
+    assert.has_error(function() run({ "true" }, { secons = 1 }) end)
+    assert.has_error(function() run "true" end)
+  end)
+
   it("holds the program until it is started, then tells how it ended", function()
     local file = support.folder() .. "/ran"
     local command <close> = shell("touch " .. file .. "; exit 3")

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 ---@meta _
 
---- Run a program. It waits before its first instruction, so that counters can be attached to it.
+--- Run a program: `run` to its end in one call. After `spawn` it waits before its first instruction, so that counters can be
+--- attached to it.
 ---
 ---     local c <close> = assert(pml.command.spawn { "sleep", "0.1" })
 ---     local set = assert(pml.eventset({ "task-clock" }, { pid = c:pid(), inherit = true, on_exec = true }))
