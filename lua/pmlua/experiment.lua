@@ -26,6 +26,7 @@ local plot = require "pmlua.plot"
 local provenance = require "pmlua.internal.experiment.provenance"
 local printable = require "pmlua.internal.printable"
 local results = require "pmlua.results"
+local resume = require "pmlua.internal.experiment.resume"
 local runner = require "pmlua.internal.experiment.runner"
 local summary = require "pmlua.internal.experiment.output"
 local sweep = require "pmlua.internal.experiment.sweep"
@@ -281,6 +282,11 @@ end
 
 -- nil and a sentence when nothing can be measured or written at all.
 local function prepare(exp, given, command)
+  local previous, unusable
+  if given.resume then
+    previous, unusable = resume.open(given.resume, exp)
+    if not previous then return nil, unusable end
+  end
   local values = options.values(exp, given)
   local factors = type(exp.factors) == "function" and exp.factors(values) or exp.factors
   local cells, ordered = sweep.cells(factors, exp.constraints and function(p) return exp.constraints(p, values) end)
@@ -292,12 +298,18 @@ local function prepare(exp, given, command)
   run.repeats, run.rounds, run.warmup = numbers(exp, given)
   run.seed = given.seed or math.random(1, 2 ^ 31 - 1)
   run.scale, run.unit = scale_of(exp.unit, exp.calls)
+  if previous then run.seed, run.scale, run.previous = math.tointeger(previous.meta.seed), previous.meta.scale, previous end
   run.quick, run.quiet, run.json, run.debug = given.quick, given.quiet, given.json, given.debug
   run.csv = given.csv
   local record = provenance.collect(core, exp.source:sub(1, 1) == "@" and exp.file or nil)
   run.meta = make_meta(exp, run, given, record, command)
-  local folder, err = results.create(given.out or "results", exp.name)
-  if not folder then return nil, err end
+  local folder, err
+  if previous then
+    folder, err = previous.folder, resume.differs(previous.meta, run.meta)
+  else
+    folder, err = results.create(given.out or "results", exp.name)
+  end
+  if err then return nil, err end
   run.folder = folder
   return run
 end
@@ -373,6 +385,17 @@ local function parse(exp, arg)
   return script, options.parse(exp, script, args)
 end
 
+-- The options and the command line of the run that is resumed, with those that concern the output now.
+local function as_before(exp, script, now)
+  local previous, err = resume.open(now.resume, exp)
+  if not previous then return nil, err end
+  local command = json.array(previous.meta.command)
+  local given, misused = options.parse(exp, script, table.move(command, 3, #command, 1, {}))
+  if not given then return refuse("EINVAL", ("%s: %s"):format(previous.folder.path, misused)) end
+  for _, name in ipairs { "resume", "json", "csv", "quiet", "no_plot" } do given[name] = now[name] end
+  return given, command
+end
+
 -- Called by main with the script's value and the command line; returns the exit status.
 function Experiment:__pmlua_main(arg)
   local script, given, misused = parse(self, arg)
@@ -386,6 +409,13 @@ function Experiment:__pmlua_main(arg)
   end
   local command = { "pmlua", script }
   table.move(arg, 1, #arg, 3, command)
+  if given.resume then
+    given, command = as_before(self, script, given)
+    if not given then
+      io.stderr:write("pmlua: ", printable(command), "\n")
+      return 1
+    end
+  end
   for i = -1, -#command - 16, -1 do given.debug = given.debug or arg[i] == "--debug" end
   core.sys.on_interrupt()
   local run, err = self:run(given, command)

@@ -193,6 +193,17 @@ local function has_samples(data)
   return #data.rows == 0
 end
 
+--- The folder of a run that has no samples, and no tables.
+---@package
+---@param path string
+---@return pmlua.Folder?
+---@return pmlua.Failure? failure
+function M.empty(path)
+  local meta, err = read_meta(path .. "/meta.json")
+  if not meta then return nil, err end
+  return setmetatable({ path = path, meta = meta, status = (true_status(meta, path)) }, Folder)
+end
+
 local function nothing_yet(path, status, ending)
   if status == "running" then
     return refuse("ENODATA", ("%s: no cell has been measured yet: the run %s"):format(path, ending or "is running"),

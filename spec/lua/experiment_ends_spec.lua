@@ -193,6 +193,71 @@ end }]]):format(wait))
     for _, row in ipairs(outliers) do assert.same({ 4, 1000 }, { row.index, row.value }) end
   end)
 
+  -- Killed after random times, before its first sample, while it resumes, or within a visit: 20 rounds of 5 samples each.
+  it("has each sample once when it is resumed, however often it was killed", function()
+    local seed = tonumber(os.getenv "PMLUA_SPEC_SEED") or os.time()
+    local random = require "pmlua.internal.rng"(seed)
+    for kind, gives in pairs {
+      one_by_one = "return 10 * p.k + o.more, { faults = 7 * p.k }",
+      array = "local t = {} for i = 1, n do t[i] = 10 * p.k + o.more end return t, { faults = 7 * p.k }",
+      series = "local s = pml.samples.new(n) for _ = 1, n do s:push(10 * p.k + o.more) end return s, { faults = 7 * p.k }" } do
+      local where = ("%s, PMLUA_SPEC_SEED=%d"):format(kind, seed)
+      local path, dir = script(([[local pml = require "pmlua"
+        return pml.experiment { name = "demo", factors = { k = { 1, 2, 3 } }, rounds = 20, repeats = 100, warmup = 0,
+          unit = "ns", metrics = { { name = "faults" } }, options = { { name = "more", type = "integer", default = 0 } },
+          measure = function(_, p, n, o) pml.sys.sleep(0.006) %s end }]]):format(gives))
+      local run_of, latest = ("%s/pmlua %s --quiet --no-plot"):format(support.build, path), dir .. "/demo/latest"
+      local line, kills = ("%s --out %s --more 3"):format(run_of, dir), 0
+      repeat
+        local code = support.shell(("timeout -s KILL %.3f %s"):format(0.03 + random(200) / 1000, line))
+        kills = kills + (code == 137 and 1 or 0)
+        if lfs.attributes(latest, "mode") then line = ("%s --resume %s"):format(run_of, latest) end
+      until code == 0 or kills == 12
+      local last = results.open(latest)
+      if not (last and last.complete) then support.done(support.shell(line)) end
+      assert.is_true(kills >= 2, where)
+      local opened, seen = assert(results.open(latest)), {}
+      assert.same({ "complete", 60 }, { opened.status, #opened.rounds.rows }, where)
+      for cell, round, index, value in csv(latest):gmatch "(%d+),(%d+),(%d+),(%d+)\n" do
+        local sample = ("%s %s %s"):format(cell, round, index)
+        assert.is_nil(seen[sample], where)
+        seen[sample] = true
+        assert.equal(10 * cell + 3, tonumber(value), where)
+      end
+      local n = 0
+      for _ in pairs(seen) do n = n + 1 end
+      assert.equal(300, n, where)
+      for k, row in ipairs(opened.data.rows) do
+        assert.same({ 100, 10 * k + 3, 7 * k }, { row.samples, row.median, row.faults }, where)
+      end
+      for _, row in ipairs(opened.rounds.rows) do assert.same({ 5, 7 * row.cell }, { row.samples, row.faults }, where) end
+      local position = {}
+      for _, row in ipairs(opened.rounds.rows) do position[row.round] = (position[row.round] or 0) + row.position end
+      for round = 1, 20 do assert.equal(6, position[round], where) end
+      assert.is_nil(lfs.attributes(latest .. "/samples.pmlog"), where)
+    end
+  end)
+
+  it("is resumed only where it would be the same run", function()
+    local code, _, _, dir = stop("INT")
+    assert.equal(1, code)
+    local other = script [[return require "pmlua".experiment { name = "demo", measure = function() return 1 end }]]
+    local same = script(endless)
+    local cases = {
+      { other, "the [%a ]+ is not the same as before; start a new run" }, { same .. " --seed 1", "%-%-resume and %-%-seed" },
+      { same .. " --out x", "%-%-resume and %-%-out" },
+      { script [[return require "pmlua".experiment { name = "other", measure = print }]], "not a run of other" },
+    }
+    for _, c in ipairs(cases) do
+      local status, _, err = support.pmlua(("%s --resume %s"):format(c[1], dir))
+      assert.is_true(status > 0)
+      assert.matches(c[2], err)
+    end
+    local complete = run()
+    local status, _, err = support.pmlua(("%s --resume %s"):format(same, complete.dir))
+    assert.same({ 1, "pmlua: " .. complete.dir .. ": the run is complete\n" }, { status, err })
+  end)
+
   it("leaves no log when it ends", function()
     local r = run()
     assert.is_nil(lfs.attributes(r.dir .. "/samples.pmlog"))

@@ -29,6 +29,8 @@ M.common = {
   common.with("json", { help = "print the summary of every cell as JSON" }),
   common.with("csv", { help = "print the summary of every cell as CSV" }),
   { name = "seed", kind = "integer", help = "seed of the order of the cells" },
+  { name = "resume", kind = "dir", value = "DIR", help = "continue the run in DIR, which was killed or interrupted, with its "
+    .. "options: the visits that it lacks are made, in the same folder" },
   { name = "rounds", kind = "integer", help = "how many rounds the samples are split into", min = 1 },
   { name = "iterations", kind = "integer", help = "samples per cell, over all rounds", min = 1 },
   common.with("quiet", { help = "no progress and no warnings on standard error" }),
@@ -68,12 +70,15 @@ local function of_verb(option)
     choices = option.choices, empty = kind == "text", shown = kind and option.default, help = option.help or "" }
 end
 
+local EXCLUSIVE <const> = { { "json", "csv" }, { "resume", "out" }, { "resume", "seed" }, { "resume", "rounds" },
+  { "resume", "iterations" }, { "resume", "quick" } }
+
 --- The command line of an experiment as a verb's table.
 local function line_of(exp, script)
   local command = "pmlua " .. script
   local line = { name = script, options = {}, examples = exp.examples or {
     command, command .. " --quick --no-plot", command .. " --iterations 100000 --out /tmp/results",
-  }, exclusive = { { "json", "csv" } }, about = exp.description or ("The experiment " .. exp.name .. ".") }
+  }, exclusive = EXCLUSIVE, about = exp.description or ("The experiment " .. exp.name .. ".") }
   table.move(M.common, 1, #M.common, 1, line.options)
   for _, option in ipairs(exp.options) do table.insert(line.options, of_verb(option)) end
   if exp.command then

@@ -9,6 +9,7 @@
 
 local add = require("pmlua.internal.experiment.cell").add
 local archive = require "pmlua.internal.experiment.archive"
+local dat = require "pmlua.internal.dat"
 local datasets = require "pmlua.internal.experiment.datasets"
 local json = require "pmlua.json"
 local runlog = require "pmlua.internal.experiment.runlog"
@@ -90,6 +91,26 @@ local function metrics_of(meta)
   return list
 end
 
+--- The metrics of rounds in rounds.dat, by cell, round and name.
+---@param folder { path: string }
+---@param metrics pmlua.Metric[]
+---@param known? table<integer, table<integer, table<string, number>>> those that the log has
+---@return table<integer, table<integer, table<string, number>>>
+function M.metrics_of(folder, metrics, known)
+  local of = known or {}
+  local t = #metrics > 0 and dat.read(folder.path .. "/rounds.dat") or nil
+  for _, row in ipairs(t and t.rows or {}) do
+    local rounds = of[row.cell] or {}
+    of[row.cell] = rounds
+    rounds[row.round] = rounds[row.round] or {}
+    for _, m in ipairs(metrics) do
+      local value = rounds[row.round][m.name]
+      rounds[row.round][m.name] = value == nil and row[m.name] or value
+    end
+  end
+  return of
+end
+
 local function is_usable(meta)
   return type(meta.scale) == "number" and math.tointeger(meta.seed) and math.tointeger(meta.repeats)
     and type(meta.unit) == "string"
@@ -107,7 +128,7 @@ function M.recover(folder, meta, data)
     exp = { name = data.title, metrics = metrics_of(meta) } }
   local left, err = runlog.left(folder.path .. "/samples.pmlog")
   if not left then return nil, err:sentence() end
-  local cells, why = cells_of(visits_of(folder.path, left.visit), left.metrics)
+  local cells, why = cells_of(visits_of(folder.path, left.visit), M.metrics_of(folder, run.exp.metrics, left.metrics))
   if not cells then return nil, ("%s: %s"):format(folder.path, why) end
   local total, refused = update_data(data, cells, run, left.columns)
   if not total then return nil, ("%s: %s"):format(folder.path, refused) end

@@ -75,11 +75,18 @@ local function entry(t, key)
   return t[key]
 end
 
+--- Whether the run was killed while it created its log, before any sample: the head is written last.
+local function is_headless(path)
+  local file <close> = require "pmlua.internal.file".open(path)
+  return file ~= nil and (file:read(8) or ""):find "^%z*$" ~= nil
+end
+
 --- Read the log of a killed run.
 ---@param path string
 ---@return pmlua.RunLogLeft? left
 ---@return pmlua.Failure? failure
 function M.left(path)
+  if is_headless(path) then return { visit = { values = {} }, metrics = {}, columns = {} } end
   local visit, err = core.samples_log.left(path)
   local log
   if visit then log, err = core.log.read(path) end

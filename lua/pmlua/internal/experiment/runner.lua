@@ -15,6 +15,7 @@ local json = require "pmlua.json"
 local plugin = require "pmlua.plugin"
 local progress = require "pmlua.internal.experiment.progress"
 local results = require "pmlua.results"
+local resume = require "pmlua.internal.experiment.resume"
 local Run = require "pmlua.internal.experiment.run"
 local runlog = require "pmlua.internal.experiment.runlog"
 local simulated = require "pmlua.internal.simulation.cells"
@@ -79,7 +80,7 @@ end
 local function one_round(run, round, plan)
   for position, index in ipairs(plan.order) do
     local cell = run.cells[index]
-    if cell.status == "ok" then
+    if cell.status == "ok" and not (run.done and run.done[("%d %d"):format(index, round)]) then
       run.at = ("cell %s, round %d"):format(cell.label, round)
       run.progress:step(cell.short, round)
       if run.log then run.log:visit(cell.index, round, plan.n) end
@@ -113,7 +114,7 @@ local function spent(run, round)
 end
 
 local function measure_all(run)
-  local plan = sweep.plan(#run.cells, run.rounds, run.repeats, run.seed)
+  local plan = run.plan
   run.progress = progress.new {
     total = #plan * #run.cells, rounds = #plan, quiet = run.quiet, tty = run.core.sys.isatty(2),
     now = function() return run.core.clock.ns() / 1e9 end, budget = run.exp.budget,
@@ -167,14 +168,14 @@ end
 
 local function open_companions(run)
   local err
-  run.archive, err = archive.create(run:path "samples.csv.gz")
+  if not run.previous then run.archive, err = archive.create(run:path "samples.csv.gz") end
   if run.archive then
     run:keep_file_name("samples.csv.gz", ("every sample as measured, in %s"):format(run.exp.unit))
   else
     run:lost(err)
   end
   run.plugins = run.core.plugin and plugin.follow()
-  if not run.core.trace then return end
+  if not run.core.trace or run.previous then return end -- a trace cannot be continued
   run.trace, err = trace.follow(run.core, run.dir, run.exp.trace_events)
   if run.trace then run:keep_file_name("traces.otf2", "the run as an OTF2 trace") end
   if err then run:warn("trace: " .. err) end
@@ -213,14 +214,26 @@ local function unmeasured(run)
   return out
 end
 
+--- Take what the run measured before.
+local function resumed(run, now)
+  local meta = run.previous.meta
+  run.meta.started, run.meta.resumed = meta.started, json.array(meta.resumed)
+  table.insert(run.meta.resumed, now)
+  return resume.restore(run, run.previous, function(...) absorb(run, ...) end)
+end
+
 local function begin(run)
   run.dir, run.status, run.at = run.folder.path, "running", "start"
   run.meta.process = results.process(run.core.sys.pid())
-  run.meta.started = os.date("!%Y-%m-%dT%H:%M:%SZ")
+  local now = os.date("!%Y-%m-%dT%H:%M:%SZ")
+  run.meta.started = now
+  run.plan = sweep.plan(#run.cells, run.rounds, run.repeats, run.seed)
   for _, cell in ipairs(run.cells) do cell.rounds, cell.outliers, cell.parts = {}, {}, {} end
   run.simulated = simulated.follow(run)
   run.meta.columns = describe_columns(run)
   run.meta.samples, run.meta.rounds_done = 0, 0
+  local err = run.previous and resumed(run, now)
+  if err then run:lost(err) end
   run:write_meta()
   run:reserve()
   prepare_for_the_worst(run)
