@@ -42,6 +42,8 @@ local M = {}
 ---@field unit string?
 ---@field description string?
 ---@field value fun(cell: pmlua.Cell, run: pmlua.Run): number|string|nil
+---@field interval boolean? also columns NAME_lo and NAME_hi: value is then computed for each round, whose cells have n, min,
+---median, mean, max and metrics only, and these are the ends of the 95 % interval of the rounds' median (stats.rounds_interval)
 
 ---@class pmlua.Metric a number that measure returns beside its samples, once in a round
 ---@field name string key in the table that measure returns
@@ -65,10 +67,14 @@ local M = {}
 ---@field rounds integer? 10
 ---@field warmup integer? samples taken and thrown away before the first round, a tenth of a round, at most 1000
 ---@field quick table? what --quick changes: repeats, rounds, warmup, and values of the options
----@field setup? fun(p: table, options: table): any, string? the state; nil and a reason: cannot be measured here
+---@field cell_setup? fun(p: table, options: table): any, string? once for each cell, before its first visit; nil and a reason:
+---cannot be measured here
+---@field setup? fun(p: table, options: table, shared: any): any, string? before each visit: the state; shared is what
+---cell_setup gave, which is the state if there is no setup; nil and a reason as there
 ---@field measure fun(state: any, p: table, n: integer, options: table): any, any n samples (pml.samples or array), or one
 ---number, then it is called n times; after the samples, a table kept in the round's `extra`. nil and a reason as for setup
 ---@field teardown? fun(state: any, p: table, options: table)
+---@field cell_teardown? fun(shared: any, p: table, options: table) at the end of the run, also after a failure
 ---@field calls integer? operations that one sample covers; tables are per operation, samples.csv.gz is not
 ---@field unit string? of the samples; "ticks" (the default) are shown in ns
 ---@field units table<string, string>? units of numeric factors
@@ -86,6 +92,7 @@ local M = {}
 local kinds = {
   name = "string", description = "string", constraints = "function", repeats = "number", rounds = "number",
   warmup = "number", calls = "number", quick = "table", setup = "function", measure = "function", teardown = "function",
+  cell_setup = "function", cell_teardown = "function",
   unit = "string", units = "table", help = "table", columns = "table", analyse = "function", options = "table",
   examples = "table", metrics = "table", budget = "table",
   command = "string", plot = "string or table", trace_events = "table", factors = "table or function",
@@ -163,7 +170,7 @@ end
 
 -- Known fields of the tables inside a definition.
 local inner = {
-  columns = { name = true, unit = true, description = true, value = true },
+  columns = { name = true, unit = true, description = true, value = true, interval = true },
   metrics = { name = true, unit = true, description = true },
   options = { name = true, default = true, help = true, type = true, min = true, max = true, choices = true, metavar = true },
 }

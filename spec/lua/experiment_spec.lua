@@ -7,6 +7,7 @@ local demo = require "spec.lua.demo"
 local experiment = require "pmlua.experiment"
 local json = require "pmlua.json"
 local lfs = require "lfs"
+local output = require "pmlua.internal.experiment.output"
 local results = require "pmlua.results"
 
 local define, run, script, command, csv = demo.define, demo.run, demo.script, demo.command, demo.csv
@@ -105,6 +106,54 @@ describe("experiment", function()
     local round = "setup, measure 2, teardown 2"
     assert.equal("setup, measure 3, teardown 3, " .. round .. ", " .. round, table.concat(log, ", "))
     assert.equal(4, r.cells[1].summary.n)
+  end)
+
+  it("sets up a cell once before its first visit, and tears it down at the end, also after a failure", function()
+    local log = {}
+    local function of(measure)
+      log = {}
+      return { factors = { k = { 1, 2, 3 } }, rounds = 3, repeats = 6, warmup = 1, measure = measure,
+        cell_setup = function(p)
+          log[#log + 1] = "set up " .. p.k
+          if p.k == 3 then return nil, "none here" end
+          return { p.k }
+        end,
+        setup = function(p, _, shared) return { p.k, shared } end,
+        cell_teardown = function(shared, p) log[#log + 1] = ("tear down %d %d"):format(shared[1], p.k) end,
+      }
+    end
+    local all = { "set up 1", "set up 2", "set up 3", "tear down 1 1", "tear down 2 2" }
+    local r = run(of(function(state, p) return state[1] == p.k and state[2][1] == p.k and 10 * p.k end))
+    table.sort(log)
+    assert.same(all, log)
+    assert.same({ 10, 20, "none here" }, { r.cells[1].summary.median, r.cells[2].summary.median, r.cells[3].status })
+    local code, _, err = command [[local pml = require "pmlua"
+return pml.experiment { name = "demo", cell_setup = function() return 7 end, measure = function(s) error("at " .. s) end,
+  cell_teardown = function(s) print("down", s) end }]]
+    assert.same({ 1, true }, { code, err:find("at 7", 1, true) ~= nil })
+  end)
+
+  it("gives a column's interval from its value in each round, in which drift cancels", function()
+    local round = 0
+    local columns = { { name = "ratio", interval = true, value = function(c, r)
+      local first = r.cells[1].summary
+      return first and c.summary.mean / first.mean
+    end }, { name = "word", unit = "text", value = function() return "w" end } }
+    local r = run({ factors = { k = { 1, 2 } }, rounds = 9, repeats = 9, warmup = 0, columns = columns, measure = function(_, p)
+      round = round + 0.5
+      local drift = 2 ^ math.ceil(round)
+      return p.k == 1 and drift or drift * (3 + math.ceil(round) / 1000)
+    end })
+    local row = assert(results.open(r.dir)).data.rows[2]
+    assert.is_true(row.median_hi / row.median_lo > 10)
+    assert.is_true(row.ratio_lo >= 3.001 and row.ratio_lo <= 3.003 and row.ratio_hi >= 3.007 and row.ratio_hi <= 3.009)
+    assert.matches("ratio  95 %% interval +word\n", output.text(r))
+    assert.matches("ratio,ratio_lo,ratio_hi,word,status\n", output.csv(r))
+    assert.matches('"ratio_hi": 3.00', output.json(r))
+    for k = 1, 2 do r.cells[k].rounds = { table.unpack(r.cells[k].rounds, 1, 4) } end
+    r.cells[2].derived = { 3 }
+    require "pmlua.internal.experiment.columns".intervals(r)
+    assert.same({ 3 }, r.cells[2].derived)
   end)
 
   it("keeps rows that cannot be measured, with their reason, from constraints, setup and measure", function()
@@ -404,7 +453,6 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
     assert.same({ 7, nil }, { row.size, row.size_lo }) -- too few rounds had it
     assert.equal(10, opened.rounds.rows[1].faults)
     assert.is_nil(opened.rounds.position.other)
-    local output = require "pmlua.internal.experiment.output"
     assert.matches("\n1,[^\n]*,10,10,10,", output.csv(r))
     assert.same({ median = 20, low = 20, high = 20 }, json.decode(output.json(r)).cells[2].metrics.faults)
     assert.is_false(pcall(define, { metrics = { { name = "a" } }, factors = { a_lo = { 1 } } }))

@@ -6,6 +6,7 @@
 -- Samples in clock ticks are shown in nanoseconds; samples.csv.gz keeps the ticks.
 
 local cells = require "pmlua.internal.experiment.cell"
+local own = require "pmlua.internal.experiment.columns"
 local shape = require "pmlua.internal.shape"
 local stats = require "pmlua.stats"
 
@@ -81,8 +82,10 @@ function M.clash(exp, factors)
     end
   end
   for i, c in ipairs(exp.columns) do
-    local wrong = take(("columns[%d], %s"):format(i, c.name), c.name)
-    if wrong then return wrong end
+    for _, ending in ipairs(c.interval and { "", "_lo", "_hi" } or { "" }) do
+      local wrong = take(("columns[%d], %s"):format(i, c.name), c.name .. ending)
+      if wrong then return wrong end
+    end
   end
 end
 
@@ -148,7 +151,8 @@ function M.data(run, status)
     columns[#columns + 1] = { m.name .. "_lo", m.unit, "lower end of its 95 % interval" }
     columns[#columns + 1] = { m.name .. "_hi", m.unit, "upper end of its 95 % interval" }
   end
-  for _, c in ipairs(run.exp.columns) do columns[#columns + 1] = c end
+  local list = own.list(run)
+  table.move(list, 1, #list, #columns + 1, columns)
   local rows = {}
   for i, cell in ipairs(run.cells) do
     local row = factor_values(run, cell)
@@ -161,7 +165,7 @@ function M.data(run, status)
       local v = s.metrics and s.metrics[m.name] or {}
       row[at + 1], row[at + 2], row[at + 3], at = v.median, v.low, v.high, at + 3
     end
-    for k in ipairs(run.exp.columns) do row[at + k] = cell.derived and cell.derived[k] end
+    for k, c in ipairs(list) do row[at + k] = cell.derived and cell.derived[c.key] end
     rows[i] = row
   end
   return { title = run.exp.name, status = status, columns = columns, rows = rows }

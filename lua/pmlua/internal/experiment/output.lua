@@ -4,6 +4,7 @@
 -- Try:  pmlua scripts/timers.lua --quick --json | head
 
 local json = require "pmlua.json"
+local own = require "pmlua.internal.experiment.columns"
 local tabulate = require "pmlua.tabulate"
 
 local M = {}
@@ -36,6 +37,10 @@ function M.unsteady(run)
   return table.concat(lines)
 end
 
+local function range(low, high)
+  return low and ("%s .. %s"):format(tabulate.number(low), tabulate.number(high)) or nil
+end
+
 --- The table at the end of a run: a row per cell.
 ---@param run pmlua.Run
 ---@return string
@@ -48,8 +53,10 @@ function M.text(run)
   for _, list in ipairs { metrics, columns } do
     for _, c in ipairs(list) do
       names[#names + 1] = c.name .. (c.unit and c.unit ~= "" and c.unit ~= "text" and " [" .. c.unit .. "]" or "")
+      if c.interval then names[#names + 1] = "95 % interval" end
     end
   end
+  local width = #names
   if not all_measured(run) then names[#names + 1] = "status" end
   local rows = {}
   for r, cell in ipairs(run.cells) do
@@ -57,12 +64,16 @@ function M.text(run)
     for _, f in ipairs(run.factors) do row[#row + 1] = cell.levels[f.name] end
     local at = #row
     if s then
-      local interval = s.median_lo and ("%s .. %s"):format(tabulate.number(s.median_lo), tabulate.number(s.median_hi)) or nil
-      table.move({ s.min, s.q1, s.median, interval, s.q3, s.p99, s.max, s.outliers }, 1, 8, at + 1, row)
+      table.move({ s.min, s.q1, s.median, range(s.median_lo, s.median_hi), s.q3, s.p99, s.max, s.outliers }, 1, 8, at + 1, row)
       for k, m in ipairs(metrics) do row[at + 8 + k] = s.metrics[m.name] and s.metrics[m.name].median end
-      for k = 1, #columns do row[at + 8 + #metrics + k] = cell.derived and cell.derived[k] end
+      at = at + 8 + #metrics
+      for k, c in ipairs(columns) do
+        local d = cell.derived or {}
+        row[at + 1], at = d[k], at + 1
+        if c.interval then row[at + 1], at = range(d[k .. "_lo"], d[k .. "_hi"]), at + 1 end
+      end
     end
-    row[at + 8 + #metrics + #columns + 1] = cell.status
+    row[width + 1] = cell.status
     rows[r] = row
   end
   return tabulate(names, rows, 1) .. M.unsteady(run)
@@ -75,7 +86,7 @@ local csv_fields = { "min", "q1", "median", "median_lo", "median_hi", "q3", "p99
 ---@return string[] names
 ---@return any[][] rows one per cell
 function M.rows(run)
-  local names, rows, columns = {}, {}, run.exp.columns
+  local names, rows, columns = {}, {}, own.list(run)
   for i, f in ipairs(run.factors) do names[i] = f.name end
   local first = #names
   table.move(csv_fields, 1, #csv_fields, first + 1, names)
@@ -93,7 +104,7 @@ function M.rows(run)
       local v = cell.summary and cell.summary.metrics[m.name] or {}
       table.move({ v.median, v.low, v.high }, 1, 3, first + #csv_fields + 3 * k - 2, row)
     end
-    for k = 1, #columns do row[last + k] = cell.derived and cell.derived[k] end
+    for k, c in ipairs(columns) do row[last + k] = cell.derived and cell.derived[c.key] end
     rows[r] = row
   end
   return names, rows
@@ -114,7 +125,7 @@ function M.object(run)
     for k, v in pairs(cell.summary or {}) do
       if type(v) == "number" and not k:find("^fence") then out[k] = v end
     end
-    for k, c in ipairs(run.exp.columns) do out[c.name] = cell.derived and cell.derived[k] end
+    for _, c in ipairs(own.list(run)) do out[c.name] = cell.derived and cell.derived[c.key] end
     out.shape = cell.summary and cell.summary.shape
     out.metrics = next(run.exp.metrics) and cell.summary and cell.summary.metrics or nil
     out.round_medians = json.array()

@@ -3,6 +3,7 @@
 --
 -- Try:  return pml.experiment { name = "demo", measure = os.clock, analyse = function(run) run:say(run:path "data.dat") end }
 
+local columns = require "pmlua.internal.experiment.columns"
 local datasets = require "pmlua.internal.experiment.datasets"
 local json = require "pmlua.json"
 local tabulate = require "pmlua.tabulate"
@@ -169,6 +170,7 @@ function Run:write_tables()
   local begun = self.core.clock.ns()
   for _, cell in ipairs(self.cells) do cell.summary = datasets.summarise(self, cell) end
   for _, cell in ipairs(self.cells) do self:derive(cell) end -- a column may look at another cell's summary
+  columns.intervals(self)
   for _, s in ipairs(standard) do
     local ok = self:save("write_table", s[1], datasets[s[2]](self, self:file_status()))
     if ok then self:keep_file_name(s[1], s[3]) end

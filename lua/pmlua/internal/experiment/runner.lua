@@ -245,6 +245,7 @@ local function finish(run)
   run.core.sys.raise_interrupt(false)
   if run.progress then run.progress:done() end
   run:release()
+  guarded(run, visits.tear_down)
   run.at = "tables"
   guarded(run, run.write_tables)
   close_companions(run)

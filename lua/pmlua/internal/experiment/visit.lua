@@ -141,14 +141,20 @@ function M.visit(run, cell, n, tracing)
     visited.failure = not ok and failure or nil
     return ok
   end
-  if exp.setup then
-    local function setup()
-      local made, err = exp.setup(p, run.options)
-      if made == nil and err ~= nil then visited.refused, visited.refuser = tostring(err), exp.setup end
-      visited.state = made
-    end
-    if not end_of(xpcall(M.interruptible(run, setup), M.handler(run))) or visited.refused then return visited end
+  local function set_up(f, ...)
+    local made, err = f(p, run.options, ...)
+    if made == nil and err ~= nil then visited.refused, visited.refuser = tostring(err), f end
+    visited.state = made
   end
+  local function tried(f, ...)
+    return end_of(xpcall(M.interruptible(run, set_up), M.handler(run), f, ...)) and not visited.refused
+  end
+  if exp.cell_setup and not cell.shared then
+    if not tried(exp.cell_setup) then return visited end
+    cell.shared = { visited.state }
+  end
+  visited.state = cell.shared and cell.shared[1]
+  if exp.setup and not tried(exp.setup, visited.state) then return visited end
   run:collect_in_time()
   if tracing then run.trace:enter(cell.short ~= "" and cell.short or cell.label, exp.file, exp.line) end
   run.core.sys.refusal() -- discard earlier failures, which do not belong to measure
@@ -166,6 +172,19 @@ function M.visit(run, cell, n, tracing)
   if exp.teardown then exp.teardown(state, p, run.options) end
   if ok and visited.series == nil then visited.refused, visited.refuser = tostring(extra), exp.measure end
   return visited
+end
+
+--- Tear down what cell_setup made for each cell.
+---@param run pmlua.Run
+function M.tear_down(run)
+  for _, cell in ipairs(run.cells) do
+    local shared = cell.shared
+    cell.shared = nil
+    if shared and run.exp.cell_teardown then
+      run.at = ("cell %s, cell_teardown"):format(cell.label)
+      run.exp.cell_teardown(shared[1], restore({}, cell.levels), run.options)
+    end
+  end
 end
 
 return M
