@@ -7,6 +7,7 @@ local page = require "pmlua.internal.page"
 local pages = require "pmlua.internal.experiment.page"
 local provenance = require "pmlua.internal.experiment.provenance"
 local quote = require "pmlua.internal.quote"
+local recording = require "spec.lua.recording"
 local results = require "pmlua.results"
 local rng = require "pmlua.internal.rng"
 
@@ -152,6 +153,30 @@ return require "pmlua".experiment { name = "mine", description = "</title><scrip
     run = demo.run({ repeats = 12 })
     text = page.text(pages.of(assert(results.open(run.dir))))
     assert.is_truthy(text:find('k=2: 12 samples in their order</summary><pre class="values">201 202 201 202 ', 1, true))
+  end)
+
+  it("of sections, recorded calls and a trace has their figures and tables, and names as text", function()
+    local dir, program = support.folder(), recording.place()
+    support.spit(dir .. "/s.lua", [[local pml = require "pmlua"
+      for _, name in ipairs { "</script>", "a\xff\"b" } do pml.section.start(name) pml.section.stop(name) end]])
+    support.done(support.shell(("cd %s && PMLUA_REPORT=out %s/pmlua s.lua && %s/pmlua report out --html report.html"):format(dir,
+      support.build, support.build)))
+    support.done(program.shell(("%s record --trace --sym crc32 -o r --html %s/record.html -- ./calls crc32:10 && "
+      .. "%s trace r/traces.otf2 --html %s/trace.html"):format(recording.command, dir, recording.command, dir)))
+    local expected = {
+      report = { "<h2>Calls</h2>", "&#60;/script&#62;: 1 calls, ", '<td class="text">&#60;/script&#62;</td>', "&#34;b<" },
+      record = { "<h2>Flame graph</h2>", '<td class="text">crc32</td><td title="10">10</td>', "pmlua record --trace" },
+      trace = { "<h2>Flame graph</h2>", "<h2>Critical path by region</h2>", "<h2>Regions</h2>",
+        '<td class="text">crc32</td>', "pmlua trace r/traces.otf2" },
+    }
+    for name, texts in pairs(expected) do
+      local text = support.slurp(("%s/%s.html"):format(dir, name))
+      for _, one in ipairs(texts) do assert.is_truthy(text:find(one, 1, true), name .. ": " .. one) end
+      assert.equal(1, select(2, text:gsub("<script", "")))
+      assert.is_truthy(utf8.len(text))
+    end
+    local _, _, err = support.pmlua(("report %s --html %s/no/folder.html"):format(dir .. "/out", dir))
+    assert.matches("No such file or directory", err)
   end)
 
   it("of a comparison and of commands has what they print", function()

@@ -7,6 +7,7 @@
 -- Names come from other programs and from folders of other people. Therefore all contents are text: quote.html() escapes them,
 -- gnuplot's figures are images, in which a browser runs nothing, and the page's policy allows one script, by its hash.
 
+local disk = require "pmlua.internal.file"
 local quote = require "pmlua.internal.quote"
 local html = quote.html
 local tabulate = require "pmlua.tabulate"
@@ -14,6 +15,7 @@ local tabulate = require "pmlua.tabulate"
 local M = {}
 
 local MOST_VALUES = 20000     -- in a table
+local MOST_BYTES = 300000     -- in a table, by whole rows
 local MOST_PICTURE = 400000   -- bytes
 local ROW, LEFT, WIDTH, RIGHT = 26, 250, 420, 200 -- pixels: a row's height; label, marks, course
 
@@ -70,10 +72,12 @@ svg text { font: 12px "DejaVu Sans", Helvetica, Arial, sans-serif; }
 
 -- --- tables ---
 
+local function number(v) return math.abs(v) < 1 and ("%.4g"):format(v) or tabulate.number(v) end
+
 --- A number as people read it, in full where the mouse rests.
 local function cell_of(v)
   if type(v) ~= "number" then return ('<td class="text">%s</td>'):format(v == nil and "-" or html(v)) end
-  return ('<td title="%s">%s</td>'):format(html(v), html(tabulate.number(v)))
+  return ('<td title="%s">%s</td>'):format(html(v), html(number(v)))
 end
 
 local function table_of(names, rows, about, class)
@@ -86,13 +90,16 @@ local function table_of(names, rows, about, class)
       html(name))
   end
   out[#out + 1] = "</tr></thead><tbody>\n"
-  for r = 1, math.min(#rows, most) do
-    out[#out + 1] = "<tr>"
-    for i = 1, #names do out[#out + 1] = cell_of(rows[r][i]) end
-    out[#out + 1] = "</tr>\n"
+  local bytes, shown = 0, 0
+  while shown < math.min(#rows, most) and bytes < MOST_BYTES do
+    local cells = {}
+    shown = shown + 1
+    for i = 1, #names do cells[i] = cell_of(rows[shown][i]) end
+    out[#out + 1] = ("<tr>%s</tr>\n"):format(table.concat(cells))
+    bytes = bytes + #out[#out]
   end
   out[#out + 1] = "</tbody></table></div>\n"
-  if #rows > most then out[#out + 1] = ('<p class="note">The first %d of %d rows.</p>\n'):format(most, #rows) end
+  if #rows > shown then out[#out + 1] = ('<p class="note">The first %d of %d rows.</p>\n'):format(shown, #rows) end
   return table.concat(out)
 end
 
@@ -157,7 +164,7 @@ local function axis_of(value_at, height)
     local x = LEFT + WIDTH * i / 4
     out[#out + 1] = ('<line class="axis" x1="%.1f" x2="%.1f" y1="10" y2="%d"/>'):format(x, x, height - 18)
       .. ('<text x="%.1f" y="%d" text-anchor="middle">%s</text>\n'):format(x, height - 4,
-        html(tabulate.number(value_at(i / 4) + 0.0)))
+        html(number(value_at(i / 4) + 0.0)))
   end
   return table.concat(out)
 end
@@ -228,8 +235,8 @@ end
 
 --- Embed an SVG as an image, in which the browser runs no code.
 local function picture_of(svg)
-  if #svg > MOST_PICTURE then return '<p class="note">The figure is too large for a page; see plot.svg.</p>\n' end
-  return ('<img alt="the figure" src="data:image/svg+xml,%s">\n'):format((svg:gsub("[^A-Za-z0-9_.~-]", function(c)
+  if #svg > MOST_PICTURE then return '<p class="note">The figure is too large for a page.</p>\n' end
+  return ('<img alt="the figure" src="data:image/svg+xml,%s">\n'):format((svg:gsub("[^A-Za-z0-9_.~ =:;,/()+-]", function(c)
     return ("%%%02X"):format(c:byte())
   end)))
 end
@@ -288,6 +295,57 @@ end
 ---@field bad boolean? it is incomplete
 ---@field warnings string[]?
 ---@field parts pmlua.page.Part[]
+
+--- The rows of a table whose columns are fields of records.
+---@param names string[]
+---@param records table[]
+---@return any[][]
+function M.rows(names, records)
+  local rows = {}
+  for r, record in ipairs(records) do
+    rows[r] = {}
+    for i, name in ipairs(names) do rows[r][i] = record[name] end
+  end
+  return rows
+end
+
+--- A part with the picture that `draw` writes into a file; empty if it cannot be drawn.
+---@param heading string
+---@param draw fun(path: string): any
+---@return pmlua.page.Part
+function M.drawn(heading, draw)
+  return require "pmlua.internal.picture".in_folder(function(folder)
+    local path = folder .. "/figure.svg"
+    return draw(path) and { heading = heading, picture = disk.read(path) } or {}
+  end) or {}
+end
+
+--- A part with the flame graph of a run or trace; empty if it has no calls.
+---@param path string as for pmlua flame
+---@param where pmlua.TraceWhere?
+---@return pmlua.page.Part
+function M.flame(path, where)
+  local stacks, text = require "pmlua.internal.export.stacks".read(path, { where = where }), {}
+  local drawn = stacks and require "pmlua.internal.export.flame".svg(stacks, function(piece) text[#text + 1] = piece end,
+    { title = path, width = 1000, still = true })
+  return drawn and { heading = "Flame graph", picture = table.concat(text),
+    note = ("pmlua flame %s draws it with search."):format(path) } or {}
+end
+
+--- Write a page into a file, with the command line unless the page has one.
+---@param path string
+---@param page pmlua.page.Page
+---@return boolean? ok
+---@return pmlua.Failure? failure
+function M.save(path, page)
+  local has = false
+  for _, part in ipairs(page.parts) do has = has or part.code ~= nil end
+  if not has then
+    table.insert(page.parts, { heading = "Command", code = M.command(require "pmlua.internal.cli.common".line()) })
+  end
+  local ok, err = disk.write(path, M.text(page))
+  return ok, err
+end
 
 --- The text of a page.
 ---@param page pmlua.page.Page

@@ -330,7 +330,7 @@ local function export(o, run, benchmark)
   if o.html then
     local page, err = page_of(run, benchmark)
     check(page, err)
-    if page then check(require "pmlua.internal.file".write(o.html, require "pmlua.internal.page".text(page))) end
+    if page then check(require "pmlua.internal.page".save(o.html, page)) end
   end
   return done
 end

@@ -163,9 +163,7 @@ end
 --- Write the page of --html; whether this was possible.
 local function wrote(o, page)
   if not o.html then return true end
-  local pages = require "pmlua.internal.page"
-  table.insert(page.parts, { heading = "Command", code = pages.command(common.line()) })
-  local ok, err = require "pmlua.internal.file".write(o.html, pages.text(page))
+  local ok, err = require "pmlua.internal.page".save(o.html, page)
   if not ok then complain(err) end
   return ok
 end

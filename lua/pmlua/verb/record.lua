@@ -35,7 +35,7 @@ local CALLS = (1 << 31) - 1
 
 local M = {
   summary = "run a program and report in which library functions it spends its time",
-  usage = { "[OPTIONS] [--] CMD [ARGS]", "--finish DIR [--json|--csv] [--plot FILE] [--flow[=FILE]]" },
+  usage = { "[OPTIONS] [--] CMD [ARGS]", "--finish DIR [--json|--csv] [--html FILE] [--plot FILE] [--flow[=FILE]]" },
   about = [[
 Runs CMD and its children unchanged and records calls from the program to its libraries and between libraries, except libc,
 the loader and pmlua itself. Then it prints a table of functions on standard error and returns CMD's exit status, or 1 if CMD
@@ -73,6 +73,7 @@ takes time itself: short functions look longer than they are.]],
       .. "this ratio of two of: time, self (ns), calls, events" },
     common.with("json", { help = "the table and every call path as JSON, on standard output" }),
     common.with("csv", { help = "all functions as CSV, on standard output" }),
+    common.with("html", { help = "also write a page for a browser into FILE: flame graph, functions and values" }),
     common.with("plot", { help = "draw a bar for each function of the table (.svg or .png)" }),
     common.with("folder", { shown = "pmlua-record-PID", help = "the folder for the results; it is created, and must not hold "
       .. "results. Each rank of a parallel job (mpirun -n 4 pmlua record -o DIR CMD) uses DIR/rank-N; the last one to end "

@@ -31,6 +31,7 @@ Under mpirun, rank 0 prints and the other ranks end at once.]],
       help = "the order of the sections" },
     common.with("json", { help = "all of it as JSON" }),
     common.with("csv", { help = "the chosen table as CSV" }),
+    common.with("html", { help = "also write a page for a browser into FILE: figures, and the tables of sections and events" }),
     common.with "out",
     common.with("plot", { help = "a bar for each section, or the messages between ranks of MPI (.svg or .png)" }),
     { name = "timeline", kind = "picture",
@@ -116,6 +117,36 @@ local function drawn(o, report, pictures)
   return true
 end
 
+local function paged(o, page)
+  if not o.html then return true end
+  local ok, err = require "pmlua.internal.page".save(o.html, page)
+  return ok, err
+end
+
+--- The sections with their shortest, mean and longest call, and the tables that CSV has.
+local function page_of(o, report)
+  local data, page, rows = require "pmlua.internal.report.data", require "pmlua.internal.page", {}
+  local units = require "pmlua.internal.report.units"
+  for i, section in ipairs(report.sections) do
+    local of, label = section.all, require "pmlua.sections".show(section.label)
+    local text = ("%s: %d calls, %s to %s, mean %s"):format(label, of.count, units.time(of.min_ns or 0),
+      units.time(of.max_ns or 0), units.time(of.mean_ns or 0))
+    rows[i] = { label = label, marks = of.count > 0 and { { style = "whiskers", from = of.min_ns / 1e9, to = of.max_ns / 1e9,
+      text = text }, { style = "median", at = of.mean_ns / 1e9, text = text } } or nil }
+  end
+  local parts = { page.drawn("Time", function(path) return require "pmlua.internal.report.bars".draw(report, path) end) }
+  if #rows > 0 then
+    parts[2] = { heading = "Calls", figure = { rows = rows,
+      about = "Shortest, mean and longest call in seconds, on a %s axis. Rest the mouse on a mark to read it." } }
+  end
+  for _, level in ipairs { { "basic", "Sections" }, { "events", "Events" } } do
+    local names, list = data.rows(report, level[1])
+    if #list > 0 then parts[#parts + 1] = { heading = level[2], names = names, rows = list } end
+  end
+  return { title = table.concat(o.paths, " "), about = "processes: " .. #report.processes, warnings = report.notes,
+    parts = parts }
+end
+
 local sections_only = { "basic", "threads", "events", "legend", "sort", "plot", "timeline", "pmu" }
 
 --- Files of counts, if it is those; nil: it is not. Both kinds in one table would mean nothing.
@@ -123,6 +154,7 @@ local function tell_counts(o)
   local counts, n = require "pmlua.internal.report.counts", 0
   for _, path in ipairs(o.paths) do n = n + (counts.is_one(path) and 1 or 0) end
   if n == 0 then return nil end
+  if o.html then return false, "--html works with sections, jobs and runs only; " .. o.paths[1] .. " has counts" end
   if n < #o.paths then return false, "report files of counts (PMLUA_COUNT) and of sections (PMLUA_REPORT) separately" end
   for _, name in ipairs(sections_only) do
     if o[name] then return false, ("--%s works with sections only; %s has counts"):format(name, o.paths[1]) end
@@ -141,8 +173,10 @@ local function tell_run(o)
     if o[name] then return false, ("--%s is for reports of sections; %s is the folder of a run"):format(name, o.paths[1]) end
   end
   local text, err = run.format(o.paths[1], o)
-  if text then io.write(text) end
-  return text ~= nil, err
+  if not text then return false, err end
+  io.write(text)
+  local ok, why = paged(o, o.html and require "pmlua.internal.experiment.page".of(require "pmlua.results".open(o.paths[1])))
+  return ok == true, why
 end
 
 local job_only = { "basic", "events", "legend", "sort", "timeline", "pmu" }
@@ -157,8 +191,15 @@ local function tell_job(o)
   end
   local job, err = reader.read(o.paths[1])
   if not job then return false, err end
-  io.write(require "pmlua.internal.report.job_text".format(job, o))
+  local texts, page = require "pmlua.internal.report.job_text", require "pmlua.internal.page"
+  io.write(texts.format(job, o))
   local ok, why = drawn(o, job, { plot = "traffic" })
+  if ok and o.html then
+    local names, rows = texts.rows(job)
+    ok, why = paged(o, { title = o.paths[1], about = ("%d ranks"):format(job.size), warnings = texts.notes(job), parts = {
+      page.drawn("Messages", function(path) return require "pmlua.internal.report.traffic".draw(job, path) end),
+      page.flame(o.paths[1]), { heading = "Sections and calls", names = names, rows = rows } } })
+  end
   return ok == true, why
 end
 
@@ -213,7 +254,9 @@ local function tell(o)
     if not text then return nil, long end
     io.write(text, table_of(constructs))
   end
-  return drawn(o, report, { plot = "bars", timeline = "timeline" })
+  ok, why = drawn(o, report, { plot = "bars", timeline = "timeline" })
+  if not ok then return nil, why end
+  return paged(o, o.html and page_of(o, report))
 end
 
 ---@param o table

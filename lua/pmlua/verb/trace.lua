@@ -41,6 +41,8 @@ or processes were still running. The trace contains the events that running proc
     { name = "show", help = "summarize the trace of the folder DIR, and write nothing" },
     common.with("json", { help = "print the summary as JSON, with all digits" }),
     common.with("csv", { help = "print one table as CSV: the regions, or the table that --table names" }),
+    common.with("html", { help = "also write a page for a browser into FILE: timeline, matrix of messages, flame graph, waits, "
+      .. "critical path and tables; this reads every event three times" }),
     { name = "table", kind = "choice", choices = { "regions", "paths", "messages", "metrics", "kinds", "waits", "causes",
       "critical-path", "critical-call-paths" }, shown = "regions",
       help = "table that --csv prints" },
@@ -57,7 +59,7 @@ or processes were still running. The trace contains the events that running proc
     { name = "where", kind = "glob", value = "PATTERN", help = "only regions whose name matches, such as MPI_*" },
     { name = "top", kind = "integer", min = 1, default = 20, help = "number of regions in the table" },
   },
-  exclusive = { { "json", "csv" }, { "json", "plot" }, { "csv", "plot" } },
+  exclusive = { { "json", "csv" }, { "json", "plot" }, { "csv", "plot" }, { "html", "plot" } },
   notes = [[
 Clocks of different hosts differ. If the ranks measured the differences, all times are converted to the clock of rank 0; the
 remaining error is corrected so that no message arrives before it was sent. A note states how many messages arrived early, before
@@ -71,6 +73,7 @@ Under mpirun, rank 0 writes the trace and the other ranks end at once.]],
   examples = { "pmlua trace pmlua-record-4711 -o trace",
     "pmlua trace trace/traces.otf2 --top 5", "pmlua trace trace/traces.otf2 --waits",
     "pmlua trace trace/traces.otf2 --critical-path",
+    "pmlua trace trace/traces.otf2 --html trace.html",
     "pmlua trace trace/traces.otf2 --csv --table paths",
     { "pmlua trace trace/traces.otf2 --plot timeline=run.svg --window 0:1", needs = { "gnuplot" } } },
 }
@@ -78,7 +81,7 @@ Under mpirun, rank 0 writes the trace and the other ranks end at once.]],
 --- Options that show a trace need none to be written.
 function M.check(o)
   if o.table and not o.csv then return "--table is of --csv" end
-  o.show = o.show or o.json or o.csv or o.paths or o.figures or o.waits or o.critical_path or o.window or o.where
+  o.show = o.show or o.json or o.csv or o.paths or o.figures or o.waits or o.critical_path or o.window or o.where or o.html
 end
 
 local complain = require "pmlua.internal.cli.complain" "trace"
@@ -118,6 +121,12 @@ local function tell(o)
   elseif reader then
     ok, err = require("pmlua.internal.trace.report").write(reader, { json = o.json, csv = o.csv, table = o.table, waits = o.waits,
       critical_path = o.critical_path, paths = o.paths, top = o.top, where = { window = o.window, region = o.where } }, io.write)
+  end
+  if ok and o.html then
+    local page, why = require "pmlua.internal.trace.report".page(reader, { dir = o.dir, where = { window = o.window,
+      region = o.where } })
+    ok, err = page, why
+    if page then ok, err = require "pmlua.internal.page".save(o.html, page) end
   end
   if not ok then complain(core.failure.sentence(err)) end
   return ok and 0 or 1

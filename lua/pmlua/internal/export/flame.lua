@@ -78,8 +78,8 @@ local function colour(bar)
   return ("hsl(%d,%d%%,%d%%)"):format(hue, 85 - shade, 70 - shade)
 end
 
---- Bars with their place, outer ones first; those narrower than LEAST are counted only.
-local function placed(root, width)
+--- Bars with their place, outer ones first; narrower ones are counted only.
+local function placed(root, width, least)
   local list, left_out, deepest = {}, 0, 0
   local function count(bar)
     for _, b in ipairs(bar.children) do count(b) end
@@ -88,7 +88,7 @@ local function placed(root, width)
   local todo = { { root, 0, 0 } }
   while #todo > 0 do
     local bar, x, depth = table.unpack(table.remove(todo))
-    if bar.total / root.total * width < LEAST then
+    if bar.total / root.total * width < least then
       count(bar)
     else
       list[#list + 1] = { bar = bar, x = x / root.total, w = bar.total / root.total, depth = depth }
@@ -175,6 +175,7 @@ end
 ---@field title string
 ---@field width integer of the picture, in pixels
 ---@field icicle? boolean the outermost calls on top
+---@field still? boolean for a page, as an image: no buttons, no script, and no bars narrower than a pixel
 
 --- Write the graph of the values in `stacks`; if no value is above 0, write nothing.
 ---@param stacks pmlua.Stacks
@@ -184,7 +185,8 @@ end
 function M.svg(stacks, write, o)
   local root, inner = tree_of(stacks), o.width - 2 * MARGIN
   if root.total <= 0 then return false end
-  local list, deepest, left_out = placed(root, inner)
+  local least = o.still and 1 or LEAST
+  local list, deepest, left_out = placed(root, inner, least)
   local height = HEAD + (deepest + 1) * ROW + FOOT
   write(('<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" '):format(
     o.width, height))
@@ -192,17 +194,19 @@ function M.svg(stacks, write, o)
     style))
   write '<rect width="100%" height="100%" fill="#ffffff"/>\n'
   write(('<text class="title" x="%d" y="24">%s</text>\n'):format(o.width // 2, xml(o.title)))
-  write(('<text id="reset" class="button" x="%d" y="24">whole</text>\n'):format(MARGIN))
-  write(('<text id="search" class="button" x="%d" y="24" text-anchor="end">search</text>\n'):format(o.width - MARGIN))
+  if not o.still then
+    write(('<text id="reset" class="button" x="%d" y="24">whole</text>\n'):format(MARGIN))
+    write(('<text id="search" class="button" x="%d" y="24" text-anchor="end">search</text>\n'):format(o.width - MARGIN))
+  end
   for _, p in ipairs(list) do
     local row = o.icicle and p.depth or deepest - p.depth
     write(bar_text(p, HEAD + row * ROW, { unit = stacks.unit, inner = inner }, root))
   end
   local note = ("%s: %s in all"):format(stacks.value, text_of(root.total, stacks.unit))
-  if left_out > 0 then note = ("%s; %d bars narrower than %.1f pixels are left out"):format(note, left_out, LEAST) end
+  if left_out > 0 then note = ("%s; %d bars narrower than %.1f pixels are left out"):format(note, left_out, least) end
   write(('<text class="note" x="%d" y="%d">%s</text>\n'):format(MARGIN, height - 10, xml(note)))
   write(('<text id="status" class="note" x="%d" y="%d" text-anchor="end"></text>\n'):format(o.width - MARGIN, height - 10))
-  write("<script><![CDATA[\n" .. script .. "]]></script>\n</svg>\n")
+  write((o.still and "" or "<script><![CDATA[\n" .. script .. "]]></script>\n") .. "</svg>\n")
   return true
 end
 

@@ -124,7 +124,7 @@ end
 local csv_fields = { "library", "name", "calls", "unreturned", "inclusive_ns", "exclusive_ns", "min_ns", "median_ns", "max_ns" }
 
 --- A row for every function; a column for each event, in its unit.
-local function print_csv(all)
+local function csv_rows(all)
   local events, rows, names = events_of(all), {}, table.move(csv_fields, 1, #csv_fields, 1, {})
   names[2] = "function"
   local scales = {}
@@ -137,7 +137,18 @@ local function print_csv(all)
       rows[i][#csv_fields + k] = scales[k] == 1 and v or v * scales[k]
     end
   end
-  io.write(require "pmlua.internal.cli.csv".table(names, rows))
+  return names, rows
+end
+
+--- The functions, the values that wrappers recorded, and the flame graph, as a page.
+local function write_page(all, o, dir, complain)
+  local page = require "pmlua.internal.page"
+  local names, rows = csv_rows(all)
+  local parts = { page.flame(dir), #rows > 0 and { heading = "Functions", names = names, rows = rows } or {} }
+  local values = value_rows(all)
+  if #values > 0 then parts[#parts + 1] = { heading = "Values", names = value_heads, rows = values } end
+  local ok, err = page.save(o.html, { title = dir, parts = parts, about = "processes: " .. #all.processes })
+  if not ok then complain(tostring(err), true) end
 end
 
 --- All constructs of OpenMP, beside the logs.
@@ -505,9 +516,10 @@ end
 
 local function print_all(all, o, dir, complain)
   if o.json then print_json(all)
-  elseif o.csv then print_csv(all)
+  elseif o.csv then io.write(require "pmlua.internal.cli.csv".table(csv_rows(all)))
   else print_table(all, dir) end
   if o.plot and #all.functions > 0 then draw(all, o, complain) end
+  if o.html then write_page(all, o, dir, complain) end
 end
 
 --- Print the table of results whose gaps were already reported.

@@ -200,18 +200,15 @@ local function work_source(r, section)
   return section.counted_work and countfile.label(r.counted) or "program"
 end
 
---- Counters and recorders as CSV.
----@param r pmlua.Report
----@param write fun(...: string)
-function M.events_csv(r, write)
-  local names = { "event", "kind", "process", "value", "as_of_s", "dropped", table.unpack(quantile_names) }
-  write(csv.line(names, #names))
+--- Counters and recorders.
+local function events_rows(r)
+  local names, rows = { "event", "kind", "process", "value", "as_of_s", "dropped", table.unpack(quantile_names) }, {}
   each_event(r, function(e)
     local cells = { e.name }
     for i = 2, #names do cells[i] = e[names[i]] end
-    write(csv.line(cells, #names))
+    rows[#rows + 1] = cells
   end)
-  return true
+  return names, rows
 end
 
 --- The columns of a table, in core.rows's form; a section's texts are 1 to 4, a process's texts 1 and 2.
@@ -246,10 +243,25 @@ local function section_values(r, section)
   return { sections.show(section.label), section.type, section.exclusive and "yes" or "no", work_source(r, section) }
 end
 
-local function csv_section(r, section, level, columns, rows, write)
-  if level == "basic" then
-    return write(csv.line(cells_of(r, columns, section_values(r, section), section.all), #columns))
-  end
+local function names_of(columns)
+  local names = {}
+  for i, c in ipairs(columns) do names[i] = c.name end
+  return names
+end
+
+--- A table of few rows: the sections, or the events.
+---@param r pmlua.Report
+---@param level "basic"|"events"
+---@return string[] names
+---@return any[][] rows
+function M.rows(r, level)
+  if level == "events" then return events_rows(r) end
+  local columns, rows = csv_columns(r, level), {}
+  for i, section in ipairs(r.sections) do rows[i] = cells_of(r, columns, section_values(r, section), section.all) end
+  return names_of(columns), rows
+end
+
+local function csv_section(r, section, level, rows, write)
   for piece in pieces(r, section, level == "threads", rows, "csv") do write(piece) end
 end
 
@@ -267,12 +279,15 @@ end
 ---@return boolean? ok
 ---@return pmlua.Failure? failure a log could not be read again: its rows are missing
 function M.csv(r, level, write)
-  if level == "events" then return M.events_csv(r, write) end
-  local columns, names = csv_columns(r, level), {}
-  for i, c in ipairs(columns) do names[i] = c.name end
+  if level == "events" or level == "basic" then
+    write(csv.table(M.rows(r, level)))
+    return true
+  end
+  local columns = csv_columns(r, level)
+  local names = names_of(columns)
   write(csv.line(names, #names))
-  local rows = level ~= "basic" and csv_table(r, columns) or nil
-  for _, section in ipairs(r.sections) do csv_section(r, section, level, columns, rows, write) end
+  local rows = csv_table(r, columns)
+  for _, section in ipairs(r.sections) do csv_section(r, section, level, rows, write) end
   return not r.failed or nil, r.failed
 end
 

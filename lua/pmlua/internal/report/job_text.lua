@@ -142,19 +142,23 @@ end
 local columns = { "kind", "name", "library", "ranks", "threads", "calls", "total_ns", "average_ns", "most_ns", "most_rank",
   "least_ns", "least_rank", "imbalance", "waited_ns" }
 
-local function as_csv(job)
+--- Sections and calls as a table, the longest first.
+---@param job pmlua.Job
+---@return string[] names
+---@return any[][] rows
+function M.rows(job)
   local rows = {}
   for kind, list in pairs { section = job.sections, call = job.calls } do
     for _, row in ipairs(list) do
       local r = M.row_of(row, job)
       r.kind = kind
       local line = {}
-      for i, name in ipairs(columns) do line[i] = r[name] or "" end
+      for i, name in ipairs(columns) do line[i] = r[name] end
       rows[#rows + 1] = line
     end
   end
   table.sort(rows, function(a, b) return a[1] > b[1] or a[1] == b[1] and a[7] > b[7] end)
-  return csv.table(columns, rows)
+  return columns, rows
 end
 
 --- A job as text, JSON or CSV.
@@ -163,7 +167,7 @@ end
 ---@return string text
 function M.format(job, o)
   if o.json then return as_json(job, o) end
-  return o.csv and as_csv(job) or text(job, o)
+  return o.csv and csv.table(M.rows(job)) or text(job, o)
 end
 
 return M

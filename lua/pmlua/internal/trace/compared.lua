@@ -48,12 +48,7 @@ local fields = { "path", "calls_a", "calls_b", "a_s", "b_s", "difference_s", "pa
 
 --- The table as names and rows.
 function M.rows(r)
-  local rows = {}
-  for i, p in ipairs(r.paths) do
-    rows[i] = {}
-    for k, field in ipairs(fields) do rows[i][k] = p[field] end
-  end
-  return fields, rows
+  return fields, require "pmlua.internal.page".rows(fields, r.paths)
 end
 
 function M.csv(r) return csv.table(M.rows(r)) end

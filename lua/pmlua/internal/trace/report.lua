@@ -226,10 +226,15 @@ local function items(list, rows)
   end
 end
 
-local function write_csv(read, which, rows, write)
-  local list = which == "paths" and paths_of(read) or which == "causes" and causes.causes(read.waits)
+--- The rows of a table.
+local function list_of(read, which)
+  return which == "paths" and paths_of(read) or which == "causes" and causes.causes(read.waits)
     or which == "critical-path" and read.critical_path.regions or which == "critical-call-paths" and read.critical_path.paths
     or read[which]
+end
+
+local function write_csv(read, which, rows, write)
+  local list = list_of(read, which)
   write(csv.line(columns[which], #columns[which]))
   for _, row in ipairs(list) do write(line_of(which, row)) end
   for bytes in rows.file:lines(COPIED) do write(bytes) end
@@ -285,6 +290,43 @@ function M.write(reader, o, write)
   if not read then return nil, why end
   write((as_text(read, o)))
   return true
+end
+
+-- ---- as a page ----
+
+local HEADINGS <const> = { { "critical-path", "Critical path by region" },
+  { "critical-call-paths", "Critical path by call path" },
+  { "waits", "Waits" }, { "causes", "Causes of waits" }, { "regions", "Regions" }, { "paths", "Call paths" },
+  { "metrics", "Metrics" }, { "kinds", "Events" } }
+
+--- Everything of an archive as a page: every event is read three times.
+---@param reader pmlua.TraceReader
+---@param o { dir: string, where: pmlua.TraceWhere }
+---@return pmlua.page.Page?
+---@return pmlua.Failure? failure
+function M.page(reader, o)
+  local page, figures = require "pmlua.internal.page", require "pmlua.internal.trace.figures"
+  local read, why = facts.read(reader, o.where, { waits = true, paths = true, critical_path = true, pairs = PAIRS, sums = SUMS })
+  if not read then return nil, why end
+  local parts = { { note = clocks_line(read) .. ranks_line(read) } }
+  for _, kind in ipairs { "timeline", "matrix" } do
+    parts[#parts + 1] = page.drawn(kind == "matrix" and "Messages between ranks" or "Timeline", function(path)
+      return figures[kind](reader, o.where, o.dir, path)
+    end)
+  end
+  parts[#parts + 1] = page.flame(o.dir, (o.where.window or o.where.region) and o.where or nil)
+  for _, h in ipairs(HEADINGS) do
+    local list = list_of(read, h[1])
+    if #list > 0 then
+      parts[#parts + 1] = { heading = h[2], names = columns[h[1]], rows = page.rows(columns[h[1]], list) }
+    end
+  end
+  local messages = {}
+  for i, m in ipairs(read.messages) do messages[i] = message_of(read.processes, m) end
+  if #messages > 0 then
+    parts[#parts + 1] = { heading = "Largest pairs", names = columns.messages, rows = page.rows(columns.messages, messages) }
+  end
+  return { title = o.dir, about = title(read), warnings = oddities(read), parts = parts }
 end
 
 return M
