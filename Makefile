@@ -80,10 +80,10 @@ $(B)/obj/core/adapter/arch/%/slots.o: ASM_CFLAGS := -g0
 RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libdw-dev libpfm4-dev libotf2-trace-dev zlib1g-dev lua-filesystem lua-cjson lua-zlib libreadline8 gnuplot-nox graphviz
 # Debian's Python has its own tests apart, by its version.
 PYTHON_TESTS := $(patsubst %,lib%-testsuite,$(shell readlink /usr/bin/python3))
-CHECK_DEPS := g++ libluajit-5.1-dev liblua5.1-0-dev liblua5.3-dev lua-busted otf2-tools python3-otf2 python3-six protobuf-compiler clang libomp-dev valgrind man-db libclang-dev llvm-14-dev \
+CHECK_DEPS := g++ libluajit-5.1-dev liblua5.1-0-dev liblua5.3-dev lua-busted otf2-tools python3-otf2 python3-six protobuf-compiler clang libomp-dev valgrind man-db cmark-gfm libclang-dev llvm-14-dev \
   gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev sqlite3 git $(PYTHON_TESTS)
 CHECK_ALL_DEPS := abigail-tools lua-check clang-format clang-tidy cppcheck gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static libclang-rt-14-dev \
-  curl gpg libfftw3-dev libgmp-dev luarocks mkdocs debhelper chrpath lintian mmdebstrap llvm-16-dev clang-16 flang-16
+  curl gpg libfftw3-dev libgmp-dev luarocks chromium-headless-shell debhelper chrpath lintian mmdebstrap llvm-16-dev clang-16 flang-16
 WRAP_DEPS := libopenblas-dev petsc-dev qtbase5-dev
 
 # $(call need,PACKAGES): install what is missing. Who may not gets the command for an administrator, and goes on with what is there.
@@ -218,17 +218,10 @@ man: $(B)/pmlua ## the manual pages, into build/man: pmlua(1), one of each verb,
 
 # --- documentation ----------------------------------------------------------------------------------------------------
 
-.PHONY: docs docs-reference
-docs: docs-reference ## the site, into build/site, from docs/ and the reference; needs Debian's mkdocs
-	cp -r docs/*.md docs/extra.css docs/how docs/concepts docs/experiments docs/gallery $(B)/docs/
-	cat docs/mkdocs.yml $(B)/docs/nav.yml >$(B)/mkdocs.yml
-	rm $(B)/docs/nav.yml
-	rm -rf $(B)/theme && cp -r docs/theme $(B)/
-	mkdocs build --quiet --strict --clean --config-file $(B)/mkdocs.yml
-docs-reference: $(B)/pmlua ## the reference in Markdown, into build/docs/reference: Lua API, verbs, environment variables
-	rm -rf $(B)/docs
-	mkdir -p $(B)/docs
-	$(B)/pmlua docs/reference.lua $(B)/docs
+.PHONY: docs
+docs: $(B)/pmlua ## the site, into build/site, from docs/ and the reference
+	rm -rf $(B)/site
+	$(B)/pmlua docs/site.lua $(B)/site
 
 .PHONY: gallery
 gallery: $(B)/pmlua ## the figures of docs/gallery and their page, measured anew on this machine, which takes long; QUICK=1: short runs

@@ -29,7 +29,7 @@ dist: ## the source archive, recipes for Spack and LuaRocks that fetch it, and c
 # --- Debian -----------------------------------------------------------------------------------------------------------
 
 DEB_DIR := $(B)/deb
-DEB_DEPS := debhelper chrpath mkdocs lintian dpkg-dev clang libclang-dev libomp-dev llvm-14-dev libmpich-dev libopenmpi-dev
+DEB_DEPS := debhelper chrpath lintian dpkg-dev clang libclang-dev libomp-dev llvm-14-dev libmpich-dev libopenmpi-dev
 
 .PHONY: deb
 deb: dist ## the packages pmlua, lua-pmlua, libpmlua1, libpmlua-dev and pmlua-doc, into build/deb

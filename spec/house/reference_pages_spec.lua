@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/house/reference_pages_spec.lua - the reference as it is read: pages, links, environment variables, pmlua help.
+-- spec/house/reference_pages_spec.lua - the reference in the terminal: pmlua help, events, environment variables.
 
 local support = require "spec.core.support"
 package.path = "spec/?.lua;" .. package.path
@@ -10,79 +10,7 @@ local build = os.getenv("PMLUA_BUILD") or "build"
 
 local read = support.slurp
 
-local function files(command)
-  local list = {}
-  for path in io.popen(command):lines() do list[#list + 1] = path end
-  return list
-end
-
 local function help(words) return sh(("%s/pmlua help %s 2>&1"):format(build, words)) end
-
-describe("The pages of the reference", function()
-  local dir = support.folder()
-
-  setup(function()
-    local copy = "cd docs && cp -r *.md *.css how concepts experiments gallery " .. dir
-    shell.done(("%s/pmlua docs/reference.lua %s 2>&1 && %s"):format(build, dir, copy))
-  end)
-
-  it("are one of each module and verb", function()
-    local modules = #files "ls lua/pmlua/*.lua lua/pmlua/meta/*.lua | sed 's|.*/||' | grep -v '^init' | sort -u"
-    assert.equal(modules, #files(("ls %s/reference/api"):format(dir)))
-    local verbs = #files(("%s/pmlua help --man | grep -c '^see'"):format(build))
-    assert.is_true(#files(("ls %s/reference/verbs"):format(dir)) > verbs)
-  end)
-
-  it("have no link that leads nowhere", function()
-    local broken, links = {}, 0
-    for _, path in ipairs(files(("find %s -name '*.md'"):format(dir))) do
-      local here = path:match "^(.*)/"
-      for target in read(path):gmatch "%]%(([^)%s]+)%)" do
-        links = links + 1
-        local page, anchor = target:match "^([^#]*)#?(.*)$"
-        local f = io.open(page == "" and path or here .. "/" .. page, "rb")
-        local text = f and f:read "a"
-        if f then f:close() end
-        if not text or anchor ~= "" and not text:find(('<a id="%s">'):format(anchor), 1, true) then
-          broken[#broken + 1] = path:sub(#dir + 2) .. ": " .. target
-        end
-      end
-    end
-    assert.same({}, broken)
-    assert.is_true(links > 200)
-  end)
-
-  it("become a site without warnings, in whose menu every page is", function()
-    if not sh("command -v mkdocs"):find "mkdocs" then return pending "mkdocs is not installed" end
-    sh(("cp -r docs/theme %s"):format(dir))
-    sh(("mkdir %s/site-of && cd %s && cp -r *.md *.css how concepts experiments gallery reference site-of"):format(dir, dir))
-    local out = shell.done(("sed 's|^docs_dir:.*|docs_dir: site-of|' docs/mkdocs.yml | cat - %s/nav.yml >%s/mkdocs.yml && "
-      .. "mkdocs build --strict --config-file %s/mkdocs.yml 2>&1"):format(dir, dir, dir))
-    assert.falsy(out:find("WARNING", 1, true) or out:find("not included in", 1, true), out)
-    local text = read(dir .. "/site/reference/api/counter.html")
-    assert.truthy(text:find("<code>integer&#124;pmlua.Failure</code>", 1, true), "code with a bar")
-    assert.truthy(text:find('href="group.html"', 1, true), "the menu")
-    for _, page in ipairs { "index.html", "reference/api/counter.html", "404.html" } do
-      for file in read(dir .. "/site/" .. page):gmatch '<[sl][ci][rn][^>]+ s?h?rc?e?f?="([^"#?:]+%.[jc]s+)"' do
-        local at = file:match "^/(.*)" or page:gsub("[^/]*$", "") .. file
-        assert.equal("", sh(("cd %s/site && test -e '%s' || echo %s needs %s"):format(dir, at, page, file)))
-      end
-    end
-  end)
-
-  it("have what annotations say, as pmlua help api prints it", function()
-    local page = read(dir .. "/reference/api/eventset.md")
-    assert.equal("# pml.eventset", page:match "^[^\n]*")
-    assert.truthy(page:find("## `pml.eventset.open(names, [options])`", 1, true))
-    assert.truthy(page:find("| `names` ", 1, true))
-    assert.truthy(page:find('<a id="pmlua.Eventset:accum"></a>', 1, true))
-    local text, status = help "api pml.eventset"
-    assert.equal(0, status)
-    for _, sentence in ipairs { "pml.eventset.open(names, [options])", "on_exec", "Eventset:accum([sums])" } do
-      assert.truthy(text:find(sentence, 1, true), sentence)
-    end
-  end)
-end)
 
 -- Variables of the system, which mean to pmlua what they mean to every program.
 local SYSTEM = { ASAN_OPTIONS = true, COLUMNS = true, GLIBC_TUNABLES = true, HOME = true, LD_LIBRARY_PATH = true,
@@ -94,6 +22,15 @@ describe("pmlua help", function()
     assert.equal("pml.clock.ns()\n", help("api pml.clock.ns"):match "^[^\n]*\n")
     assert.equal("Eventset:read()\n", help("api Eventset:read"):match "^[^\n]*\n")
     assert.equal("pmlua.Reading\n", help("api pmlua.Reading"):match "^[^\n]*\n")
+  end)
+
+  it("explains a module as its annotations do", function()
+    local text, status = help "api pml.eventset"
+    assert.equal(0, status)
+    for _, sentence in ipairs { "pml.eventset.open(names, [options])", "on_exec", "Eventset:accum([sums])" } do
+      assert.truthy(text:find(sentence, 1, true), sentence)
+    end
+    assert.truthy(help "--markdown api pml.eventset":find("## `pml.eventset.open(names, [options])`", 1, true))
   end)
 
   it("explains a module that is no verb without being told that it is one", function()

@@ -110,7 +110,8 @@ function M.markdown()
   for _, group in ipairs(M.groups) do
     local rows = {}
     for i, v in ipairs(group.variables) do
-      rows[i] = { "`" .. v.name:gsub(", ", "`, `") .. "`", (v.about:gsub("|", "\\|"):gsub("%*", "\\*")) .. "." }
+      local name = v.name:gsub("([%w_]+)%*?", '<a id="%1"></a>`%0`')
+      rows[i] = { name, (v.about:gsub("|", "\\|"):gsub("%*", "\\*")) .. "." }
     end
     parts[#parts + 1] = "## " .. group.title
     parts[#parts + 1] = table_of({ "Variable", "What" }, rows)

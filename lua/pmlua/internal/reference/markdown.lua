@@ -67,10 +67,8 @@ function M.page(blocks, link)
   local parts = {}
   for _, block in ipairs(blocks) do
     if block.kind == "heading" then
-      -- A page's title is its first line, and goes into menus without Markdown.
-      local anchor = ('<a id="%s"></a>'):format(block.anchor)
-      local title = block.level == 1 and "# " .. block.text or ("%s `%s`"):format(("#"):rep(block.level), block.text)
-      table.move(block.level == 1 and { title, anchor } or { anchor, title }, 1, 2, #parts + 1, parts)
+      parts[#parts + 1] = ('<a id="%s"></a>'):format(block.anchor)
+      parts[#parts + 1] = ("%s `%s`"):format(("#"):rep(block.level), block.text)
     elseif block.kind == "code" then
       parts[#parts + 1] = "```lua\n" .. block.text .. "\n```"
     elseif block.kind == "rows" then
