@@ -63,8 +63,8 @@ pre { background: #f6f6f6; padding: 0.8rem; overflow-x: auto; font-size: 0.85rem
 svg text { font: 12px "DejaVu Sans", Helvetica, Arial, sans-serif; }
 .axis { stroke: #ddd; } .axis + text { fill: #666; }
 .whiskers { stroke: #56B4E9; stroke-width: 2; } .quartiles { stroke: #9fcdea; stroke-width: 12; }
-.interval { stroke: #D55E00; stroke-width: 4; } .median { fill: #D55E00; } .round { fill: #0072B2; }
-.reference { stroke: #222; } .samples { stroke: #0072B2; stroke-opacity: 0.35; }
+.interval { stroke: #D55E00; stroke-width: 4; } .median { fill: #D55E00; } .round { fill: #005A94; }
+.reference { stroke: #222; } .samples { stroke: #005A94; stroke-opacity: 0.35; }
 </style>
 </head>
 <body>
