@@ -74,7 +74,7 @@ local function programs()
       .. "-o '$OUT'"):format(cc, FLAGS, BUILD) }
   end
   for _, of in ipairs { { FILE.SECTION, "section" }, { FILE.SECTION_THREAD, "section" },
-                        { FILE.LOG, "section_ends" }, { FILE.STREAM, "stream" },
+                        { FILE.LOG, "ends" }, { FILE.STREAM, "stream" },
                         { FILE.DELIVERY, "stream" }, { FILE.DELIVER, "stream" },
                         { FILE.RING, "ring" }, { FILE.SDE, "sde_threads" }, { FILE.SDE_COUNTER, "sde_threads" } } do
     list[#list + 1] = { title = "its own spec", file = of[1], arch = arch, run = "'$OUT'", build = ("%s %s "
@@ -96,7 +96,7 @@ local function programs()
   list[#list + 1] = { title = "its own spec", by = "compat_near", arch = arch, run = "'$OUT'", build = ("%s %s "
     .. "-I'$DIR' -Icore spec/c/compat_near.c core/compat/libsde*.c $SOURCES %s/libpmlua.a -lpfm -lotf2 -lpthread -ldl -lm "
     .. "-o '$OUT'"):format(cc, FLAGS, BUILD) }
-  for _, name in ipairs { "perf_reads", "perf_times", "page_step", "page_moved", "page_forbidden", "sde_ends", "archive",
+  for _, name in ipairs { "perf_reads", "perf_times", "page_step", "page_moved", "page_forbidden", "ends", "archive",
     "archive_lock", "otf2_read", "recording", "recording_calls", "recording_turns", "recording_last", "profile", "mpi_place",
     "sampler", "intercept_exports" } do
     local link = read(("spec/c/%s.c"):format(name)):match "\n %* Link: ([^\n]*)" or ""

@@ -270,15 +270,15 @@ local mutants = {
   { "sde: shards of later blocks left out", SDE_COUNTER, "for (uint32_t k = 0; k < blocks; k++)",
     "for (uint32_t k = 0; k < 1; k++)" },
   { "sde: a reset in a child forgets what it inherited", SDE_COUNTER, "s->inherited = value;", "s->inherited = 0;",
-    by = "sde_ends" },
+    by = "ends" },
   { "recorder: a log has what is of before a reset", RECORDER, "__atomic_store_n(&cell->epoch, epoch, __ATOMIC_RELEASE);",
-    "", by = "sde_ends" },
+    "", by = "ends" },
   { "recorder: a handle keeps what is of before a reset", NEAR, "uint64_t key = __atomic_load_n(&n->key_less_8, "
     .. "__ATOMIC_SEQ_CST), fresh", "uint64_t key = CLOSED, fresh", by = "compat_near" },
   { "sde: a handle's ways stay open", SDE_COUNTER, "if (was != NULL && was != fast) close_ways(was);", "",
     by = "compat_near" },
   { "recorder: a child's log goes on from its parent's", KEEP, "lane->mark = &lane->own;\n  lane->log = NULL;",
-    "lane->log = NULL;", by = "sde_ends" },
+    "lane->log = NULL;", by = "ends" },
 
   { "ring: values go on behind its end", RING, "n(&words[(at * 2 + i) & mask]", "n(&words[((at * 2) & mask) + i]" },
   { "ring: values come from behind its end", RING, "= words[(at * 2 + i) & mask]", "= words[((at * 2) & mask) + i]" },
