@@ -28,6 +28,7 @@ static void *work(void *arg) {
     w->wrong += papi_sde_inc_counter(counter, 1) != SDE_OK;
     w->wrong += papi_sde_record(recorder, sizeof d, &d) != SDE_OK;
     if (i % 100 == 0) w->wrong += papi_sde_counting_set_insert(set, sizeof v, sizeof v, &v, 1) != SDE_OK;
+    if (i % 100 == 50) w->wrong += papi_sde_counting_set_remove(set, sizeof v, &v, 1) != SDE_OK;
   }
   for (int i = 0; i < NAMES; i++) { /* the same names in all threads, and one recorder each that comes and goes */
     void *r = NULL, *c = NULL;
@@ -124,6 +125,7 @@ int main(void) {
   CHECK(down == 0, "no count goes down while it is watched");
   CHECK(value_of("THREADS::C") == (long long)THREADS * ROUNDS, "no increment is lost");
   CHECK(value_of("THREADS::R:CNT") == (long long)THREADS * ROUNDS, "no record is lost");
+  CHECK(value_of("THREADS::S") == 0, "what they put into a set and took out is out");
   long long sum = 0;
   char name[32];
   for (int i = 0; i < NAMES; i++) {

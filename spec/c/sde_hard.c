@@ -74,19 +74,7 @@ static void names_with_colons(void) {
 
 /* --- forks --- */
 
-static atomic_bool inside, stop;
-
-static int64_t takes_its_time(void *param) {
-  (void)param;
-  atomic_store(&inside, true);
-  for (int i = 0; i < 2000 && !atomic_load(&stop); i++) usleep(1000);
-  return 1;
-}
-
-static void *read_slowly(void *arg) {
-  (void)value_of("HARD::SLOW");
-  return arg;
-}
+static atomic_bool stop;
 
 /* Whether a child finishes @f in time with exit status 0. */
 static bool child_does(int (*f)(void)) {
@@ -97,21 +85,6 @@ static bool child_does(int (*f)(void)) {
     _exit(f() == 0 ? 0 : 1);
   }
   return child > 0 && waitpid(child, &status, 0) == child && status == 0;
-}
-
-static int unregister_slow(void) {
-  return pml_sde_unregister(lib, "SLOW");
-}
-
-static void forked_amid_a_read(void) {
-  pthread_t t;
-  (void)pml_sde_register_callback(lib, "SLOW", 0, PML_TYPE_INT64, takes_its_time, NULL);
-  if (pthread_create(&t, NULL, read_slowly, NULL) != 0) return;
-  for (int i = 0; i < 5000 && !atomic_load(&inside); i++) usleep(1000);
-  CHECK(atomic_load(&inside) && child_does(unregister_slow), "a child does not wait for a reader that it has not got");
-  atomic_store(&stop, true);
-  pthread_join(t, NULL);
-  atomic_store(&stop, false);
 }
 
 static struct pml_sde_set *set;
@@ -272,7 +245,6 @@ int main(void) {
   (void)pml_sde_library(&lib, "HARD");
   taken_back_inside();
   names_with_colons();
-  forked_amid_a_read();
   forked_amid_an_insert();
   late("set while others count", set_often);
   late("written while others count", write_often);

@@ -213,28 +213,6 @@ static void blocking(void) {
   pml_sde_release(ev);
 }
 
-static void *insert_and_remove(void *set) {
-  for (int i = 0; i < 2000; i++) {
-    int id = i % 50;
-    pml_sde_set_insert(set, sizeof id, sizeof id, &id, 1);
-    pml_sde_set_remove(set, sizeof id, &id, 1);
-  }
-  return NULL;
-}
-
-static void sets(void) {
-  pthread_t t[THREADS];
-  struct pml_sde_set *s;
-  pml_sde_create_set(lib, "SET", &s);
-  for (int i = 0; i < THREADS; i++) start(&t[i], insert_and_remove, s);
-  for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
-  struct pml_sde_event *ev;
-  struct pml_value v;
-  pml_sde_find("THREADS::SET", &ev, NULL);
-  CHECK(pml_sde_read(ev, &v) == 0 && v.i == 0, "what threads put into a set and took out is out");
-  pml_sde_release(ev);
-}
-
 /* As by a signal handler's longjmp. */
 static void left_inside(void) {
   struct pml__sde_reader *r = pml__sde_reader_take();
@@ -253,7 +231,6 @@ int main(void) {
   counting();
   coming_and_going();
   blocking();
-  sets();
   left_inside();
   pml_sde_shutdown(lib);
   return check_done();
