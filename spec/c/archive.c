@@ -55,8 +55,6 @@ static void waits(void) {
   remove_all();
 }
 
-/* ---- communicators and windows ---- */
-
 /* Two windows of the pair, one of the rank itself; numbers are the rank's own. The first one is named in the end. */
 static void define_windows(struct rank *r) {
   static const char *const none[] = {""}, *const named[] = {"halo"}, *const self[] = {"", "", ""};
@@ -70,7 +68,6 @@ static void define_windows(struct rank *r) {
   CHECK(done, "windows are in the log");
 }
 
-/* What @p calls @number. */
 static const struct pml__otf2_window *window_of(const struct pml__archive *a, size_t p, uint32_t number) {
   const struct pml__archive_window *w = pml__archive_window_of(&a->process[p], number);
   return w != NULL && w->ref < a->mpi.nwindows ? &a->mpi.window[w->ref] : NULL;
@@ -167,8 +164,6 @@ static void clocks(void) {
   pml__archive_clock_free(&c);
   pml__archive_clock_free(&shifted);
 }
-
-/* ---- shifts by which no message is early ---- */
 
 #define CLOCKS 6u
 #define BREAKPOINTS 65u
@@ -270,7 +265,6 @@ static void skews(void) {
   shifts_of(true);
 }
 
-/* Logs of two jobs in one folder: each has its own ranks. */
 static void two_jobs(void) {
   char path[2 * RANKS][300];
   struct pml_archive_log log[2 * RANKS] = {{0}};

@@ -51,8 +51,6 @@ enum { JOBS = sizeof jobs / sizeof *jobs };
 static char dir[200];
 static uint64_t began_ns; /* all ranks */
 
-/* ---- a rank's log ---- */
-
 struct rank {
   const struct job *job;
   uint32_t rank;
@@ -91,7 +89,6 @@ static void define(struct rank *r) {
         "names are in the log");
 }
 
-/* Before the first round and after the last. */
 static void compare_clocks(struct rank *r) {
   for (int i = 0; r->job->measured && i < 2; i++) {
     double ns = i * ROUNDS * ROUND_NS;
@@ -142,15 +139,12 @@ static void write_rank(const struct job *job, uint32_t rank, char path[300]) {
   pml__log_close(r.log);
 }
 
-/* How many logs; their paths. */
 static size_t write_job(const struct job *job, char path[RANKS][300]) {
   size_t n = 0;
   for (uint32_t rank = 0; rank < RANKS; rank++)
     if (rank != 2 || !job->missing) write_rank(job, rank, path[n++]);
   return n;
 }
-
-/* ---- the archive ---- */
 
 static void remove_all(void) {
   char command[300];
@@ -167,7 +161,6 @@ static int write_it(const struct pml_archive_log *log, size_t n, int (*progress)
   return err;
 }
 
-/* Times of logs, and the folder that they are in. */
 static bool begin_job(void) {
   const char *temporary = getenv("TMPDIR");
   if (pml_clock_init() < 0) return false;

@@ -15,13 +15,10 @@
 
 static struct pml_archive_log logs[RANKS];
 
-/* A job without faults. */
 static void write_logs(void) {
   static char path[RANKS][300];
   for (size_t i = write_job(&jobs[0], path); i-- > 0;) logs[i].path = path[i];
 }
-
-/* ---- two at a time ---- */
 
 /* A second writer, which must leave the first one's files alone. */
 static int write_again(uint64_t done, uint64_t all, void *arg) {
@@ -65,8 +62,6 @@ static void two(void) {
   remove_all();
 }
 
-/* ---- one that is killed, or fails ---- */
-
 static bool killed_at_close;
 
 int __real_pml_otf2_close(struct pml_otf2 *o);
@@ -100,7 +95,6 @@ static void killed(void) {
   remove_all();
 }
 
-/* In the middle of the archive. */
 static int stop_late(uint64_t done, uint64_t all, void *arg) {
   (void)arg;
   return done < all / 2 ? 0 : -ECANCELED;

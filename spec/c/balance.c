@@ -16,8 +16,6 @@ static bool same(double a, double b) {
   return fabs(a - b) < 1;
 }
 
-/* --- events with times of their own --- */
-
 static uint64_t now = 1000000;
 
 static void at(enum pml_stream_kind kind, const char *name, uint64_t later) {
@@ -132,8 +130,6 @@ static void refused(void) {
   (void)unlink(path);
   cpus_make_one(0);
 }
-
-/* --- threads that do wait for each other --- */
 
 #define STEPS 40
 

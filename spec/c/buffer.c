@@ -17,8 +17,6 @@ static void raise_event(enum pml_stream_kind kind, pml_region_t region, uint64_t
   pml_stream_emit(kind, &e);
 }
 
-/* ---- what a drain tells ---- */
-
 #define SEEN_MAX 70000u
 static struct pml_buffer_event seen[SEEN_MAX];
 static uint64_t value[PML_STREAM_METRICS_MAX];
@@ -171,8 +169,6 @@ static void refuses(void) {
   pml_buffer_close(NULL);
 }
 
-/* ---- threads ---- */
-
 static void *raises_two(void *arg) {
   raise_event(PML_STREAM_ENTER, outer, 1);
   raise_event(PML_STREAM_LEAVE, outer, 2);
@@ -232,8 +228,6 @@ static void forked(void) {
   CHECK(drain(b) == 0 && nseen == 2, "nor does a child that closes it");
   pml_buffer_close(b);
 }
-
-/* ---- raising while another drains ---- */
 
 #define RAISERS 4
 static int stop; /* atomic */

@@ -63,7 +63,6 @@ static void both_clocks(uint64_t *ns, uint64_t *counter) {
   }
 }
 
-/* Of a program whose locale has a decimal comma. */
 static bool reads_a_point(void) {
   static const char *const commas[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
   const char *set = NULL;
@@ -167,7 +166,6 @@ static bool tsc_can_be_forbidden(void) {
 }
 #endif
 
-/* First, as it takes a process that is young. */
 static void baselines(void) {
 #if defined(__x86_64__) || defined(__aarch64__)
   CHECK(in_child("counter", measures_from_load), "a rate that nothing tells is measured since the process began");

@@ -48,7 +48,6 @@ static inline uint32_t code_of(const char *name) {
   return code;
 }
 
-/* A copy of a counting set. */
 static inline void free_list(cset_list_object_t *list) {
   while (list) {
     cset_list_object_t *next = list->next;

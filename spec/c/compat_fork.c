@@ -58,8 +58,6 @@ static void in_group(const char *event, papi_sde_fptr_t callback, const char *gr
   (void)papi_sde_add_counter_to_group(lib, event, group, PAPI_SDE_SUM);
 }
 
-/* ---- a handler that joins threads which counted ---- */
-
 static void prepare(void) {
   lib = papi_sde_init("JOINED");
   if (papi_sde_create_counter(lib, "COUNT", PAPI_SDE_INSTANT, &counter) != SDE_OK) _exit(2);

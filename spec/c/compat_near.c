@@ -21,7 +21,6 @@ static double at(const char *name) {
   return v;
 }
 
-/* In turn: those that share a place take it from each other. */
 static void many(papi_handle_t lib) {
   void *r[MANY];
   char name[32];
@@ -143,7 +142,6 @@ static void destructors(papi_handle_t lib) {
         value_of("NEAR::LATE:CNT"));
 }
 
-/* A counter with a threshold, and one of which the threads' places are remembered. */
 static void counters(papi_handle_t lib) {
   void *c = NULL, *again = NULL;
   papi_sde_create_counter(lib, "WAYS", PAPI_SDE_DELTA, &c);

@@ -47,7 +47,6 @@ static void *work(void *arg) {
   return NULL;
 }
 
-/* Everything a tool may ask, until the workers are done. Returns how often a count went down. */
 static int watch(void) {
   int down = 0;
   long long last = 0, at = 0;
@@ -71,7 +70,6 @@ static int watch(void) {
   return down;
 }
 
-/* Threads record and count by handles that another takes back under them: each call is done, or refused. */
 static void *gone_recorder, *gone_counter;
 static atomic_bool taken;
 

@@ -58,7 +58,6 @@ static int sde_make_events(struct pml_sde_library *lib) {
   return rc;
 }
 
-/* Through the drop-in. */
 static int libsde_open(void) {
   papi_handle_t lib = papi_sde_init("DROPIN");
   int err = papi_sde_create_counter(lib, "C", PAPI_SDE_DELTA, &libsde_counter);

@@ -37,7 +37,6 @@ static void raise_call(uint64_t duration) {
   raise_call_of(region, duration);
 }
 
-/* The region of the intercepted function. */
 static pml_region_t region_of_call(void) {
   struct pml_region_info info;
   pml_region_t r = 1;

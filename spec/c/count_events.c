@@ -51,7 +51,6 @@ static void information(void) {
   pml_sde_release(ev);
 }
 
-/* A library that is loaded later brings new operations. */
 static void new_operations(void) {
   const unsigned cell = PML_CELL_FP + PML_FP_fma * PML_FP_FORM_COUNT + PML_FP_FORM_double_256;
   const char *const names[] = {"sde:::BYFL::flop_count_I", "sde:::BYFL::fp_fma_double_256"};
@@ -92,7 +91,6 @@ static void groups(void) {
   pml_eventset_close(set);
 }
 
-/* A set that was opened before the fork goes on in the child. */
 static void forks(void) {
   const char *const names[] = {"sde:::BYFL::flop_count_I"};
   struct pml_eventset *set;

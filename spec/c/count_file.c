@@ -20,8 +20,6 @@
 static char folder[] = "/tmp/pmlua-count-XXXXXX";
 static char file[64], self[4096];
 
-/* --- the programs --- */
-
 static void count_and_leave(int signal) {
   add_doubles(100);
   _exit(signal == SIGTERM ? 0 : 1);
@@ -170,8 +168,6 @@ static int program(const char *what) {
   return 0;
 }
 
-/* --- what is left of them --- */
-
 static void run_with(const char *what, const char *count) {
   pid_t child = fork();
   if (child == 0) {
@@ -227,7 +223,6 @@ static void tells(void) {
 
 static uint64_t beside_underway;
 
-/* The file of another process of the same run, by its name. */
 static uint64_t beside(size_t *files) {
   char pattern[80];
   glob_t g;

@@ -53,7 +53,6 @@ static void every_call(void) {
   pml_eventset_close(set);
 }
 
-/* Operations first performed after the set was opened and read are in its sums. */
 static void operations_come(void) {
   const unsigned cell = PML_CELL_FP + PML_FP_mul * PML_FP_FORM_COUNT + PML_FP_FORM_float_128;
   struct pml_count_module m = module_of("later.c", PML_COUNT_SOURCE);
@@ -144,7 +143,6 @@ static void *reads_on(void *arg) {
   return NULL;
 }
 
-/* Each module brings an operation, and with it what sets list is old. */
 static void modules_come_meanwhile(void) {
   uint64_t wrong[2] = {1, 1};
   pthread_t thread[2];

@@ -42,7 +42,6 @@ static void *watcher(void *fallen) {
   return NULL;
 }
 
-/* A forked child counts on from the sum that it was born with. */
 static bool child_counts(void) {
   int status = -1;
   pid_t child = fork();
@@ -105,8 +104,6 @@ static void destructors_count(void) {
   pthread_join(thread, NULL);
   CHECK(total() - before == 8, "what a thread's destructors do is counted");
 }
-
-/* --- an event set is of its thread --- */
 
 struct worker {
   struct pml_eventset *set;

@@ -7,8 +7,6 @@
 #include "check.h"
 #include "events.h"
 
-#include <sched.h>
-#include <semaphore.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -36,48 +34,6 @@ static void counts_exactly(void) {
   pml_counter_close(&c);
   pml_counter_close(&c);
   CHECK(pml_counter_read(&c, &r) == PML_ECLOSED, "closing twice is fine, reading a closed counter says so");
-  fresh_close(&f);
-}
-
-/* A child process, or a thread, that touches pages when told and then waits. */
-struct worker {
-  sem_t go, done;
-  pid_t tid;
-  struct fresh *pages;
-};
-
-static void *work(void *arg) {
-  struct worker *w = arg;
-  w->tid = gettid();
-  fresh_touch(w->pages, 1); /* its stack is warm now */
-  sem_post(&w->done);
-  sem_wait(&w->go);
-  fresh_touch(w->pages, 100);
-  sem_post(&w->done);
-  sem_wait(&w->go);
-  return NULL;
-}
-
-static void another_thread(void) {
-  struct fresh f = fresh_open(200);
-  struct worker w = {.pages = &f};
-  sem_init(&w.go, 0, 0);
-  sem_init(&w.done, 0, 0);
-  pthread_t t;
-  pthread_create(&t, NULL, work, &w);
-  sem_wait(&w.done);
-  struct pml_event ev = faults();
-  struct pml_counter c;
-  struct pml_target target = {.pid = w.tid};
-  bool opened = pml_counter_open(&c, &ev, 0, &target, NULL, 0) == 0;
-  sem_post(&w.go);
-  sem_wait(&w.done);
-  uint64_t n = opened ? raw_of(&c) : 0;
-  CHECK(opened && n >= 100 && n <= 110, "another thread's 100 faults are counted (%llu)", (unsigned long long)n);
-  sem_post(&w.go);
-  pthread_join(t, NULL);
-  CHECK(opened && raw_of(&c) >= n && raw_of(&c) != UINT64_MAX, "and can still be read when the thread is gone");
-  pml_counter_close(&c);
   fresh_close(&f);
 }
 
@@ -149,42 +105,11 @@ static void refusals(void) {
   CHECK(rc < 0 && c.fd == -1, "an unknown software event: %s", pml_error_detail(rc));
 }
 
-static void too_many_breakpoints(void) {
-  static uint64_t watched[32];
-  struct pml_counter c[32];
-  int n = 0, rc = 0;
-  for (; n < 32; n++) {
-    struct pml_event ev = watchpoint(&watched[n]);
-    rc = pml_counter_open(&c[n], &ev, 0, NULL, NULL, 0);
-    if (rc < 0) break;
-  }
-  if (n == 0)
-    SKIP("no hardware breakpoints here");
-  else
-    CHECK(rc == PML_ETOOMANY, "after %d watchpoints: %s", n, pml_error_detail(rc));
-  while (n > 0) pml_counter_close(&c[--n]);
-}
-
-static void out_of_descriptors(void) {
-  struct rlimit was;
-  getrlimit(RLIMIT_NOFILE, &was);
-  int next = dup(0);
-  close(next);
-  setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = (rlim_t)next, .rlim_max = was.rlim_max});
-  struct pml_event ev = faults();
-  struct pml_counter c;
-  int rc = pml_counter_open(&c, &ev, 0, NULL, NULL, 0);
-  setrlimit(RLIMIT_NOFILE, &was);
-  CHECK(rc == -EMFILE && c.fd == -1, "%s", pml_error_detail(rc));
-}
-
-/* Is @fd still the file that was put there, as it was put there? */
 static bool is_untouched(int fd, const struct stat *was) {
   struct stat is;
   return fstat(fd, &is) == 0 && is.st_ino == was->st_ino && is.st_dev == was->st_dev && lseek(fd, 0, SEEK_CUR) == 0;
 }
 
-/* A daemon closes what it does not know, and opens its own. */
 static void descriptors_of_the_program(void) {
   struct pml_event ev = faults();
   const struct pml_event *p[2] = {&ev, &ev};
@@ -256,8 +181,6 @@ static void without_privilege(void) {
   struct pml_target init = {.pid = 1};
   CHECK(unprivileged(65534, &user, &init) == (level > 2 ? 1 : 2), "level %d and another user's process", level);
 }
-
-/* ---- groups ---- */
 
 static int lowest_descriptor(void) {
   int fd = dup(0);
@@ -332,12 +255,9 @@ static void group_fails_cleanly(void) {
 
 int main(void) {
   counts_exactly();
-  another_thread();
   inherited();
   whole_cpu();
   refusals();
-  too_many_breakpoints();
-  out_of_descriptors();
   descriptors_of_the_program();
   without_privilege();
   group_in_one_pass();

@@ -47,7 +47,6 @@ static inline bool cpus_are(unsigned cpu, const char *file, const char *text) {
   return strcmp(cpus_get(cpu, file), text) == 0;
 }
 
-/* Until another process has put it back; at most a minute. */
 static inline bool cpus_become(unsigned cpu, const char *file, const char *text) {
   for (unsigned i = 0; i < 6000; i++) {
     if (cpus_are(cpu, file, text)) return true;
@@ -56,7 +55,6 @@ static inline bool cpus_become(unsigned cpu, const char *file, const char *text)
   return false;
 }
 
-/* Whether nobody holds the file. */
 static inline bool cpus_is_free(unsigned cpu, const char *file) {
   char path[512];
   cpus_path(path, cpu, file);

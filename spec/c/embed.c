@@ -14,8 +14,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* --- the application --- */
-
 static double residual = 1;
 static long long steps;
 static atomic_bool stopped;
@@ -85,8 +83,6 @@ static void solve(int n) {
     steps++;
   }
 }
-
-/* --- a query, as pmlua query sends it --- */
 
 static void ask(const char *path, const char *code, char *answer, size_t size) {
   struct sockaddr_un a = {.sun_family = AF_UNIX};

@@ -6,7 +6,6 @@
 
 #define MEGABYTE ((size_t)1 << 20)
 
-/* Resident memory in bytes. */
 static size_t resident(void) {
   unsigned long pages = 0, size = 0;
   FILE *f = fopen("/proc/self/statm", "r");

@@ -59,7 +59,6 @@ struct row {
   bool torn;
 };
 
-/* The rows of section @label in @text; how many there are. */
 static size_t rows_of(const char *text, const char *label, struct row *row, size_t most) {
   char line[100];
   size_t n = 0;
@@ -112,7 +111,6 @@ static bool series_of(const char *text, const char *name, struct series *s) {
 
 /* ---- children ---- */
 
-/* A child that has a log and does @be, which ends it; its pid, when it is gone. */
 static pid_t child_of(void (*be)(const void *arg), const void *arg) {
   fflush(stdout);
   pid_t child = fork();
@@ -285,7 +283,6 @@ static void step(void *arg, uint64_t i) {
   (void)pml_sde_increment(w->shared, 1);
 }
 
-/* Inner calls, in a call of the outer section that is never stopped. */
 static void *work(void *arg) {
   struct worker *w = arg;
   pml_section_start(w->outer);
@@ -301,7 +298,6 @@ static const char *name_of(const char *kind, int i) {
   return to;
 }
 
-/* What is of one thread has its number. */
 static void be_killed(const int *to, unsigned seed) {
   static const char *const event[] = {"clock::ns"};
   const struct pml_section_options counted = {.events = event, .nevents = 1};
@@ -402,7 +398,6 @@ static void end_by(const void *arg) {
   end_as(strcmp(how, "shutdown") == 0 || strcmp(how, "sampled") == 0 ? "SIGKILL" : how);
 }
 
-/* The number of lines of @text that begin with @c and a tab. */
 static unsigned lines_with(const char *text, char c) {
   char line[] = {'\n', c, '\t', '\0'};
   unsigned n = 0;
@@ -467,7 +462,6 @@ struct making {
   bool counts_first; /* what it does first makes its log, and must notice by itself that this is a child */
 };
 
-/* From what its parent counted and recorded, as without a log. */
 static bool goes_on(struct pml_sde_counter *c, struct pml_sde_counter *reset, struct pml_recorder *r) {
   double middle = 0, all[700];
   bool good = pml_sde_counter_read(c) == 600 && pml_recorder_count(r) == 600;
@@ -539,7 +533,6 @@ static void *one_call(void *s) {
   return NULL;
 }
 
-/* More threads than are kept apart, one after the other. */
 static void be_many(const void *arg) {
   const unsigned *threads = arg;
   static const char *const event[] = {"clock::ns"};

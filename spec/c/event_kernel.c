@@ -141,7 +141,6 @@ static void grows(const char *name, void (*work)(void)) {
   (void)close(fd);
 }
 
-/* Details of events that pml.event does not return. */
 static void attributes(void) {
   bool set = pml_event_set_sysfs("spec/data/sysfs/desktop") == 0;
   CHECK(set && pml_event_parse(&ev, "cycles") == 0 && ev.first.attr.size == sizeof ev.first.attr &&

@@ -200,27 +200,6 @@ static void other_pmus(void) {
   pml_eventset_close(s);
 }
 
-static void two_at_once(void) {
-  struct pml_event ev[2] = {faults(), task_clock()};
-  struct pml_eventset *a, *b;
-  int ra = pml__eventset_open_events(&a, ev, 2, NULL), rb = pml__eventset_open_events(&b, ev, 1, NULL);
-  if (!CHECK(ra == 0 && rb == 0, "two sets at once")) return;
-  struct fresh f = fresh_open(100);
-  uint64_t va[2], vb[1];
-  warm(a), warm(b);
-  pml_eventset_start(a);
-  fresh_touch(&f, 10);
-  pml_eventset_start(b);
-  fresh_touch(&f, 20);
-  pml_eventset_stop(a, va);
-  fresh_touch(&f, 30);
-  pml_eventset_stop(b, vb);
-  CHECK(is_faults(va[0], 30) && is_faults(vb[0], 50), "do not disturb each other");
-  pml_eventset_close(a);
-  pml_eventset_close(b);
-  fresh_close(&f);
-}
-
 static void as_many_as_go(void) {
   struct pml_event *ev = calloc(PML_EVENTSET_MAX + 1, sizeof *ev);
   struct pml_eventset *s;
@@ -316,7 +295,6 @@ int main(void) {
   with_clocks();
   hybrid();
   other_pmus();
-  two_at_once();
   as_many_as_go();
   descriptors_run_out();
   return check_done();

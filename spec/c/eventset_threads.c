@@ -7,12 +7,10 @@
 #include "check.h"
 #include "events.h"
 
-#include <dirent.h>
 #include <semaphore.h>
 
 #define THREADS 8
 
-/* A thread that does as it is told: touch so many pages, then say so. */
 struct owner {
   sem_t go, done;
   size_t touch; /* 0: end */
@@ -106,7 +104,6 @@ static void after_fork(void) {
   fresh_close(&f);
 }
 
-/* Threads with sets of their own, all at once. */
 struct counting {
   pthread_t thread;
   struct fresh pages;
@@ -147,7 +144,6 @@ static void many_threads(void) {
   CHECK(right, "%d threads count their own 400 faults exactly, each in its own set", THREADS);
 }
 
-/* One counter read by several threads at once. */
 struct shared {
   pthread_t thread;
   const struct pml_counter *counter;
@@ -181,39 +177,10 @@ static void shared_counter(void) {
   pml_counter_close(&c);
 }
 
-/* One thread reads the set, another closes it once it is told that the reader has finished. */
-static void *close_it(void *arg) {
-  pml_eventset_close(arg);
-  return NULL;
-}
-
-/* Those in use; the one that looks is in both counts. */
-static long descriptors(void) {
-  DIR *d = opendir("/proc/self/fd");
-  long n = 0;
-  while (d != NULL && readdir(d) != NULL) n++;
-  if (d != NULL) closedir(d);
-  return n;
-}
-
-static void closed_elsewhere(void) {
-  struct pml_event ev[2] = {faults(), task_clock()};
-  struct pml_eventset *s;
-  if (pml__eventset_open_events(&s, ev, 2, NULL) != 0) return;
-  long before = descriptors();
-  uint64_t v[2];
-  pml_eventset_read(s, v);
-  pthread_t t;
-  pthread_create(&t, NULL, close_it, s);
-  pthread_join(t, NULL);
-  CHECK(descriptors() == before - 2, "a set can be closed by another thread, which frees its descriptors");
-}
-
 int main(void) {
   read_by_another();
   after_fork();
   many_threads();
   shared_counter();
-  closed_elsewhere();
   return check_done();
 }

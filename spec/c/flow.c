@@ -23,8 +23,6 @@ static const struct pml_flow_graph *only_graph(struct pml_flow *f) {
   return err == 0 && n == 1 ? g[0] : NULL;
 }
 
-/* ---- labels ---- */
-
 /* Edges as text: "ab 1,9,2; bc 4". Nodes are innermost regions, "." the begin. */
 static const char *edges_of(const struct pml_flow_graph *g) {
   static char text[4096];
@@ -87,8 +85,6 @@ static void irregular(void) {
   pml_flow_close(f);
 }
 
-/* ---- at random, against what was told ---- */
-
 static uint64_t seed = 42;
 static uint64_t below(uint64_t n) {
   seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -134,8 +130,6 @@ static void at_random(void) {
   CHECK(good == ROUNDS, "what is called at random is given back (%u of %u)", good, ROUNDS);
   CHECK(loops == ROUNDS, "so are loops in loops (%u of %u)", loops, ROUNDS);
 }
-
-/* ---- figures ---- */
 
 static void raise_with(enum pml_stream_kind kind, int r, const struct pml_stream_metrics *m, const uint64_t *values) {
   struct pml_stream_event e = {.ticks = told.ticks += 10, .region = region[r], .metrics = m, .values = values};
@@ -194,8 +188,6 @@ static void odd_ends(void) {
   pml_flow_close(f);
   pml_flow_close(NULL);
 }
-
-/* ---- limits ---- */
 
 static void limits(void) {
   struct pml_flow *f = begin(&(struct pml_flow_options){.labels = 40});

@@ -15,7 +15,6 @@
 #define DEEPEST 12
 #define LONGEST 6000
 
-/* The regions "a" to "z". */
 static pml_region_t region[REGIONS];
 
 static void intern_regions(void) {
@@ -73,7 +72,6 @@ static void path_of(const struct pml_flow_graph *g, uint32_t node, char text[DEE
   }
 }
 
-/* The edge of @from that has its @visit; how many have it. */
 static unsigned next_of(const struct pml_flow_graph *g, uint32_t from, uint64_t visit, uint32_t *to) {
   unsigned n = 0;
   for (uint32_t e = 0; e < g->nedges; e++) {

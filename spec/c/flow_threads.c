@@ -97,7 +97,6 @@ static void *raise_on(void *arg) {
   return NULL;
 }
 
-/* Flows are opened, stopped and read while threads raise events. */
 static void come_and_go(void) {
   pthread_t thread[2];
   unsigned good = 0;

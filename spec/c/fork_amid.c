@@ -14,8 +14,6 @@ static void name_of(char name[32], const char *what, unsigned i) {
   (void)snprintf(name, 32, "%s%u", what, i);
 }
 
-/* --- the threads' work --- */
-
 static void stir_registry(unsigned n) {
   char name[32];
   for (unsigned i = 0; i < 600; i++) { /* the table grows once: the first time */
@@ -60,7 +58,6 @@ static struct pml_plugin *provide(const char *name) {
   return pml_plugin_provide(name, &v, &p) == 0 ? p : NULL;
 }
 
-/* They are never freed. */
 static void stir_plugins(unsigned n) {
   static unsigned made;
   char name[32];
@@ -87,8 +84,6 @@ static void *stir(void *arg) {
   while (!atomic_load(&stop)) way[n](n);
   return NULL;
 }
-
-/* --- the child's checks --- */
 
 static int count(const struct pml_sde_info *info, void *n) {
   *(unsigned *)n += strncmp(info->name, "STABLE", 6) == 0;

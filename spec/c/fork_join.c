@@ -44,8 +44,6 @@ static void use_recorder(void) {
   must(pml_recorder_push_double(recorder, 1) == 0 && pml_recorder_quantile(recorder, 50, &v) == 0 && v.d == 1);
 }
 
-/* --- the registry and what stands on it --- */
-
 static struct pml_sde_library *library;
 static struct pml_sde_set *set;
 static struct pml_sde_event *event;
@@ -114,8 +112,6 @@ static void use_counts(void) {
   must(pml_count_attach(&runtime) == 0);
 }
 
-/* --- plugins --- */
-
 static int no_value(void *arg, size_t metric, uint64_t *value) {
   (void)arg, (void)metric, (void)value;
   return 0;
@@ -133,8 +129,6 @@ static void use_plugins(void) {
   (void)snprintf(name, sizeof name, "plugin%u_%d", atomic_fetch_add(&made, 1), (int)getpid());
   must(pml_plugin_provide(name, &v, &p) == 0 && pml_plugin_find(name) == p);
 }
-
-/* --- a thread that is in the registry while a child is made, by whatever call --- */
 
 static void *in_the_registry(void *unused) {
   pml__sde_lock();
@@ -177,8 +171,6 @@ static bool forks_in_the_registry(pid_t (*make)(void)) {
   pthread_join(other, NULL);
   _exit(good ? 0 : 1);
 }
-
-/* --- a reader that the child has not --- */
 
 static int held_back(const void *a, const void *b) {
   static atomic_bool once;

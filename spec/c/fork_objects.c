@@ -13,7 +13,6 @@
 
 enum { CHILD_SECONDS = 60 };
 
-/* What @ask, in a child that is made while @lock is held, returned; -1: it did not come back. */
 static int in_child(struct pml__mutex *lock, int (*ask)(void *object), void *object) {
   int status = 0;
   pml__mutex_take(lock);
@@ -39,8 +38,6 @@ static void call(const char *name) {
   raise_event(PML_STREAM_ENTER, name);
   raise_event(PML_STREAM_LEAVE, name);
 }
-
-/* --- a trace --- */
 
 static int ask_trace(void *object) {
   struct pml_otf2 *a = object;
@@ -79,8 +76,6 @@ static void trace(void) {
   (void)nftw(dir, cpus_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* --- a profile --- */
-
 static int count_node(const struct pml_profile_node *node, void *arg) {
   (void)node;
   ++*(unsigned *)arg;
@@ -105,8 +100,6 @@ static void profile(void) {
   CHECK(pml_profile_visit(p, count_node, &nodes) == 0 && nodes == 1, "which its parent has");
   pml_profile_close(p);
 }
-
-/* --- a tuner and a balancer --- */
 
 static int ask_tuner(void *object) {
   struct pml_tune_entry e;

@@ -51,7 +51,6 @@ long __wrap_syscall(long number, ...) {
   return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* Opens cycles as asked; what was said of it, or NULL. */
 static const char *opens(bool exclude_guest, unsigned precise, unsigned tries, const char *what) {
   struct pml_event ev = perf_event("cycles", "cpu", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
   struct pml_counter c;

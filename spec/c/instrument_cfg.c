@@ -59,7 +59,6 @@ static bool dominators_hold(const struct pml_cfg *f, const struct graph *g) {
   return true;
 }
 
-/* The natural loop of a header: the header, and every block that reaches one of its back edges without passing it. */
 static void natural_loop(const struct pml_cfg *f, const struct graph *g, uint32_t header, bool in[BLOCKS_MAX]) {
   bool all[BLOCKS_MAX];
   reach(g, PML_CFG_NONE, all);

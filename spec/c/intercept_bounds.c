@@ -6,8 +6,6 @@
 #include "check.h"
 #include "intercept/edge.h"
 
-/* ---- tables ---- */
-
 static size_t make_old_hashes(uint32_t *word), make_needed_versions(uint32_t *word);
 
 /* @size: the tag of its size, or 0; @element: bytes of one; @make: for what is damaged, if the linker writes none. */
@@ -25,7 +23,6 @@ static const struct table {
 #define TABLES (sizeof tables / sizeof tables[0])
 static const struct table *chosen; /* what a child looks at */
 
-/* One without a size goes on to the next one. */
 static size_t bytes_of(const struct table *t) {
   uintptr_t at = (uintptr_t)table_of(t->tag), next = at + 1024;
   if (t->size != 0) return entry(t->size)->d_un.d_val;
@@ -36,7 +33,6 @@ static size_t bytes_of(const struct table *t) {
   return (next - at) / t->element * t->element;
 }
 
-/* How many bytes of it the library's one call of another needs. */
 static size_t needed_of(const struct table *t) {
   size_t symbol = symbol_named("lib_tail"), n = 0;
   const Elf64_Sym *sym = looked_at()->sym;
@@ -80,7 +76,6 @@ static bool is_cut(void) {
   return true;
 }
 
-/* One of these words, most often one of the 8 before @hot, is another. */
 static void damage(uint32_t *word, size_t n, size_t hot) {
   static const uint32_t odd[] = {0, 1, 2, 3, 7, 64, 0x7fffffff, UINT32_C(1) << 31, UINT32_MAX};
   size_t at = some(2) == 0 && hot >= 8 && hot <= n ? hot - 1 - some(8) : some(n);
@@ -130,7 +125,6 @@ static bool is_damaged(void) {
   return true;
 }
 
-/* The headers of segments, as the loader left them. */
 static bool headers_are_damaged(void) {
   static Elf64_Phdr whole[64];
   const struct pml_intercept_options o = {.sym = "lib_*:leaf_*:lib_no_such_function"};
@@ -159,7 +153,6 @@ static void of_tables(void) {
   }
 }
 
-/* The section that leads to all of them: its first entries, where memory ends. */
 static bool dynamic(void) {
   static const int64_t wanted[] = {DT_STRTAB, DT_STRSZ, DT_SYMTAB, DT_JMPREL, DT_PLTRELSZ};
   Elf64_Phdr *p = header(PT_DYNAMIC), *segment = add_segment(edge_end, PF_R);

@@ -23,7 +23,6 @@ __asm__(".text\n .skip 17 << 20, 0x90\n");
 
 static char folder[] = "/tmp/pmlua-kept-XXXXXX", path[PATH_MAX];
 
-/* The only file in the folder, whose name is in @path then. */
 static bool is_kept(void) {
   DIR *d = opendir(folder);
   size_t n = 0;
@@ -42,7 +41,6 @@ static void install(void) {
   if (pml_intercept_install(&o) != 0) abort();
 }
 
-/* Whether calls of lib_tail() are seen when interception begins anew. */
 static bool sees_calls(void) {
   install();
   (void)calls("lib_tail");

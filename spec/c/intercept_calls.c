@@ -133,7 +133,6 @@ static void counted(bool plainly) {
         plainly ? "most are handed out plainly" : "none is handed out plainly");
 }
 
-/* Whether there were so many calls since this was asked last. */
 static bool balanced(const char *name, int n) {
   int found = calls(name);
   if (found != n) printf("# %s: %d calls\n", name, found);
@@ -376,7 +375,6 @@ static void forking(void) {
   CHECK(ways_fork(calls_on), "the child of a fork inside a recorded call goes on");
 }
 
-/* As a wrapper does that calls more than its function. */
 static void held(void) {
   struct pml_intercept_stats before, after;
   forget();

@@ -40,7 +40,6 @@ static bool holds(bool is, const char *what) {
   return is;
 }
 
-/* Whether @claim holds in a process of its own. */
 static bool in_child(bool (*claim)(void)) {
   int status = 0;
   fflush(stdout);
@@ -255,7 +254,6 @@ static bool doubles(void) {
   return holds(wrong == 0 && sum_of_doubles == 0.5 * ROUNDS * ROUNDS, "the sum of all doubles");
 }
 
-/* Until it is registered its value is -1, and from then on all that it has. */
 static bool late(void) {
   if (!begin_counting("sde:::COUNTED::LATE") || !add(true)) return false;
   for (int i = 0; i < ROUNDS; i++) call();
@@ -424,7 +422,6 @@ static bool left_in_the_child(void) {
   _exit(unread ? 3 : 4);
 }
 
-/* By a bare system call, of which no handler is told. */
 static bool cloned(void) {
   int status = 0;
   if (!begin_counting("sde:::COUNTED::WORK") || !add(true)) return false;
@@ -443,7 +440,6 @@ static bool cloned(void) {
 
 /* ---- pmlua's own consumers ---- */
 
-/* How many passes of this thread looked for consumers. */
 static uint64_t searched(void) {
   return __atomic_load_n(&pml__stream_self->slow, __ATOMIC_RELAXED);
 }

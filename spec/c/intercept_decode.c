@@ -83,7 +83,6 @@ static bool is_one_of(const char *text, const char *const *list) {
   return false;
 }
 
-/* It is the last operand, and what is done overwrites that. */
 static bool overwrites(const char *text, unsigned r) {
   static const char *const whole[] = {"mov", "lea", "pop", NULL}, *const zero[] = {"xor", "sub", NULL};
   const char *last = strrchr(text, ',');

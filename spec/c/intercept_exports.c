@@ -35,7 +35,6 @@ static int by_name(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* A name that differs from @name and has its hash. */
 static bool other_name(char *other, const char *name) {
   size_t n = strlen(name);
   memcpy(other, name, n + 1);

@@ -112,8 +112,6 @@ static void sections(void) {
   CHECK(met.after == 1 && met.before == 0, "and for a section's first start");
 }
 
-/* ---- who has an enter already ---- */
-
 static unsigned asked, taken;
 static void count_asked(void *data, pml_region_t region) {
   (void)data, (void)region;

@@ -33,8 +33,6 @@ static bool holds(bool is, const char *what) {
   return is;
 }
 
-/* ---- calls, left at one step ---- */
-
 static int nested = 1; /* intercepted calls in each, one in the other */
 
 static int works_inside(void *arg) {
@@ -81,8 +79,6 @@ static bool is_left_at(unsigned step) {
   call_stepped();
   return false;
 }
-
-/* ---- who takes the events: as many enters as leaves, each with what was worked until then ---- */
 
 static uint64_t events, plainly, wrong;
 static int depth;
@@ -139,9 +135,6 @@ static bool add(void) {
   return pml_stream_add(&c, &id) == 0;
 }
 
-/* ---- the check ---- */
-
-/* The first of them closes what was left. */
 static bool goes_on(unsigned step) {
   call();
   call();
@@ -178,8 +171,6 @@ static bool begin_calls(const char *event) {
   counted = event != NULL;
   return err == 0;
 }
-
-/* ---- what is made of them ---- */
 
 static struct pml_recording *recording;
 static char process[16];

@@ -10,9 +10,6 @@
 
 #include <elf.h>
 
-/* ---- segments ---- */
-
-/* Segments that are not mapped, or that wrap around the end of the address space. */
 static bool impossible(void) {
   const uint64_t sizes[] = {0, UINT64_MAX, 0 - (uintptr_t)edge_pages, 0 - (uintptr_t)edge_pages + 1};
   const struct pml__object was = *looked_at(), *o;
@@ -25,7 +22,6 @@ static bool impossible(void) {
   return true;
 }
 
-/* Segments of 5000 bytes whose part of a file of 1000 may be shorter than they claim. */
 static bool shorter_file(void) {
   static const uint64_t is[][3] = {{0, 1000, 5000},      {0, 1001, 1000}, {999, 1, 5000}, {999, 2, 1},
                                    {1000, 0, 5000},      {1000, 1, 0},    {1001, 1, 0},   {UINT64_MAX, 1, 0},
@@ -36,8 +32,6 @@ static bool shorter_file(void) {
   }
   return true;
 }
-
-/* ---- what the loader made read-only ---- */
 
 static bool relro_is(uintptr_t lo, uintptr_t hi, uintptr_t expected_lo, uintptr_t expected_hi) {
   Elf64_Phdr *p = header(PT_GNU_RELRO);
@@ -64,9 +58,6 @@ static bool relro(void) {
   return true;
 }
 
-/* ---- slots ---- */
-
-/* The state of a slot while nothing is intercepted. */
 static uintptr_t function(void) {
   static uintptr_t found;
   if (found == 0) found = (uintptr_t)dlsym(RTLD_DEFAULT, "lib_tail");
@@ -122,7 +113,6 @@ static bool filled(struct slots s, const char *sym) {
   return true;
 }
 
-/* The pages are writable up to @end, read-only in the first; relocations are behind @end + 64. */
 static Elf64_Phdr *divide(const unsigned char *end) {
   Elf64_Phdr *relro_header = header(PT_GNU_RELRO), *more = header(PT_GNU_EH_FRAME);
   relro_header->p_vaddr = (uintptr_t)edge_pages - edge.base;
@@ -160,7 +150,6 @@ static bool slots(void) {
   return true;
 }
 
-/* Slots that may be filled, of relocations that are not of functions. */
 static bool other_slots(void) {
   unsigned char *const end = edge_end - 2 * edge_page + 128, *const at[] = {end - 8, end - 16, edge_end};
   const struct slots good = {at, 2, 3, symbol_named("lib_tail"), pml__arch_jump_slot, function()};
@@ -187,7 +176,6 @@ static bool other_slots(void) {
   return true;
 }
 
-/* Slots of addresses, of which no code is known to call by them. */
 static bool slots_of_addresses(void) {
   const struct pml_intercept_options o = {.sym = "lib_tail"};
   struct pml_intercept_stats before, s;
@@ -207,8 +195,6 @@ static bool slots_of_addresses(void) {
   WANT(s.shared == before.shared + n);
   return true;
 }
-
-/* ---- more segments than the limit ---- */
 
 /* The library with @more segments of a page each behind it, in a file of its own. */
 static bool with_segments(const char *file, unsigned more) {

@@ -56,7 +56,6 @@ static number *find(void *handle, const char *begin, const char *name) {
   return f;
 }
 
-/* Whether the calls of @w do what they should; @n: that were seen. */
 static bool calls_by(void *handle, const struct way *w, int *n) {
   char target[64];
   snprintf(target, sizeof target, "target_%s", w->name);
@@ -102,7 +101,6 @@ static bool none_seen(void *handle) {
   return none;
 }
 
-/* Addresses that code takes are those of the functions. */
 static bool are_functions(void *handle) {
   void *(*pointers)(void *to[4]) = NULL, *to[4], *returned;
   int (*is_compared)(void *address) = NULL;
@@ -119,8 +117,6 @@ static bool are_functions(void *handle) {
   return same;
 }
 
-/* ---- while threads call ---- */
-
 static bool stop; /* atomic */
 
 static void *call_on(void *arg) {
@@ -130,7 +126,6 @@ static void *call_on(void *arg) {
   return NULL;
 }
 
-/* A child has code that was not changed yet. */
 static int in_threads(void *handle) {
   pthread_t thread[2];
   int n, bad = 0;
@@ -147,8 +142,6 @@ static int in_threads(void *handle) {
   bad |= !are_functions(handle) || !calls_by(handle, &ways[0], &n) || n != 1;
   return bad ? 1 : 0;
 }
-
-/* ---- a system that refuses ---- */
 
 static bool refuse_writable_code(void) {
   struct sock_filter filter[] = {
@@ -181,8 +174,6 @@ static int in_child(int (*does)(void *handle), void *handle) {
   if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) return -1;
   return WEXITSTATUS(status);
 }
-
-/* ---- opened again ---- */
 
 static size_t mappings(void) {
   FILE *f = fopen("/proc/self/maps", "re");

@@ -25,7 +25,6 @@ static void *open_library(const char *name, int mode) {
   return handle;
 }
 
-/* A function as dlsym() gives it, called. */
 static int call(void *handle, const char *name, int i) {
   number *f = NULL;
   *(void **)&f = handle != NULL ? dlsym(handle, name) : NULL;
@@ -205,7 +204,6 @@ static bool put(const char *how, const char *file, const char *path) {
   return system(line) == 0;
 }
 
-/* A file is read once, whatever is done with it; another one that takes its name is another one. */
 static void read_once(void) {
   char to[] = "/tmp/pmlua-again-XXXXXX", path[64], line[80];
   bool made = mkdtemp(to) != NULL;

@@ -88,7 +88,6 @@ static int call(int (*back)(void *arg), void *arg, int expected) {
   return got;
 }
 
-/* After a call that ends what was left. */
 static void forget(void) {
   lib_nothing();
   enters = leaves = unreturned = disorder = 0;

@@ -7,8 +7,6 @@
 
 #include <dlfcn.h>
 
-/* ---- reading ---- */
-
 struct reading {
   const struct pml__object *o;
   size_t shared, pieces, bytes;
@@ -41,8 +39,6 @@ static void pieces(void) {
   }
   free(o.path);
 }
-
-/* ---- scanning ---- */
 
 #define CODE 30000u
 

@@ -43,7 +43,6 @@ static double plain(enum kernels_id k, double x, double y, double z) {
   }
 }
 
-/* In single precision each operation is rounded for itself. */
 static float plain_single(enum kernels_id k, float x, float y, float z) {
   if (k == KERNELS_FMA) return fmaf(y, z, x);
   if (k != KERNELS_MIX) return (float)plain(k, (double)x, (double)y, (double)z);
@@ -64,7 +63,6 @@ static void values(void) {
   df = 0.7F;
 }
 
-/* Elements that are wrong: beside the vector there must be what was there before. */
 static size_t wrong(const struct kernels_build *w, enum kernels_id k, size_t at, size_t n) {
   size_t bad = 0;
   values();
@@ -89,7 +87,6 @@ static void computes(const struct kernels_build *w) {
   }
 }
 
-/* Those that have no result to look at leave the vectors alone. */
 static void leaves_alone(const struct kernels_build *w) {
   static double block[2 * KERNELS_PEAK_STEP];
   static float block_single[2 * KERNELS_PEAK_STEP];

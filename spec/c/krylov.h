@@ -35,7 +35,6 @@ static inline bool system_open(struct system *y, const char *what) {
          system_adopt(y);
 }
 
-/* From the text of a Matrix Market file. */
 static inline bool system_parse(struct system *y, const char *text) {
   memset(y, 0, sizeof *y);
   return CHECK(krylov_matrix_parse(&y->a, text, strlen(text), &y->e) == 0, "a matrix is read %s", y->e.text) &&

@@ -4,7 +4,6 @@
 
 #define HEAD "%%MatrixMarket matrix coordinate real general\n"
 
-/* Every solver, plain and not: an error, or an outcome with its reason. */
 static void ends_well(const char *what, const char *text, bool solvable) {
   struct system y;
   if (!system_parse(&y, text)) return;

@@ -123,7 +123,6 @@ static void generates(void) {
   }
 }
 
-/* Plain, gzipped, cut off, absent. */
 static void reads_files(void) {
   static const char text[] = HEAD "2 2 2\n1 1 3\n2 2 4\n";
   char path[] = "/tmp/krylov_matrix_XXXXXX";

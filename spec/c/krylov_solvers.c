@@ -13,7 +13,6 @@ static double worst(const struct system *y) {
   return w;
 }
 
-/* Iterations, or 0 if it is not well. */
 static size_t converges(struct system *y, const char *what, enum krylov_solver solver, bool ilu) {
   const struct krylov_report *r = &y->report;
   const char *name = krylov_solver_name(solver), *with = ilu ? "with ILU(0)" : "plain";

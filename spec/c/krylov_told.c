@@ -43,7 +43,6 @@ static void keeps_the_series(struct system *y) {
   pml_sde_release(ev);
 }
 
-/* Another thread: waits for ten iterations, then requests the end. */
 static void *stopper(void *finding) {
   struct pml_sde_event *iterations, *stop;
   struct pml_value one = {.type = PML_TYPE_INT64, .i = 1}, now = {.type = PML_TYPE_INT64};

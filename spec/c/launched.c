@@ -21,7 +21,6 @@ static const char *const known[] = {"OMPI_COMM_WORLD_RANK",
                                     "SLURM_NTASKS",
                                     "SLURM_LOCALID"};
 
-/* @set: NAME=VALUE words. */
 static void expect(const char *set, int rank, int size, int local_rank) {
   char words[300], *rest = words;
   struct pml__launched l;

@@ -11,7 +11,6 @@
 
 static char runtime[64];
 
-/* The socket of that process, waited for. */
 static bool find_socket(char path[LIVE_PATH_MAX], pid_t pid) {
   snprintf(path, LIVE_PATH_MAX, "%s/pmlua/%d.live_fork", runtime, (int)pid);
   for (double until = live_now() + LIVE_WAIT_S; live_now() < until; live_sleep_ms(5)) {
@@ -67,7 +66,6 @@ static void forked(int number) {
   close(fd);
 }
 
-/* The parent lets go of a connection of which a child has a copy. */
 static void copies(void) {
   int fd = live_connect_self(), go[2];
   if (pipe(go) != 0) return;
@@ -154,7 +152,6 @@ static void left_behind(void) {
   close(fd);
 }
 
-/* A child that stops and starts on its own while its service is still to come. */
 static void stopped_early(void) {
   pid_t pid = fork();
   if (pid == 0) {
@@ -168,7 +165,6 @@ static void stopped_early(void) {
   CHECK(ends_well(pid), "a child may stop and start in its first 50 ms");
 }
 
-/* The reading end; the other is closed. */
 static int pipe_with(const char *bytes) {
   int end[2];
   if (pipe(end) != 0) return -1;
@@ -284,7 +280,6 @@ static void forked_by_the_service(void) {
 
 /* --- a fork handler that joins threads which ask the service something --- */
 
-/* A worker takes a name of its own, at once or after its parent's was served. */
 static void named(void) {
   char path[LIVE_PATH_MAX], name[32];
   for (int late = 0; late <= 1; late++) {
@@ -307,7 +302,6 @@ static void named(void) {
   }
 }
 
-/* A service for rules alone has no socket, and a child's has none until it asks for one. */
 static void unasked(void) {
   const struct pmlua_live_options o = {.unasked = 1};
   char path[LIVE_PATH_MAX];

@@ -93,7 +93,6 @@ static void leftovers(struct pmlua *p) {
   free(results);
 }
 
-/* What the replaced functions are used for goes on. */
 static void unharmed(struct pmlua *p) {
   static const struct attempt good[] = {
       {"a, b, nil", "local f = coroutine.wrap(function(a) local b = coroutine.yield(a) return b, nil end) "
@@ -128,7 +127,6 @@ static void unharmed(struct pmlua *p) {
   free(results);
 }
 
-/* A function of the application that runs Lua again. */
 static struct pmlua *outer;
 static int inner_err;
 static int nested(lua_State *L) {

@@ -144,7 +144,6 @@ static void slow_peers(void) {
   close(fd);
 }
 
-/* Two questions at once are answered one after the other. */
 static void pipelined(void) {
   static const char two[] = "pmlua1 eval 8\nreturn 1pmlua1 eval 8\nreturn 2";
   struct live_frame answer[2];
@@ -202,7 +201,6 @@ static void flood(void) {
   close(calm);
 }
 
-/* Memory that a session has filled is its own: it answers nevertheless, from the beginning. */
 static void filled(void) {
   static const char passing[] = "local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end";
   static const char staying[] = "if kept == 7 then kept = {} end "
@@ -233,7 +231,6 @@ static bool is_told(int fd, const char *why) {
 
 #define WATCH "local rule = pml.sde.watch('SPEC::x', 0.05, function() end) return 1"
 
-/* Sessions with watch rules are at work, and keep their places however long they get no question. */
 static void seventeen(void) {
   int fd[PLACES];
   bool all = true;
@@ -340,7 +337,6 @@ static int open_descriptors(void) {
   return n;
 }
 
-/* The id of this process's thread with this name, or 0. */
 static pid_t thread_named(const char *name) {
   char path[300], has[32];
   DIR *tasks = opendir("/proc/self/task");

@@ -29,7 +29,6 @@ static int64_t increment(void *arg, const double *values, size_t n) {
   return 1;
 }
 
-/* A client that asks until the end, over connections that live for some questions. */
 static void *ask(void *arg) {
   static const char *const code[] = {"pml.sde.find('LIVE::N'):read()", "pml.live.call('increment', 1)",
                                      "return nil + 1", "while true do end"};

@@ -78,7 +78,6 @@ static void check_refused(void) {
 #define ENTER PML__LOG_WORD(PML__LOG_ENTER, 7)
 #define OF_CALL PML__LOG_COMMUNICATED(PML__LOG_SEND, 1, 1)
 
-/* As a call's enter and the shim write it. */
 static struct pml_stream_place *open_call(void) {
   static const uint64_t enter = ENTER;
   return pml__mpi_open(pml__stream_self, &enter);

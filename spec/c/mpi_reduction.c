@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-/* ---- the tree ---- */
-
 /* Each rank but 0 is the child of exactly one, which is its parent; the parent waits longer. */
 static bool is_tree(int size) {
   int children = 0;
@@ -42,8 +40,6 @@ static void check_block(void) {
   CHECK(good == all, "there are no more blocks than there is room for");
 }
 
-/* ---- within so many bytes ---- */
-
 enum { FUNCTIONS = 1000 };
 
 static void add_function(struct pml_summary *s, const char *name, double ns) {
@@ -73,7 +69,6 @@ static bool has_function(const struct pml_summary *s, int i) {
   return pml_summary_find(s, PML_SUMMARY_CALL, name, "") != NULL;
 }
 
-/* Those left out are the first @n, and the row of them says so. */
 static bool leaves_out(const struct pml_summary *s, int *n) {
   const struct pml_summary_row *left = pml_summary_find(s, PML_SUMMARY_MPI, "left out", "");
   if (left == NULL) return false;
@@ -114,11 +109,8 @@ static void check_bound(void) {
   pml_summary_close(s);
 }
 
-/* ---- messages ---- */
-
 enum { THREADS = 4, MESSAGES = 1000 };
 
-/* Communicator 3 has the odd ranks of the world. */
 static int world_rank(uint32_t communicator, int32_t rank) {
   return communicator == 3 ? 2 * rank + 1 : -1;
 }
@@ -172,7 +164,6 @@ static void check_messages(void) {
   pml_summary_close(s);
 }
 
-/* Of a negative count, or a type whose size MPI does not know. */
 static void check_unknown(void) {
   static const uint64_t unknown[] = {UINT64_MAX, (uint64_t)-32766, PML__LOG_BYTES_MAX + 1};
   struct pml_summary *s;

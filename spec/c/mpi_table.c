@@ -30,7 +30,6 @@ static uint32_t kind_of(uint64_t key) {
   return e != NULL ? e->kind : 0;
 }
 
-/* Pointers, as Open MPI has them, and small numbers, as MPICH has. */
 static uint64_t key_at(uint32_t i) {
   return i % 2 == 0 ? UINT64_C(0x7f0012340000) + 512 * (uint64_t)i : 0x98000000u + i;
 }
@@ -46,7 +45,6 @@ static void finds_what_it_has(void) {
   CHECK(faults == 0, "%d entries at a time are found until they are removed: %u faults", MANY, faults);
 }
 
-/* A handle that is completed is given out again before its entry is gone. */
 static void tells_two_of_one_key_apart(void) {
   add(77, 1);
   struct pml__mpi_entry *first = pml__mpi_find(&table, 77);

@@ -26,7 +26,6 @@
 #define HANDLE_OPEN 1000    /* a failure that left something open */
 #define LESS_THAN_SAID 1001 /* a false success */
 
-/* The spec's own: from arm() to disarm() the shortage is on. */
 static void arm(void);
 static void disarm(void);
 
@@ -191,7 +190,6 @@ static int record_trace(void) {
   return write_trace(true);
 }
 
-/* One call of each of two sections, with an event and a series, deeper than there is room for at first. */
 static int call_sections(void) {
   static const char *const events[] = {"page-faults:u"};
   struct pml_section_options o = {.events = events, .nevents = 1, .record = PML_SECTION_RECORD_ALL};
@@ -230,7 +228,6 @@ static int count_path(const struct pml_profile_node *node, void *arg) {
   return 0;
 }
 
-/* What a consumer had no memory for is counted, not told to who raised it. */
 static int profile_sections(void) {
   struct pml_profile *p = (struct pml_profile *)1;
   struct pml_profile_stats stats;
@@ -254,7 +251,6 @@ static int profile_sections(void) {
   return err;
 }
 
-/* What a thread had no memory for is missing at its end. */
 static int flow_sections(void) {
   static const char *const metrics[] = {"page-faults:u"};
   struct pml_flow *f = (struct pml_flow *)1;
@@ -310,7 +306,6 @@ static int describe_clock(void) {
   return err;
 }
 
-/* What a rule had no memory for is counted and told, not to who raised the event. */
 static int tune_region(void) {
   static const struct pml_tune_rule rule[] = {{.region = "op", .frequency_hz = 2e9, .governor = "powersave"}};
   const struct pml_tune_options o = {.root = cpus_folder, .cpus = PML_TUNE_ALL};

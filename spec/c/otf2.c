@@ -307,7 +307,6 @@ static bool quiet_end(struct quiet *q) {
   return empty;
 }
 
-/* The disk fills in the middle of the events, or only when the last of them is written at the close. */
 static void check_full_disk(const char *options, int (*archive)(const char *), const char *when) {
   char dir[64];
   fresh_dir(dir);
@@ -326,7 +325,6 @@ static void check_full_disk(const char *options, int (*archive)(const char *), c
   folder_remove(dir);
 }
 
-/* A thread that records does not notice that the disk is full. */
 static void check_recording_goes_on(void) {
   char dir[64];
   struct pml_otf2 *a = NULL;

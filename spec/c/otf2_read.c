@@ -21,8 +21,6 @@ enum { A, B, C, REGIONS, START = 1000 }; /* the clock has 1e9 ticks a second, an
 
 static char dir[200];
 
-/* ---- writing ---- */
-
 static OTF2_FlushType before_flush(void *user, OTF2_FileType type, OTF2_LocationRef location, void *caller,
                                    bool final) {
   (void)user, (void)type, (void)location, (void)caller, (void) final;
@@ -51,7 +49,6 @@ static void leave(OTF2_EvtWriter *w, uint64_t ns, uint32_t region) {
   OTF2_EvtWriter_Leave(w, NULL, START + ns, region);
 }
 
-/* Events of each location go to its process. */
 static void end_archive(OTF2_Archive *a, uint64_t locations, uint64_t (*events)(uint64_t),
                         uint32_t (*process)(uint64_t)) {
   static const char *const text[] = {"", "A", "B", "C"};
@@ -78,8 +75,6 @@ static struct pml_otf2_read *open_archive(const char *name) {
   if (!CHECK(pml_otf2_read_open(&t, path) == 0, "%s is opened: %s", name, pml_error_detail(-1))) exit(1);
   return t;
 }
-
-/* ---- sums ---- */
 
 static uint64_t events_of_known(uint64_t location) {
   static const uint64_t n[] = {8, 9, 8};
@@ -242,8 +237,6 @@ static void sums(void) {
   }
   pml_otf2_read_close(t);
 }
-
-/* ---- many locations ---- */
 
 enum { LOCATIONS = 200, SHORT = 100, LONG = 21000 }; /* all of LONG are more than are kept in memory */
 

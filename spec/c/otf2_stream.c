@@ -39,7 +39,6 @@ static bool define_all(void) {
          pml_section_define("counted", &o, &counted) == 0 && pml_section_define("others", &x, &others) == 0;
 }
 
-/* What a call was given, as wrappers raise it: two numbers and the number of a text. */
 static void raise_alone(void) {
   static const char *const names[] = {"alone:n", "alone:x", "alone:text"};
   struct pml_stream_metrics *m;

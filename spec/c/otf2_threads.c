@@ -75,7 +75,6 @@ static void start(struct worker *workers, struct pml_otf2 *a) {
   }
 }
 
-/* No thread of the program flushes. */
 static void by_itself(void) {
   char dir[] = "/tmp/pmlua-otf2-XXXXXX";
   struct worker workers[NTHREADS];

@@ -27,7 +27,6 @@ static void own_handler(int sig, siginfo_t *info, void *context) {
   siglongjmp(after, 1);
 }
 
-/* Mapped, as the kernel's: a page that says that counter 0 may be read. */
 static volatile struct perf_event_mmap_page *new_page(uint32_t i) {
   (void)i;
   struct perf_event_mmap_page *p =
@@ -69,8 +68,6 @@ static void a_counter_and_a_group(bool restarts, const char *how) {
   CHECK(counter && group, "%s: a counter and a group read on, too", how);
   pml_eventset_close(s);
 }
-
-/* --- the program's own faults --- */
 
 static char *new_nothing(void) {
   return mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

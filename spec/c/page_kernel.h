@@ -56,8 +56,6 @@ static uint64_t kernel_ns(uint64_t cycles) {
   return (uint64_t)((uint128)cycles * kernel.next.time_mult >> kernel.next.time_shift);
 }
 
-/* --- planning an epoch --- */
-
 static enum page_kind plan_kind(void) {
   static const enum page_kind kind[16] = {[8] = PAGE_MUXED, PAGE_MUXED,    PAGE_MUXED,    PAGE_DISABLED,
                                           PAGE_FORBIDDEN,   PAGE_TIMELESS, PAGE_TIMELESS, PAGE_UNKNOWN};
@@ -121,8 +119,6 @@ static void plan(void) {
   if (kernel.kind == PAGE_MUXED || kernel.kind == PAGE_DISABLED) p->index = 0;
   if (kernel.kind == PAGE_UNKNOWN) p->index = PML_RDPMC_COUNTERS + 1 + (uint32_t)kernel_below(1000);
 }
-
-/* --- writing it --- */
 
 static bool kernel_counts_here(void) {
   return kernel.kind == PAGE_ON || kernel.kind == PAGE_TIMELESS;
@@ -229,8 +225,6 @@ static void update(void) {
   kernel.epoch++;
   state(kernel.kind);
 }
-
-/* --- letting it count --- */
 
 static void pass_time(uint64_t cycles) {
   kernel.cycles += cycles;

@@ -82,7 +82,6 @@ static void linger(enum linger here) {
   atomic_store(&machine.waits, MACHINE_NO_STATE);
 }
 
-/* Findings that cannot wait for the end of the read: it might have none. */
 static void reader_loops(void);
 __attribute__((unused)) static void reader_faults(uint32_t counter); /* not on arm, where no number faults */
 

@@ -35,7 +35,6 @@ _Alignas(PAGE) uint8_t counters[COUNTERS][PAGE];
 
 static volatile struct perf_event_mmap_page page;
 
-/* As linux/rseq.h has it; an area and the section that it names. */
 struct section {
   uint32_t version, flags;
   uint64_t start, bytes, abort;
@@ -50,7 +49,6 @@ static void set_counter(unsigned i, uint64_t count) {
   memcpy(counters[i], &count, sizeof count);
 }
 
-/* The event is on counter @n of a core that has them all. */
 static void put_on(unsigned n, uint64_t count) {
   (void)mprotect(counters, sizeof counters, PROT_READ | PROT_WRITE);
   page.lock++;
@@ -61,7 +59,6 @@ static void put_on(unsigned n, uint64_t count) {
   page.lock++;
 }
 
-/* To a core of the other kind, on which the event does not count. */
 static void to_other_kind(void) {
   page.lock++;
   page.index = 0;
@@ -72,8 +69,6 @@ static void to_other_kind(void) {
 static void to_other_counter(void) {
   put_on(1, 77);
 }
-
-/* --- stop at an instruction --- */
 
 #define STEPS 1024u
 #define BEFORE 4u
@@ -129,7 +124,6 @@ __attribute__((noinline)) static int read_it(uint64_t *raw, bool stepping) {
   return tries;
 }
 
-/* Where the instructions of the section begin, and some before and after it. */
 static unsigned find_instructions(uintptr_t at[STEPS]) {
   uint64_t raw;
   unsigned n = 0;

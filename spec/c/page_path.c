@@ -312,7 +312,6 @@ static bool opens_by_page(const struct pml_event *ev, unsigned part, bool *resta
   return by_page;
 }
 
-/* The part of the kind that has the cpus 0 to 11, and of the one that has 12 to 19. */
 static unsigned part_of(const struct pml_event *ev, const char *pmu) {
   unsigned p = 0;
   while (p < ev->nparts && strcmp(pml_event_part(ev, p).pmu, pmu) != 0) p++;
@@ -393,7 +392,6 @@ static int compare(const void *a, const void *b) {
   counter[0] += 7;
   return *(const int *)a - *(const int *)b;
 }
-/* One comparison; sanitizers leave this function alone. */
 static void call(void) {
   const int two = 2;
   size_t n = 1;

@@ -100,7 +100,6 @@ static int read_page(bool timed, struct pml_reading *r) {
   return timed ? pml_rdpmc_read(&machine_page, r) : pml_rdpmc_count(&machine_page, &r->raw);
 }
 
-/* @lingers: the reader waits inside for the kernel to step in. */
 static bool read_once(bool timed, enum linger lingers) {
   const struct pml_reading untouched = {.raw = 11, .enabled_ns = 12, .running_ns = 13};
   struct pml_reading r = untouched;

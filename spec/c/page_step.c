@@ -39,7 +39,6 @@ static uint64_t the_clock(void) {
 
 static unsigned generation;
 
-/* On another counter, from another offset, its times rewritten; what it left counts something else. */
 static void move(void) {
   unsigned g = ++generation;
   page.lock++;
@@ -91,7 +90,6 @@ static bool reads_right(bool times, unsigned first, unsigned second) {
   return right;
 }
 
-/* How many steps a read takes that nothing interrupts. */
 static unsigned steps_of(bool times) {
   (void)reads_right(times, 0, 0);
   return steps;

@@ -20,7 +20,6 @@ static unsigned occurrences(const char *text, const char *word) {
   return n;
 }
 
-/* A refusal has one remedy, and it is one that helps. */
 static void refusal(const char *name, int rc, bool user_space_opens) {
   const char *text = pml_error_detail(rc);
   bool once = occurrences(text, "sysctl") <= 1 && occurrences(text, "CAP_") <= 1 && occurrences(text, ":u,") <= 1;
@@ -43,7 +42,6 @@ static bool ignores_modes(const struct perf_event_attr *a) {
          (a->config == PERF_COUNT_SW_TASK_CLOCK || a->config == PERF_COUNT_SW_CPU_CLOCK);
 }
 
-/* @modeless: has no modifier and does not count only the kernel. */
 static void event(const char *name, bool modeless) {
   struct pml_event ev;
   struct pml_counter c;
@@ -73,7 +71,6 @@ static void event(const char *name, bool modeless) {
   CHECK(pml_event_user_only() == NULL, "which is said once");
 }
 
-/* Time, faults and switches, most of them in the kernel. */
 static void work_in_kernel(void) {
   enum { PAGES = 200, TOUCHED = 20 };
   const size_t page = 4096;
@@ -112,7 +109,6 @@ static void software_modes(void) {
   }
 }
 
-/* Modifiers that do not do what they say are noted, once; others are not. */
 static void modifiers(void) {
   static const struct {
     const char *name, *says;

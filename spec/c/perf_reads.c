@@ -40,7 +40,6 @@ static struct pml_eventset *open_form(enum form form) {
   return s;
 }
 
-/* As if it had been started LONG counts, and LONG ns of running, ago. */
 static void start_long_ago(struct pml_eventset *s) {
   pml_eventset_start(s);
   const struct pml__kernel_share *k = pml__kernel_share_of(s);
@@ -53,7 +52,6 @@ static void start_long_ago(struct pml_eventset *s) {
   s->base[s->clock_word] -= LONG;
 }
 
-/* Not less, and not by far more. */
 static bool is_long(uint64_t v, unsigned times) {
   return v >= times * LONG && v < times * LONG + (LONG >> 3);
 }
@@ -81,7 +79,6 @@ static void all_bits(enum form form) {
   pml_eventset_close(s);
 }
 
-/* Times of every event are since start, since reset, or between start and stop. */
 static void times_since(enum form form) {
   struct pml_eventset *s = open_form(form);
   if (s == NULL) return;
@@ -109,8 +106,6 @@ static void times_since(enum form form) {
   CHECK(good, "the times of %s are since its start or reset", form_name[form]);
   pml_eventset_close(s);
 }
-
-/* ---- reads that do not give all ---- */
 
 /* From now on @fd reads what is in a pipe: the first @bytes of what the kernel wrote, and no more. */
 static int become_short(int fd, const void *block, size_t bytes) {

@@ -16,7 +16,6 @@
 
 #define TOUCHED 40u
 
-/* Two cpus that this thread may run on; false with a SKIP if there is only one. */
 static bool two_cpus(int *a, int *b) {
   cpu_set_t all;
   *a = *b = -1;
@@ -34,7 +33,6 @@ static void go_to(int cpu) {
   if (sched_setaffinity(0, sizeof set, &set) != 0) printf("# cpu %d: cannot be pinned to it\n", cpu);
 }
 
-/* Use some cpu time on this thread. */
 static void spin(void) {
   struct timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -55,7 +53,6 @@ static bool is(const struct pml_reading *r, enum times want) {
   return false;
 }
 
-/* Every way to read times, for counters bound to @cpu: a single one, the leader of a group, a group, sets. */
 struct forms {
   struct pml_counter one;
   struct pml_group pair, single;
@@ -123,7 +120,6 @@ static void bound(int here, int elsewhere) {
   forms_close(&away);
 }
 
-/* A set's times begin at its start, not when it was opened; an event that never ran since then has no running time. */
 static void since_start(int here, int elsewhere) {
   struct forms f;
   go_to(here);
@@ -179,7 +175,6 @@ static void turns(int first, int second, bool migrates) {
   fresh_close(&f);
 }
 
-/* Where the unseen half is unseen by every part, it is estimated. */
 static void turns_missed(void) {
   struct pml_reading part[2] = {{.raw = 300, .enabled_ns = 1000, .running_ns = 300},
                                 {.raw = 200, .enabled_ns = 1010, .running_ns = 200}};

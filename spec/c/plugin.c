@@ -246,7 +246,6 @@ static void forked(void) {
   pml_eventset_close(set);
 }
 
-/* The end of a child that does @what: its status, as waitpid() has it. */
 static int child_exits(int (*what)(void)) {
   int status = 0;
   fflush(stdout);
@@ -293,7 +292,6 @@ static void forked_and_exits(void) {
   CHECK(child_exits(load_again) == 0, "a child has a thread of a plugin that it loads itself, which is finalized");
 }
 
-/* A process that ends without ending its plugins: they are, before their static objects go. */
 static void ended_by_exit(void) {
   char log[] = "/tmp/pmlua-plugin-XXXXXX", text[128] = "";
   int fd = mkstemp(log), status = 0;

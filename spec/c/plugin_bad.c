@@ -10,7 +10,6 @@
 #include <elf.h>
 #include <stddef.h>
 
-/* What a plugin that is not loaded says for itself. */
 static void refused(const char *name, int code, const char *why) {
   struct pml_plugin *p;
   int rc = load(name, "m", &p);
@@ -86,7 +85,6 @@ static void shuffled(void) {
   CHECK(trouble[0] == '\0', "of which nothing is said");
 }
 
-/* A library as another machine has it: the loader passes over it as if it were not there. */
 static void other_machine(void) {
   char from[4200], to[] = "/tmp/pmlua-foreign-XXXXXX", path[64];
   static char bytes[1 << 20];
@@ -115,7 +113,6 @@ static void other_machine(void) {
   (void)rmdir(to);
 }
 
-/* Two libraries that need each other are two plugins all the same. */
 static void in_a_circle(void) {
   struct pml_plugin *a, *b;
   struct pml_eventset *set;
@@ -165,7 +162,6 @@ static void exceptions(void) {
   unsetenv("THROWER");
 }
 
-/* Reads of a set that has other plugins' metrics, behind that which throws. */
 static void others_go_on(void) {
   struct pml_plugin *p, *q;
   struct pml_eventset *set;

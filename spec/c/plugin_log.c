@@ -15,7 +15,6 @@
 static char dir[] = "/tmp/pmlua-plugin-log-XXXXXX", path[sizeof dir + 16];
 static struct pml__log *kept;
 
-/* What collect() gives next. */
 static struct pml_plugin_pair given[MANY];
 static size_t ngiven;
 
@@ -40,7 +39,6 @@ static struct pml_plugin *begin(const char *name) {
   return p;
 }
 
-/* @n values, from @first on, a tick apart, as soon as that can be. */
 static void give(struct pml_plugin *p, uint64_t first, size_t n) {
   uint64_t begun = pml_clock_ticks();
   while (pml_clock_ticks() < begun + n) nap(1);
@@ -61,8 +59,6 @@ static void end_log(void) {
   pml__log_share(NULL);
   pml__log_close(kept);
 }
-
-/* ---- reading ---- */
 
 struct seen {
   unsigned series;
@@ -99,8 +95,6 @@ static int stop_at_once(const char *plugin, const struct pml_plugin_series *s, c
   return 42;
 }
 
-/* ---- what comes back ---- */
-
 static void comes_back(void) {
   new_log();
   struct pml_plugin *p = begin("logged");
@@ -123,7 +117,6 @@ static void comes_back(void) {
   CHECK(err == -ENOENT, "a log that is not there: %s", pml_error_detail(err));
 }
 
-/* What was taken in before there was a log, and what comes later than newer values. */
 static void in_order(void) {
   struct pml_plugin *p = begin("logged");
   give(p, 1, 2);
@@ -158,8 +151,6 @@ static void survives_a_kill(void) {
   CHECK(all.series == 1 && all.n == 1000 && all.wrong == 0, "each value that it took in is there: %llu",
         (unsigned long long)all.n);
 }
-
-/* ---- what is left out ---- */
 
 static void define(struct pml__log_measured d, const char *plugin, const char *name) {
   const char *text[] = {plugin, name, "", ""};
@@ -210,8 +201,6 @@ static void is_not_trusted(void) {
   CHECK(counted() == 13, "nor is half a head");
   end_log();
 }
-
-/* ---- on another machine ---- */
 
 static int take_clock(const char *plugin, const struct pml_plugin_series *s, const struct pml_plugin_log_clock *clock,
                       void *arg) {

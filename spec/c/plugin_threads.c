@@ -28,7 +28,6 @@ struct worker {
   int wrong;
 };
 
-/* Reads until told to stop; a count that never falls is right. */
 static void *read_until(void *arg) {
   struct worker *w = arg;
   struct pml_eventset *set;

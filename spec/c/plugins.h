@@ -13,7 +13,6 @@
 
 static char folder[4096];
 
-/* The last line of trouble. */
 static char trouble[PML__PLUGIN_LINE];
 
 static inline void on_trouble(const char *line) {

@@ -90,7 +90,6 @@ static inline bool pmu_is_between(const struct pml_reading *before, const struct
          now->running_ns <= after->running_ns + PMU_ROUNDING_NS;
 }
 
-/* Reads of one counter, each between two of the kernel. */
 struct pmu_brackets {
   unsigned right, paged, kernel;
 };

@@ -24,7 +24,6 @@ static void one_event(void) {
   pml_counter_close(&c);
 }
 
-/* Does a group of @n run, not only open? Elsewhere another tool may hold a counter that the kernel's check forgets. */
 static bool group_runs(struct pml_group *g) {
   struct pml_reading r[PMU_MOST];
   pmu_spin(1000000);

@@ -89,8 +89,6 @@ static uint64_t held_up(uint32_t counter) {
   return v;
 }
 
-/* --- events --- */
-
 static int open_event(struct counted *c, uint64_t config, uint64_t config1) {
   struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE,
                                  .size = sizeof attr,
@@ -138,8 +136,6 @@ static void bracketed(struct counted *c, bool timed) {
   is_within("times", r.enabled_ns, a.enabled_ns, z.enabled_ns);
   is_within("times", r.running_ns, a.running_ns, z.running_ns);
 }
-
-/* --- one event, and doctored copies of its page --- */
 
 /* What a copy must give: 0, that is read(2), when @readable is false. */
 static void copy_is_left(const char *name, volatile struct perf_event_mmap_page *copy, bool timed, bool readable) {
@@ -220,8 +216,6 @@ static void doctored(uint64_t config1) {
   }
   close_event(&c);
 }
-
-/* --- many events, and a reader that is held up --- */
 
 /* Both kinds on a page as the kernel writes it while they take turns, with a cycle counter that always runs. */
 static void crowd(uint64_t config1, uint64_t reads) {

@@ -13,7 +13,6 @@
 
 static struct pml_event insns;
 
-/* @c takes read(2), says why, and agrees with the kernel. */
 static void reads_by_kernel(const struct pml_counter *c, const char *whose, const char *says) {
   const char *why = NULL;
   struct pml_reading before = {0}, now = {0}, after = {0};
@@ -52,7 +51,6 @@ static bool set_user_access(int on) {
   return fclose(f) == 0 && good;
 }
 
-/* For a counter opened then, and for one that was open before. */
 static void forbidden(void) {
   const char *may = getenv("PMU_MAY_FORBID");
   struct pml_counter before, c;
@@ -77,7 +75,6 @@ static void forbidden(void) {
   pml_counter_close(&before);
 }
 
-/* A thread that loops when told, and waits. */
 struct other {
   sem_t go, done;
   pid_t tid;

@@ -8,7 +8,6 @@
 #define WINDOWS 2000u
 #define WINDOW 10000u
 
-/* Counts of one loop, again and again; what is beyond the loop itself is its overhead. */
 struct windows {
   uint64_t least, overhead; /* least of all, and the one most often seen */
   unsigned same;            /* how often */

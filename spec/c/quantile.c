@@ -80,7 +80,6 @@ static const struct {
              {"descending", descending},    {"few values", few_values},  {"equal", equal},
              {"equal high bits", low_bits}, {"a heavy tail", heavy_tail}};
 
-/* Quantiles that differ from those of qsort, over all percents. */
 static unsigned wrong_doubles(struct pml_quantile *q, const double *v, size_t n) {
   static double sorted[MANY];
   size_t kept = 0;
@@ -116,7 +115,6 @@ static void series(size_t k, size_t n, size_t (*parts)(size_t), const char *how)
   pml_quantile_close(q);
 }
 
-/* Of sizes from one to most, so that runs of all lengths arise and merge. */
 static size_t any_part(size_t done) {
   (void)done;
   return any() % 3 == 0 ? 1 + any() % 20000 : 1 + any() % 40;
@@ -240,8 +238,6 @@ static void comparators(void) {
     pml_quantile_close(q);
   }
 }
-
-/* ---- the rule of all others ---- */
 
 static const double shares[] = {0, 0.25, 0.5, 0.95, 1};
 /* R: quantile(c(10, 1, 3, 2, 4), shares) and quantile(c(4, 1, 3, 2), shares). */

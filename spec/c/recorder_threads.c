@@ -60,7 +60,6 @@ struct reader {
   bool resets;
 };
 
-/* At least READS times, then until the pushing ends. */
 static void *read_all(void *arg) {
   struct reader *me = arg;
   double *v = malloc(THREADS * PUSHES * sizeof *v);
@@ -167,7 +166,6 @@ static void lanes_go_on(void) {
   pml_recorder_close(r);
 }
 
-/* A thread that lives through several recorders in one slot, opened and closed by another. */
 struct relay {
   struct pml_recorder *_Atomic current;
   unsigned wrong;
@@ -237,7 +235,6 @@ static void forking(void) {
   SKIP("sanitizers do not allow threads to be left behind by a fork");
 }
 #else
-/* The child of a process whose other threads push and read: it can read all, push on, and close. */
 static void forking(void) {
   struct pml_recorder *r = opened(PML_KEEP_ALL, 0);
   pthread_t t[2];

@@ -81,7 +81,6 @@ static void limits(void) {
         (unsigned long long)t.written, (unsigned long long)t.story.brief);
 }
 
-/* Every call is longer than the least, and they fill several extents. */
 static void long_calls(void) {
   struct pml_recording *s = fresh(&(struct pml_recording_limits){.min_ticks = 2});
   for (uint64_t i = 0; i < CALLS; i++) {
@@ -205,36 +204,6 @@ static void threads(void) {
 
 /* ---- killed processes ---- */
 
-/* A child that makes calls without end, and is killed meanwhile. */
-static void killed(void) {
-  int status, up[2];
-  char byte = 0;
-  if (pipe(up) != 0) return;
-  pid_t pid = fork();
-  if (pid == 0) {
-    struct pml_recording *s = fresh(NULL);
-    alarm(60);
-    if (s == NULL) _exit(9);
-    for (uint64_t i = 0;; i++) {
-      enter(outer, 4 * i);
-      enter(inner, 4 * i + 1);
-      leave(inner, 4 * i + 2);
-      leave(outer, 4 * i + 3);
-      if (i == 1000 && write(up[1], &byte, 1) < 0) _exit(9);
-    }
-  }
-  close(up[1]);
-  bool began = read(up[0], &byte, 1) == 1;
-  close(up[0]);
-  kill(pid, SIGKILL);
-  waitpid(pid, &status, 0);
-  struct told t = read_back();
-  static const uint64_t open[] = {0, 1, 2, 1}; /* after so many of the four events of a round */
-  CHECK(began && WIFSIGNALED(status) && t.err == 0 && t.written > 4000 && t.open == open[t.written % 4],
-        "of a process that is killed every event is there until then (%llu, %llu open)", (unsigned long long)t.written,
-        (unsigned long long)t.open);
-}
-
 static void no_room(void) {
   int status;
   fflush(stdout);
@@ -295,7 +264,6 @@ static int add(const struct pml_profile_node *n, void *arg) {
   return 0;
 }
 
-/* Threads that ended are one, and of all threads the figures are those of the merged paths. */
 static void calls(struct pml_recording_reader *r, const struct sums *merged) {
   struct pml_recording_call *call = NULL;
   struct sums all = {0};
@@ -367,7 +335,6 @@ static struct noted noted(void) {
   return all;
 }
 
-/* By a process that forks as `pml_recording_child` says, with what the child does with its entry. */
 static void forks(struct pml_recording *s, bool grows, void (*does)(struct pml_recording *s, int32_t *c)) {
   int32_t *c = pml_recording_child(s, grows);
   pid_t pid = fork();
@@ -453,7 +420,6 @@ int main(void) {
   sums();
   threads();
   profile();
-  killed();
   no_room();
   sealed();
   children();

@@ -28,8 +28,6 @@ static inline void leave(pml_region_t r, uint64_t ticks) {
   raise_at(PML_STREAM_LEAVE, r, ticks);
 }
 
-/* ---- a recording and what is read from it ---- */
-
 static inline struct pml_recording *fresh(const struct pml_recording_limits *limits) {
   struct pml_recording *s;
   unlink(path);
@@ -39,7 +37,6 @@ static inline struct pml_recording *fresh(const struct pml_recording_limits *lim
   return err == 0 ? s : NULL;
 }
 
-/* The events of a trace, as its archive counts them. */
 struct told {
   int err;
   uint64_t written, open;
@@ -75,7 +72,6 @@ static inline struct told read_back(void) {
   return t;
 }
 
-/* @to gets the events in the recording @log. */
 static inline int recording_listen(const char *log, struct pml__recording_listener to) {
   struct pml_recording_reader *r = NULL;
   int err = pml_recording_read_open_any(&r, log);

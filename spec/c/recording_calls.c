@@ -58,7 +58,6 @@ static int hear(void *arg, void *track, const struct pml__recording_communicated
   return 0;
 }
 
-/* A log with the @n events of an extent. */
 static void listen(const struct pml__log_event *event, size_t n, struct heard *h) {
   static const char *const send[] = {"MPI_Call", ""}, *const inside[] = {"inside", ""};
   const struct pml__log_process p = {"calls", 0, 1, 1000, 1};

@@ -17,8 +17,6 @@
 
 static const struct pml_recording_limits last = {.last_bytes = KEPT};
 
-/* ---- known events ---- */
-
 /*
  * First BASES enters of outer; then in each 8 events outer is called, and in it inner twice, which is not there a third
  * time. Event @n is at tick 1 + n.
@@ -31,7 +29,6 @@ static pml_region_t region_of(uint64_t n) {
   static const bool is_inner[8] = {false, true, true, true, true, false, false, false};
   return n >= BASES && is_inner[(n - BASES) % 8] ? inner : outer;
 }
-/* How many calls are open before event @n. */
 static uint64_t open_at(uint64_t n) {
   static const uint8_t open[8] = {0, 1, 2, 1, 2, 1, 0, 1};
   return n < BASES ? n : BASES + open[(n - BASES) % 8];
@@ -40,9 +37,6 @@ static void tell(uint64_t from, uint64_t to) {
   for (uint64_t n = from; n < to; n++) raise_at(kind_of(n), region_of(n), 1 + n);
 }
 
-/* ---- reading ---- */
-
-/* Of one thread: @first is the first event that is kept, @next the one that must come. */
 struct reading {
   uint64_t under_way, first, next, threads;
   bool begun, wrong;
@@ -72,7 +66,6 @@ static int take(void *arg, void *track, const struct pml__recording_event *e) {
   return 0;
 }
 
-/* @read: [THREADS]. */
 static void listen_to(struct reading *read) {
   memset(read, 0, THREADS * sizeof *read);
   int err = recording_listen(path, (struct pml__recording_listener){.begin = begin, .event = take, .arg = read});
@@ -85,8 +78,6 @@ static uint64_t bytes(void) {
   struct stat st;
   return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
-
-/* ---- one thread ---- */
 
 static void one(void) {
   struct reading r[THREADS];
@@ -108,14 +99,11 @@ static void one(void) {
   CHECK(t.story.older_bytes >= 60 * PML__RECORDING_EVENTS_BYTES, "and how much is not in it is known");
 }
 
-/* ---- two threads ---- */
-
 static void *busy(void *arg) {
   tell(0, *(const uint64_t *)arg);
   return NULL;
 }
 
-/* All that was moved out of one thread's extent goes for the other's. */
 static void two(void) {
   static const uint64_t few = PML__RECORDING_EXTENT_EVENTS * 5 / 2, many = MANY;
   struct reading r[THREADS];
@@ -143,7 +131,6 @@ static void *together(void *arg) {
   return NULL;
 }
 
-/* More threads at once than there are places: one that is still being written to is not given away. */
 static void several(void) {
   static const uint64_t many = MANY;
   struct reading r[THREADS];
@@ -161,7 +148,6 @@ static void several(void) {
   pml_recording_close(s);
 }
 
-/* Threads that begin and end one after the other: what they left goes, too. */
 static void short_lived(void) {
   static const uint64_t few = 1000;
   struct reading r[THREADS];
@@ -181,8 +167,6 @@ static void short_lived(void) {
   pml_recording_close(s);
 }
 
-/* ---- calls nested more deeply than an extent repeats ---- */
-
 /* Of one thread: how deep the calls are that are open, and the deepest; a leave of a call that is not known does not
  * count. */
 struct depth {
@@ -201,7 +185,6 @@ static int take_depth(void *arg, void *track, const struct pml__recording_event 
   return 0;
 }
 
-/* Some calls return while the kept part lasts: none of those that stay open begins a second time. */
 static void deep(void) {
   static const uint64_t depth = PML__RECORDING_EXTENT_EVENTS, returned = 1000;
   struct depth d = {0};
@@ -233,8 +216,6 @@ static void deep(void) {
   CHECK(t.err == 0 && t.written > 0, "and a trace is made of them");
 }
 
-/* ---- a rank of MPI ---- */
-
 static void rank(void) {
   struct reading r[THREADS];
   struct pml_recording *s = fresh(&last);
@@ -249,8 +230,6 @@ static void rank(void) {
   CHECK(t.err == 0 && t.story.dropped > 0 && t.story.older_bytes == 0 && t.story.refused == 0,
         "those that do not are counted");
 }
-
-/* ---- killed, and read meanwhile ---- */
 
 static void record_for_ever(uint64_t *done) {
   if (fresh(&last) == NULL) _exit(1);
@@ -283,9 +262,6 @@ static void kills(void) {
   CHECK(seen.of_running == 0, "nor is what is read of a running process wrong (%u are)", seen.of_running);
 }
 
-/* ---- overtaken ---- */
-
-/* While the first extent is handed on, all those behind it are written over. */
 static uint64_t told;
 static int take_and_tell(void *arg, void *track, const struct pml__recording_event *e) {
   if (told < 3 * MANY) {

@@ -10,8 +10,6 @@
 #define MANY (UINT64_C(20) * PML__RECORDING_EXTENT_EVENTS)
 #define FEW 40 /* events, in an extent of a page */
 
-/* ---- known events ---- */
-
 /* Call @k is at 4 k, and each seventh has another one inside. Which event is the @n-th is known without the others. */
 struct known {
   enum pml_stream_kind kind;
@@ -43,8 +41,6 @@ static struct reading listen_to(const char *log) {
   read.wrong |= recording_listen(log, (struct pml__recording_listener){.event = take, .arg = &read}) < 0;
   return read;
 }
-
-/* ---- calls as long as one event can say, and longer ---- */
 
 static const uint64_t length[] = {0,
                                   1,
@@ -82,8 +78,6 @@ static void lengths(void) {
         (unsigned long long)read.n);
 }
 
-/* ---- killed, and read meanwhile ---- */
-
 static void record_for_ever(uint64_t *done) {
   if (fresh(NULL) == NULL) _exit(1);
   for (uint64_t n = 0;; n++) {
@@ -120,15 +114,12 @@ static void kills(void) {
         seen.of_running);
 }
 
-/* ---- each step ---- */
-
 static void put(struct pml__log_event *at, uint64_t n) {
   struct known k = known(n);
   at->ticks = k.ticks;
   at->word = PML__LOG_WORD(k.kind == PML_STREAM_ENTER ? PML__LOG_ENTER : PML__LOG_LEAVE, k.region);
 }
 
-/* Returns whether there are @n events now, each once. */
 static bool has(const struct pml__log *log, uint64_t n) {
   struct reading r = listen_to(log->file.path);
   return !r.wrong && r.n == n;

@@ -9,8 +9,6 @@
 
 #define CALLS (SANITIZED ? 3000 : 30000)
 
-/* ---- added up ---- */
-
 struct kept {
   struct pml_recording_function_value i, d;
   uint32_t n;
@@ -104,8 +102,6 @@ static void damaged_values(void) {
   CHECK(read_values(&k) == 0 && k.n == 0, "values without their names are left out");
 }
 
-/* ---- in the trace ---- */
-
 /* What a listener gets. Of a call of inner with n its values are n and n / 4, and it gives -n. */
 struct heard {
   uint64_t enters, leaves, given, gave, wrong, ticks;
@@ -148,7 +144,6 @@ static struct heard heard(void) {
   return h;
 }
 
-/* A call of inner from @ticks on, for @long_ ticks. */
 static void call_inner(struct pml_recording *s, int64_t n, uint64_t ticks, uint64_t long_) {
   struct pml_recording_value gave = {"return", false, (uint64_t)-n};
   pml_stream_prepare(inner); /* as wrappers do */
@@ -180,7 +175,6 @@ static void traced_values(void) {
   pml_recording_close(s);
 }
 
-/* Those that are long enough fill several extents, with some that are not in every place. */
 static void limited_values(void) {
   struct pml_recording *s = fresh_with_values(&(struct pml_recording_limits){.min_ticks = 10, .max_depth = 2});
   for (uint64_t i = 0; i < CALLS; i++) {
@@ -250,7 +244,6 @@ static void damaged_trace(void) {
   CHECK(read_back().err == 0 && h.enters == 3 && h.given == 2, "values of a region without a name are left out");
 }
 
-/* A child that was made past all handlers has no trace, and its parent's is the parent's. */
 static void values_in_child(void) {
   struct pml_recording *s = fresh_with_values(NULL);
   int status = -1;

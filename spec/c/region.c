@@ -71,7 +71,6 @@ static void *write_regions(void *arg) {
   return NULL;
 }
 
-/* Whatever is counted must be complete. */
 static void *read_regions(void *arg) {
   unsigned *bad = arg;
   uint32_t seen = 0;

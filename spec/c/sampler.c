@@ -7,8 +7,6 @@
 #include <limits.h>
 #include <sys/mman.h>
 
-/* --- the ring --- */
-
 #define RING 128u
 
 static unsigned char ring_bytes[RING], scratch[PML__RECORD_MAX];
@@ -78,8 +76,6 @@ static void stack(void) {
         "then the stack begins where the period would be");
 }
 
-/* --- what was mapped when --- */
-
 static void note(struct pml__maps *m, enum pml__record_kind kind, int32_t pid, uint64_t time, uint64_t start,
                  const char *name) {
   struct pml__record r = {.kind = kind, .sample = {.pid = pid, .time_ns = time}, .start = start, .length = 100};
@@ -133,13 +129,10 @@ static void own_maps(void) {
   pml__maps_free(&m);
 }
 
-/* --- this thread --- */
-
 #define PAGES 1000u
 
 static size_t page;
 
-/* Where the kernel's buffer is; NULL: in no line of /proc/self/maps. */
 static void *buffer_at(void) {
   FILE *maps = fopen("/proc/self/maps", "re");
   char line[512];
@@ -150,7 +143,6 @@ static void *buffer_at(void) {
   return (void *)(uintptr_t)at;
 }
 
-/* In a child: it may not take the samples, and what it maps where the buffer was in its parent is its own. */
 static int child_of(struct pml_sampler *s, void *buffer) {
   if (pml_sampler_drain(s) != PML_EMODE) return 1;
   unsigned char *own =
@@ -160,7 +152,6 @@ static int child_of(struct pml_sampler *s, void *buffer) {
   return msync(own, page, MS_ASYNC) == 0 ? 0 : 3;
 }
 
-/* Samples of faults of this thread, one on each of PAGES pages; NULL with a skip or a failure. */
 static struct pml_sampler *planted(const struct pml_sampler_options *o) {
   struct pml_sampler *s;
   int err = pml_sampler_open(&s, "page-faults", o);
@@ -201,7 +192,6 @@ static void few(void) {
   pml_sampler_close(s);
 }
 
-/* The kernel takes one fault in @period for a sample. */
 static void periodic(void) {
   enum { PERIOD = 50 };
   struct pml_sampler *s = planted(&(struct pml_sampler_options){.period = PERIOD, .address = true});

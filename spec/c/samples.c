@@ -84,7 +84,6 @@ static uint64_t shaped(int shape, size_t i, size_t n) {
   }
 }
 
-/* Quantiles of a sorted series go up from its least value to its largest. */
 static bool ascends(const struct pml_samples *s) {
   double last = s->n > 0 ? (double)s->value[0] : 0;
   for (int i = 0; s->n > 0 && i <= 8; i++) {

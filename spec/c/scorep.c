@@ -18,7 +18,6 @@ static bool is_said(const char *part) {
   return false;
 }
 
-/* @parts, to a NULL, stand in @text one after the other. */
 static bool in_order(const char *text, const char *const *part) {
   for (; *part != NULL; part++) {
     text = strstr(text, *part);
@@ -44,7 +43,6 @@ static void raise_values(enum pml_stream_kind kind, pml_region_t region, const s
   pml_stream_emit(kind, &(struct pml_stream_event){.ticks = 100 + a, .region = region, .metrics = m, .values = values});
 }
 
-/* A metric that says of itself that it is signed. */
 static int read_level(void *arg, size_t metric, uint64_t *value) {
   (void)arg, (void)metric;
   *value = (uint64_t)-3;
@@ -224,7 +222,6 @@ static void *nest(void *arg) {
   return arg;
 }
 
-/* On the thread that opened it, which it knew before it said what it wants, and on one that comes later. */
 static void no_leaves(void) {
   struct pml_scorep *p;
   pthread_t t;

@@ -14,7 +14,6 @@ static void call(uint64_t ticks, pml_region_t of) {
   pml_stream_emit(PML_STREAM_LEAVE, &(struct pml_stream_event){.ticks = ticks + 1, .region = of});
 }
 
-/* Each with regions of its own, which come up on the way. */
 static void *raise_calls(void *arg) {
   char name[32];
   pml_region_t own = region;

@@ -73,7 +73,6 @@ static void unloaded(void *so) {
   CHECK(reads("UNLOADED::CALL", -1), "and its events are placeholders");
 }
 
-/* Who watches for an overflow is code of the library, too. */
 static void unloaded_while_it_is_polled(void *so) {
   struct pml_sde_library *lib;
   struct pml_sde_event *ev;

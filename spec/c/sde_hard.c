@@ -18,8 +18,6 @@ static int64_t value_of(const char *name) {
   return v.i;
 }
 
-/* --- a callback that unregisters the event being read --- */
-
 static int calls, took_back;
 
 static int64_t takes_back(void *param) {
@@ -53,8 +51,6 @@ static void taken_back_inside(void) {
   CHECK(err == 0, "and be taken back from outside, with what was postponed");
 }
 
-/* --- a placeholder whose library has "::" in its name --- */
-
 static void names_with_colons(void) {
   static int64_t variable = 7;
   struct pml_sde_library *colons;
@@ -72,11 +68,8 @@ static void names_with_colons(void) {
   pml_sde_release(ev);
 }
 
-/* --- forks --- */
-
 static atomic_bool stop;
 
-/* Whether a child finishes @f in time with exit status 0. */
 static bool child_does(int (*f)(void)) {
   int status;
   pid_t child = fork();
@@ -121,8 +114,6 @@ static void forked_amid_an_insert(void) {
   CHECK(done == 50, "a child uses a counting set that another thread was putting into (%d of 50)", done);
 }
 
-/* --- thresholds set and counts written while other threads count --- */
-
 #define COUNTING 2
 #define THRESHOLD 1000000
 
@@ -140,7 +131,6 @@ static void *count(void *arg) {
   return arg;
 }
 
-/* After @meddle while others counted, the threshold's idea of the count is right, but for what was under way. */
 static void late(const char *what, void (*meddle)(struct pml_sde_event *)) {
   pthread_t t[COUNTING];
   struct pml_sde_event *ev;

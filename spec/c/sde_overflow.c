@@ -20,7 +20,6 @@ static void hear(int64_t value, void *arg) {
   atomic_fetch_add(&h->times, 1);
 }
 
-/* Told @times times within ten seconds? */
 static bool hears(struct heard *h, unsigned times) {
   for (int i = 0; i < 10000 && atomic_load(&h->times) < times; i++) nanosleep(&nap, NULL);
   return atomic_load(&h->times) == times;
@@ -81,7 +80,6 @@ static void without_a_reader(unsigned before) {
   CHECK(atomic_load(&v.times) == 2, "no further notification");
 }
 
-/* An event that came back under its name is a new one, without a threshold. */
 static void of_another_type(unsigned before) {
   static double real = 0.5;
   static struct heard h;
@@ -104,8 +102,6 @@ static void of_another_type(unsigned before) {
   pml_sde_release(ev);
   CHECK(comes_to(before), "the thread comes and goes as often as it is needed");
 }
-
-/* --- from many threads --- */
 
 static void *watch_and_leave(void *arg) {
   static int64_t variable[4];
@@ -137,8 +133,6 @@ static void by_many(unsigned before) {
   }
   CHECK(fine && comes_to(before), "threads watch and leave as they like");
 }
-
-/* --- fork --- */
 
 #ifdef __SANITIZE_THREAD__
 static void in_a_child(void) {

@@ -43,7 +43,6 @@ static void notify(int64_t value, void *arg) {
   atomic_fetch_add(&notified, 1);
 }
 
-/* Reads never go back, however many are counting. */
 static void *watch(void *arg) {
   int64_t last = 0;
   while (!atomic_load(&stop)) {
@@ -91,8 +90,6 @@ static void counting(void) {
   pml_sde_on_overflow(ev, 0, NULL, NULL);
   pml_sde_release(ev);
 }
-
-/* --- readers while what they read comes and goes --- */
 
 /* It takes its time, so that who frees @param without waiting for it is seen. */
 static int64_t answer(void *param) {
@@ -171,8 +168,6 @@ static void coming_and_going(void) {
   CHECK(fine, "events come and go under readers, %d times", ROUNDS);
   CHECK(atomic_load(&wrong) == 0, "who reads the value or none (%u others)", atomic_load(&wrong));
 }
-
-/* --- a callback that blocks --- */
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool inside;

@@ -266,7 +266,6 @@ static void limits(void) {
   pml_section_enable(true);
 }
 
-/* A loop that forgets its stop. */
 static void forgetting(void) {
   struct pml_section *s = defined("forgotten", NULL);
   uint64_t started = 0;
@@ -462,7 +461,6 @@ static bool has_its_time(void) {
   return o.count == 1 && o.self_ns == o.total_ns && o.total_ns > 0;
 }
 
-/* The inner call ended before the fork: it is no part of what the child's outer one has had. */
 static void forking_after_inner(void) {
   struct pml_section *inner = defined("ended before the fork", NULL);
   open_section = defined("outer of a child", NULL);

@@ -27,9 +27,6 @@ static void call(struct pml_section *s, double work, unsigned times) {
   }
 }
 
-/* ---- programs: this one, started again with a word that says what to be ---- */
-
-/* Ends in the way that its parent wants to see. */
 static int program(const char *what) {
   struct pml_section *s = NULL;
   int err = strcmp(what, "unused") == 0 ? 0 : pml_section_define("program", NULL, &s);
@@ -47,7 +44,6 @@ static int program(const char *what) {
   return 0;
 }
 
-/* Run self with two variables more, in @dir; the exit status. */
 static int run(const char *what, const char *report, const char *rank, const char *timeline) {
   static char self[PATH_MAX];
   if (self[0] == '\0' && readlink("/proc/self/exe", self, sizeof self - 1) < 0) return -1;
@@ -148,8 +144,6 @@ static void timelines(void) {
   CHECK(has(text, "\ntimeline\t1\t4\t2\n"), "of a short one the rest is counted");
   free(text);
 }
-
-/* ---- text ---- */
 
 static char *text_now(void) {
   char *path = in_dir("now");

@@ -37,7 +37,6 @@ static int define(void) {
   return err;
 }
 
-/* Three additions and a multiplication for each point that is not on the border. */
 static void relax(double (*u)[COLUMNS]) {
   pml_section_start(sweep);
   for (int i = 1; i <= ROWS; i++)

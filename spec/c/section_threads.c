@@ -117,8 +117,6 @@ static void resetting(void) {
   CHECK(row_of(common).count == 0, "the last reset leaves nothing");
 }
 
-/* ---- whose stop ---- */
-
 static void on_a_thread(void *(*f)(void *), void *arg) {
   pthread_t t;
   pthread_create(&t, NULL, f, arg);
@@ -173,8 +171,6 @@ static void many_threads(void) {
   pml_section_report_free(&r);
 }
 
-/* ---- series and events on threads ---- */
-
 static void *use_events(void *arg) {
   for (int i = 0; i < 50; i++) {
     pml_section_start(arg);
@@ -203,7 +199,6 @@ static void events_and_series(void) {
   pml_section_report_free(&r);
 }
 
-/* A thread that can open no set of its own. */
 static void unreadable_events(void) {
   const char *names[] = {"page-faults:u"};
   struct pml_section_options o = {.events = names, .nevents = 1};

@@ -33,7 +33,6 @@ static inline uint64_t misuse_of(const struct pml_section_row *row) {
   return n;
 }
 
-/* Whether a forked child finishes @is with true, in time. */
 static inline bool child_finds(bool (*is)(void)) {
   int status = 1;
   fflush(stdout);

@@ -99,7 +99,6 @@ static void bounds(void) {
     }
 }
 
-/* Values of both signs, zeros and infinities, as another clock counts them. */
 static void scaled(void) {
   static const double factor[] = {1, 0.37, 1e9 / 2993.0};
   static double v[N];

@@ -19,8 +19,6 @@
 
 #include <sched.h>
 
-/* ---- the work of a thread, one of these after the other ---- */
-
 /* If the kernel may not be counted, count user space. */
 static const char *const *event_names(void) {
   static const char *const all[] = {"page-faults", "clock::ticks", "task-clock", "clock::ns", "context-switches"};
@@ -28,7 +26,6 @@ static const char *const *event_names(void) {
   return counts_kernel() ? all : own;
 }
 
-/* The faults counted are the pages touched, in every way of reading. */
 static void count_faults(struct worker *w) {
   struct pml_eventset *s;
   uint64_t v[5] = {0}, sum[5] = {0}, touched = 0;
@@ -56,7 +53,6 @@ static void count_faults(struct worker *w) {
   soak_add(&soak.faults, touched);
 }
 
-/* Each call is one record, stored or dropped. */
 static void record(struct worker *w) {
   pml_region_t open[8];
   unsigned depth = 0;
@@ -119,7 +115,6 @@ static void sort(struct worker *w) {
   pml_samples_close(&s);
 }
 
-/* Counters on other threads, which may have ended by now. */
 static void watch(struct worker *w) {
   struct pml_event ev = task_clock();
   struct pml_counter c;
@@ -133,7 +128,6 @@ static void watch(struct worker *w) {
   pml_counter_close(&c);
 }
 
-/* The child is a thread of its own: a new id, its own counters, and free locks. */
 static int child(struct worker *w, uint64_t parent_id) {
   struct pml_eventset *s;
   struct fresh f = fresh_open(10);
@@ -174,7 +168,6 @@ static void fork_child(struct worker *w) {
   soak_add(&soak.children, 1);
 }
 
-/* Loops in calls, for the round's flow. */
 static void raise_calls(struct worker *w) {
   struct pml_stream_event outer = {.ticks = 1, .region = soak.region[soak_random(w) % 2]}, inner = outer;
   for (uint64_t i = 0, n = soak_random(w) % 50; i < n; i++) {
@@ -212,8 +205,6 @@ static void *flush(void *arg) {
   return NULL;
 }
 
-/* ---- rounds ---- */
-
 static bool open_round(const char *dir) {
   static const struct pml_otf2_metric metric[] = {{.name = "a"}, {.name = "b"}};
   char command[96], name[32];
@@ -235,7 +226,6 @@ static bool start(struct worker *w) {
   return w->running;
 }
 
-/* Threads come as others go, until the round is over. */
 static bool run_round(double until) {
   pthread_t flusher;
   bool all = pthread_create(&flusher, NULL, flush, NULL) == 0;
@@ -258,7 +248,6 @@ static bool run_round(double until) {
   return all;
 }
 
-/* A flow leaves out threads beyond its limit. */
 static void close_flow(void) {
   uint64_t entered = 0;
   size_t n;

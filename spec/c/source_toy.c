@@ -11,7 +11,6 @@
 
 #include <lauxlib.h>
 
-/* What the toys count. */
 static uint64_t toys[2];
 static const char *const names[] = {"ball", "kite"};
 static int open_shares;
@@ -67,7 +66,6 @@ static const struct pml__source toy = {.name = "toy",
                                        .open = open_toys,
                                        .close = close_toys};
 
-/* A source whose events count the time has no words of its own. */
 static int parse_anything(struct pml_event *ev, const char *rest) {
   (void)ev, (void)rest;
   return 0;

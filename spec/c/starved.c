@@ -36,7 +36,6 @@ static rlim_t limit;  /* not 0: no step is made to fail, but so many descriptors
 static unsigned fail_at, taken;
 static long live;
 
-/* Whether this step fails. */
 static bool fails(enum resource what) {
   if (!armed || what != short_of || limit) return false;
   taken++;

@@ -77,7 +77,6 @@ static void raise_one(enum pml_stream_kind kind, uint64_t ticks, pml_region_t re
   pml_stream_emit(kind, &e);
 }
 
-/* As an adapter does that has not saved all registers; whether they did without. */
 static bool raise_fast(enum pml_stream_kind kind, uint64_t ticks, pml_region_t region) {
   struct pml__stream_thread *t = pml__stream_self;
   struct pml_stream_event e = {.ticks = ticks, .region = region};
@@ -252,7 +251,6 @@ static void *flow_begin(void *arg, uint64_t thread) {
   return m;
 }
 
-/* After the consumer was removed. */
 static void free_all(struct flow *f) {
   for (struct mine *m = atomic_load(&f->first), *next; m != NULL; m = next) {
     next = m->next;

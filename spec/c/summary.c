@@ -115,7 +115,6 @@ static void refused(void) {
   CHECK(pml_summary_unpack(&s, "PMLUALOG", 8) == PML_EFORMAT && s == NULL, "other bytes are no summary");
 }
 
-/* Processes that disagree about a section keep a row of each type, in whatever order they join. */
 static void apart(void) {
   static const uint32_t type[] = {0, PML_SUMMARY_COMMUNICATION, 0, PML_SUMMARY_COMMUNICATION | PML_SUMMARY_INCLUSIVE};
   for (unsigned order = 0; order < 24; order++) {
@@ -178,7 +177,6 @@ static void overflow(void) {
   pml_summary_close(s);
 }
 
-/* A function with values as clocks give them: three numbers that are whole, and others. */
 static struct pml_summary_row function_of(char *name, size_t bytes, int i) {
   double ns = 1e6 / 3 * (i + 1);
   struct pml_summary_row row = {
@@ -213,7 +211,6 @@ static void reals(void) {
   free(p.at);
 }
 
-/* As LAMMPS has: long names of one library. */
 static void small(void) {
   struct pml_summary *s, *back;
   unsigned char *bytes;
@@ -279,7 +276,6 @@ static void repeats(void) {
   CHECK(pml__lz_unpack(&u, SIZE_MAX / 2) == NULL && u.failed, "nine bytes are not 2^62");
 }
 
-/* Counts that no job has: a summary whose numbers were damaged. */
 static void too_large(void) {
   static const struct pml_summary_row many[] = {
       {.kind = PML_SUMMARY_COUNTER, .name = "c", .processes = INT64_MAX},
@@ -309,7 +305,6 @@ static void too_large(void) {
   }
 }
 
-/* Numbers in any order, some twice: odd ones first, then those between. */
 static void runs(void) {
   struct pml_summary *s;
   int64_t first, last;

@@ -50,8 +50,6 @@ static bool open_problem(struct problem *p, const struct tamm_shape *shape, cons
   return true;
 }
 
-/* --- plain loops over spin orbitals, by letters --- */
-
 static size_t extent(const struct problem *p, char letter) {
   return p->o.space[letter >= 'i' ? TAMM_OCCUPIED : TAMM_VIRTUAL].n;
 }
@@ -104,8 +102,6 @@ static struct plain compare(const struct problem *p) {
   return out;
 }
 
-/* --- events --- */
-
 static struct pml_sde_event *event(const struct problem *p, const char *name) {
   char full[96];
   struct pml_sde_event *ev = NULL;
@@ -121,7 +117,6 @@ static double told(const struct problem *p, const char *name) {
   return pml_value_number(&v);
 }
 
-/* Sum and largest of a series of integers; its length is the value of the event itself. */
 static int64_t sum_of(const struct problem *p, const char *name, int64_t *largest) {
   struct pml_sde_event *ev = event(p, name);
   struct pml_sde_info info;
@@ -152,8 +147,6 @@ static void tells(struct problem *p, double dgemms_before, double flops_before) 
             told(p, "TimePerTask_RCRD_D") == (double)r->tasks && told(p, "TimePerThread_RCRD_D") == 2,
         "an element for each of %zu tasks, and for two threads", r->tasks);
 }
-
-/* --- the claims --- */
 
 static void is_right(const struct tamm_shape *shape, const struct tamm_term *term) {
   struct problem p;
@@ -218,7 +211,6 @@ struct watch {
   int64_t last;
 };
 
-/* A reader while the threads count. */
 static void *watcher(void *arg) {
   struct watch *w = arg;
   w->sane = true;

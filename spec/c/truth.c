@@ -36,8 +36,6 @@ static struct pml_eventset *open_set(const char *const *names, size_t n, const c
   return s;
 }
 
-/* ---- faults ---- */
-
 /* A file whose pages are only on disk, so that each causes a major fault. NULL if the kernel keeps them in memory. */
 static volatile char *cold_file(size_t page) {
   char path[] = "/var/tmp/pmlua-spec-XXXXXX";
@@ -86,8 +84,6 @@ static void major_faults(void) {
   pml_eventset_close(s);
 }
 
-/* ---- what happens at one place ---- */
-
 static void one_kind(const char *name, void (*work)(void), uint64_t expected, const char *what) {
   struct pml_eventset *s = open_set(&name, 1, name);
   if (!s) return;
@@ -111,7 +107,6 @@ static void call_getppid(void) {
 }
 static void nothing(void) {}
 
-/* All kinds in one set, in one read: every count is still exact. */
 static void together(const char *uprobe) {
   const char *names[] = {"page-faults",  "mem:truth_written:w:u",    uprobe, "syscalls:sys_enter_getppid",
                          "clock::ticks", "syscalls:sys_exit_getppid"};

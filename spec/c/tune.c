@@ -82,8 +82,6 @@ static void nested(void) {
   leave("outer");
 }
 
-/* --- threads --- */
-
 struct shared {
   pthread_barrier_t barrier;
   char during[2][64];
@@ -145,8 +143,6 @@ static void threads(void) {
   pml_tune_close(t);
   pthread_barrier_destroy(&s.barrier);
 }
-
-/* --- calls --- */
 
 struct calls {
   unsigned enters, leaves;

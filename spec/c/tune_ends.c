@@ -39,15 +39,12 @@ static bool is_back(void) {
   return back;
 }
 
-/* Now: a process that ends in an orderly way leaves nothing to its guard, and the next one may tune. */
 static bool nobody_has_any(void) {
   static const char *const file[] = {MAX, MIN, GOVERNOR};
   bool none = true;
   for (unsigned i = 0; i < 6; i++) none = none && cpus_is_free(i / 3, file[i % 3]);
   return none;
 }
-
-/* --- ends --- */
 
 enum end { BY_KILL, BY_TERM, BY_INT, BY_HUP, BY_ABORT, BY_CRASH, BY_QUICK_EXIT, BY_EXIT, BY_RETURN, BY_EXEC, ENDS };
 
@@ -65,7 +62,6 @@ static void die(enum end end, struct pml_tune *t) {
   _exit(9);
 }
 
-/* A process in the midst of a region that tells so, waits for a word, and ends. */
 static pid_t tuned(enum end end, int word[2]) {
   (void)pipe2(word, 0);
   int told[2];
@@ -102,8 +98,6 @@ static void ends(void) {
     close(word[1]);
   }
 }
-
-/* --- children --- */
 
 static void forked(void) {
   struct pml_tune *t;
@@ -154,8 +148,6 @@ static void two_processes(void) {
   CHECK(is_back(), "the first puts back what it found");
   close(word[1]);
 }
-
-/* --- what cannot be --- */
 
 static void refusing(void) {
   struct pml_tune *t;

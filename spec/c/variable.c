@@ -41,7 +41,6 @@ __attribute__((noinline)) static int variable_function(void) {
 
 #define SELF "/proc/self/exe"
 
-/* Where this program is loaded: what is found is in the file's layout. */
 static uint64_t base(void) {
   struct pml_variable v;
   return pml_variable_find(SELF, "variable_function", false, &v) == 0 ? (uintptr_t)variable_function - v.address : 0;

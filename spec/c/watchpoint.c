@@ -28,7 +28,6 @@ static struct pml_watchpoint on(const char *name, volatile void *at, size_t n, u
   return p;
 }
 
-/* All values of lane @i; at most @n. */
 static size_t all(const struct pml_watchpoint_store *s, unsigned i, struct pml_watchpoint_value *v, size_t n) {
   struct pml_watchpoint_cursor c = {0};
   size_t got = 0, more;
@@ -38,7 +37,6 @@ static size_t all(const struct pml_watchpoint_store *s, unsigned i, struct pml_w
 
 static struct pml_watchpoint_value value[VALUES];
 
-/* @n points are watched, with room for values if @room is not 0; NULL with a failure. */
 static struct pml_watchpoints *watching(const struct pml_watchpoint *p, size_t n, size_t room) {
   struct pml_watchpoints *w = NULL;
   const struct pml_watchpoint_options o = {.values = room};
@@ -203,7 +201,6 @@ static void check_refusals(void) {
   pml_watchpoints_close(w);
 }
 
-/* Is there anything to test here? */
 static bool possible(void) {
   struct pml_watchpoints *w;
   const struct pml_watchpoint p = on("untouched", &untouched, 4, HW_BREAKPOINT_W, PML_CONTENT_NONE);
@@ -216,7 +213,6 @@ static bool possible(void) {
   return true;
 }
 
-/* @each of the descriptors that are perf events, at most @n. */
 static int perf_descriptors(int *each, int n) {
   char name[64], what[64];
   int found = 0;
@@ -230,7 +226,6 @@ static int perf_descriptors(int *each, int n) {
   return found;
 }
 
-/* A daemon closes what it does not know, and opens its own. */
 static void check_descriptors(void) {
   struct pml_watchpoint_summary s;
   int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd[64];
@@ -252,7 +247,6 @@ static void check_descriptors(void) {
   close(own);
 }
 
-/* A trap as the kernel sends it when the CPU has told no reason, at @ip. */
 static void trap_without_reason(const unsigned char *ip) {
   siginfo_t info = {.si_signo = SIGTRAP, .si_code = TRAP_BRKPT};
   info.si_addr = (void *)(uintptr_t)ip;

@@ -134,7 +134,6 @@ static inline int workload_failing_operation(struct pml_eventset *set, uint64_t 
   return -EIO;
 }
 
-/* Phases follow each other and have known regions. */
 static inline void workload_phases_in_order(const struct workload *l, size_t expected) {
   bool ordered = l->run.nphases == expected;
   for (size_t i = 0; i < l->run.nphases; i++) {

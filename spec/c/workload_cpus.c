@@ -4,12 +4,9 @@
 
 #include <sched.h>
 
-/* ---- a line between two cpus: no store is lost, a known delay is found, nothing hangs ---- */
-
 #define TRIPS 400
 #define CPUS_MAX 65536
 
-/* The first one from @cpu on that the process may use; CPU_SETSIZE if there is none. */
 static size_t next_cpu(const cpu_set_t *set, size_t cpu) {
   while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, set)) cpu++;
   return cpu;
@@ -22,7 +19,6 @@ static void between(struct workload *l, size_t from, size_t to) {
   workload_set(l, "patience", 60000);
 }
 
-/* No sample is shorter than the delay; the shortest of them was not disturbed. */
 static void finds_delay(struct workload *l, size_t from, size_t to, double hold_ns) {
   between(l, from, to);
   workload_set(l, "trips", 1);
@@ -65,8 +61,6 @@ static void exchange(void) {
   workload_close(&l);
 }
 
-/* ---- noise: quanta hold what they should, a planted thread is seen, the caller is not pinned ---- */
-
 #define QUANTA 300
 enum { QUANTUM, UNITS, AT, LENGTH, STATE };
 
@@ -106,7 +100,6 @@ static void fixed_work(struct workload *l, size_t cpu) {
   CHECK(equal, "each has the units asked for");
 }
 
-/* How often a detour is at least as long as what was planted: once a turn of the planted thread, or nearly. */
 static void planted(struct workload *l, size_t cpu) {
   workload_defaults(l);
   workload_set(l, "cpu", (double)cpu);
@@ -146,8 +139,6 @@ static void noise(void) {
   workload_refuses(&l, -EINVAL, "plant_length");
   workload_close(&l);
 }
-
-/* ---- clocks: every clock is read, in a row and across cpus, or says why not ---- */
 
 enum { COST, STEP, BEGAN, SAID };
 

@@ -6,8 +6,6 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-/* ---- the bare loop ---- */
-
 static void real_read(struct workload *l) {
   const char *const names[] = {"perf::TASK-CLOCK"};
   struct pml_eventset *set;
@@ -50,8 +48,6 @@ static void loop(void) {
   real_read(&l);
   workload_close(&l);
 }
-
-/* ---- STREAM's operations ---- */
 
 static void run_of(struct workload *l, double n, double repeats) {
   workload_set(l, "n", n);
@@ -102,8 +98,6 @@ static void stream(void) {
   workload_close(&l);
 }
 
-/* ---- the chase ---- */
-
 static void one_cycle(struct workload *l, double bytes, double stride) {
   workload_defaults(l);
   workload_set(l, "bytes", bytes);
@@ -137,8 +131,6 @@ static void chase(void) {
   workload_refuses(&l, -EINVAL, "multiple");
   workload_close(&l);
 }
-
-/* ---- bandwidth ---- */
 
 #define PASSES 5
 #define GROUP (4 * 4096)

@@ -22,7 +22,6 @@ static bool all_timed(const struct workload *l, size_t threads) {
   return true;
 }
 
-/* Each number once, and those of a thread in the order in which it pushed them. */
 static bool all_kept(const struct workload *l, size_t threads) {
   size_t next[MOST_THREADS] = {0};
   const struct pml_samples *kept = &l->samples[KEPT];
@@ -34,7 +33,6 @@ static bool all_kept(const struct workload *l, size_t threads) {
   return true;
 }
 
-/* What is told of a slow push is told of one that is there, and was slow. */
 static bool slow_are_slow(const struct workload *l, size_t threads) {
   const struct pml_samples *slow = &l->samples[SLOW];
   const struct pml_clock *clock = &pml__clock; /* this program's, which it exports: the workload finds it first */

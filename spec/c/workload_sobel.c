@@ -13,7 +13,6 @@ static bool put(const void *data, size_t size) {
 
 #define PUT(literal) put(literal, sizeof literal - 1)
 
-/* A step from 0 to 100 between columns 2 and 3: |Gx| = 4 x 100 beside it, 0 elsewhere. */
 static void is_step(struct workload *l, const char *kind) {
   l->text[0] = image;
   int err = workload_go(l, NULL);

@@ -2,8 +2,6 @@
 /* spec/c/workload_solvers.c - solvers and kernels as workloads: options, phases, results that can be known. */
 #include "workload.h"
 
-/* ---- the Krylov library ---- */
-
 static void krylov(void) {
   struct workload l;
   if (!workload_open(&l, "krylov", 4)) return;
@@ -23,8 +21,6 @@ static void krylov(void) {
   for (size_t i = 0; i < 5; i++) workload_refuses_text(&l, bad[i][0], bad[i][1], bad[i][0]);
   workload_close(&l);
 }
-
-/* ---- the LU factorisation ---- */
 
 static void solves(struct workload *l, double n, double nb) {
   workload_set(l, "n", n);
@@ -61,8 +57,6 @@ static void lu(void) {
   workload_close(&l);
 }
 
-/* ---- the contraction library ---- */
-
 /* Of each spin one tile of occupied orbitals and two of virtual ones: what must come out can be counted by hand. */
 static void contracts(struct workload *l) {
   workload_set(l, "occupied", 3);
@@ -92,8 +86,6 @@ static void tamm(void) {
   workload_refuses(&l, -EINVAL, "");
   workload_close(&l);
 }
-
-/* ---- the kernels ---- */
 
 /* Operations and numbers read and written per element, as the paper's sources have them. */
 static const struct {

@@ -52,7 +52,6 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
   count(e, left, &seen[1]);
 }
 
-/* The one region of that name; 0: none, or more than one. */
 static pml_region_t region(const char *name) {
   struct pml_region_info info;
   pml_region_t found = 0;
@@ -78,7 +77,6 @@ static void forget(void) {
   memset(seen, 0, sizeof seen);
 }
 
-/* Calls of the library by itself go by the wrapper if that has the function's own name, or are intercepted. */
 static uint64_t inner_too(uint64_t outer, uint64_t inner) {
   return link_time && !combined ? outer : outer + inner;
 }

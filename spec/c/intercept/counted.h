@@ -48,7 +48,6 @@ static inline int calls(const char *name) {
   return enters == leaves ? (int)enters : -1;
 }
 
-/* Forget all until now. */
 static inline void forget(void) {
   memset(counted_enters, 0, sizeof counted_enters);
   memset(counted_leaves, 0, sizeof counted_leaves);

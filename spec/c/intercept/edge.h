@@ -80,8 +80,6 @@ static inline bool edge_load(const char *program) {
   return dl_iterate_phdr(edge_found, NULL) == 1 && edge.calls != NULL && edge.calls(3) == lib_tail(3) + 1;
 }
 
-/* ---- in a child ---- */
-
 /* What is wanted of a child: else a line says where it was not so. */
 #define WANT(cond)                                                                                                     \
   do {                                                                                                                 \
@@ -113,7 +111,6 @@ static inline bool in_child(bool (*claim)(void)) {
   return status == 0;
 }
 
-/* The first header of @type. */
 static inline Elf64_Phdr *header(uint32_t type) {
   for (size_t i = 0; i < edge.nheaders; i++)
     if (edge.header[i].p_type == type) return &edge.header[i];
@@ -131,7 +128,6 @@ static inline Elf64_Phdr *add_segment(const unsigned char *end, uint32_t flags) 
   return p;
 }
 
-/* The entry of the dynamic section with @tag. */
 static inline Elf64_Dyn *entry(int64_t tag) {
   Elf64_Dyn *d = edge.dynamic;
   while (d->d_tag != tag && d->d_tag != DT_NULL) d++;
@@ -145,11 +141,9 @@ static inline void set(int64_t tag, const void *at) {
   entry(tag)->d_un.d_ptr = (uintptr_t)at;
 }
 
-/* @bytes of @from where nothing follows them. */
 static inline void *to_the_end(const void *from, size_t bytes) {
   return memmove(edge_end - bytes, from, bytes);
 }
-/* The library as it looks now. */
 static inline struct pml__object *looked_at(void) {
   pml__objects_free(&edge.all);
   if (pml__objects_collect(&edge.all) < 0) return NULL;
@@ -169,7 +163,6 @@ static inline bool edge_is_below(void) {
   return below;
 }
 
-/* The symbol of that name. */
 static inline size_t symbol_named(const char *name) {
   const struct pml__object *o = looked_at();
   size_t i = 1, n = strlen(name);
@@ -177,7 +170,6 @@ static inline size_t symbol_named(const char *name) {
   return i;
 }
 
-/* What the index of all names says of @name, if there were no other library. */
 static inline uintptr_t exported(const char *name) {
   struct pml__object o = *looked_at();
   o.startup = true;
@@ -192,7 +184,6 @@ static inline int nobody(const struct pml_intercept_unmatched *u, void *arg) {
   return 0;
 }
 
-/* The library is intercepted, every part of which looks at it; its one call of another library is seen so often. */
 static inline bool goes_on(int seen) {
   const struct pml_intercept_options o = {.sym = "lib_*:leaf_*:lib_no_such_function"};
   static bool counting;

@@ -117,16 +117,12 @@ wide8 lib_avx512(wide8 a, wide8 b, wide8 c, wide8 d, wide8 e, wide8 f, wide8 g, 
 }
 #endif
 
-/* ---- other calling conventions ---- */
-
 __asm__(FUNCTION("lib_registers") COPY_REGISTERS "ret\n.size lib_registers, . - lib_registers\n");
 
 const struct registers *lib_seen(int bytes) {
   wide = bytes;
   return &seen;
 }
-
-/* ---- returns twice ---- */
 
 #ifdef __x86_64__
 __asm__(".text\n.globl lib_save\n.type lib_save, @function\nlib_save:\n"

@@ -23,7 +23,6 @@ WALKS(jump_fcontext)
 
 CALLED int walk_sees(int i);
 
-/* Whether function @i sees this library as its caller. */
 int walk_sees(int i) {
   void *at = NULL;
   Dl_info here, there;

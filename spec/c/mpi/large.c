@@ -56,7 +56,6 @@ static void both_ways(void) {
   MPI_Request_free(&r[1]);
 }
 
-/* Three times each of those with a request. */
 static void collectives(void) {
   const MPI_Count count[2] = {1, 2};
   const MPI_Aint at[2] = {0, 1};

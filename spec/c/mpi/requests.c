@@ -47,7 +47,6 @@ static void probed(void) {
   MPI_Wait(&r, MPI_STATUS_IGNORE);
 }
 
-/* Six messages each time, completed in any order. */
 static void several(int tag, int how) {
   MPI_Request r[6];
   int index[6], n, left = 6, all = 0;
@@ -92,7 +91,6 @@ static void modes(void) {
   MPI_Buffer_detach(&at, &bytes);
 }
 
-/* No messages: to nobody, and a receive that is cancelled. */
 static void nothing(void) {
   MPI_Request r;
   MPI_Send(room, 1, MPI_CHAR, MPI_PROC_NULL, 190, MPI_COMM_WORLD);

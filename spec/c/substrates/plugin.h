@@ -26,7 +26,6 @@ static inline int begin_nothing(void) {
   return 0;
 }
 
-/* A file of the experiment's folder; NULL: it cannot be written. */
 static inline FILE *open_result(const char *name) {
   char path[4096];
   (void)snprintf(path, sizeof path, "%s/%s", host->SCOREP_GetExperimentDirName(), name);

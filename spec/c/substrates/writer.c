@@ -54,7 +54,6 @@ static void define(SCOREP_AnyHandle handle, SCOREP_HandleType type) {
     WRITE("paradigm %s\n", host->SCOREP_ParadigmHandle_GetName(handle));
 }
 
-/* A location's data counts its events. */
 static void create(const struct SCOREP_Location *location, const struct SCOREP_Location *parent) {
   host->SCOREP_Location_SetData(location, plugin, calloc(1, sizeof(unsigned)));
   WRITE("create %u of %d\n", host->SCOREP_Location_GetId(location),

@@ -78,8 +78,6 @@ int WRAPPER(lib_errno)(int set) {
   return real(set);
 }
 
-/* --- with values --- */
-
 static struct pml_wrap_value in_two[] = {PML_WRAP_VALUE("a.a", PML_WRAP_INTEGER, PML_WRAP_METRIC | PML_WRAP_RECORD),
                                          PML_WRAP_VALUE("n", PML_WRAP_INTEGER, PML_WRAP_RECORD),
                                          PML_WRAP_VALUE("a.b", PML_WRAP_REAL, PML_WRAP_METRIC)};
@@ -94,8 +92,6 @@ struct two WRAPPER(lib_two)(struct two a, int n) {
   PML_WRAP_RESULTS(call, &wrapped_lib_two, out, out[0] = pml_wrap_from_real(result.b));
   return result;
 }
-
-/* --- a function that no library has, and one that takes a text --- */
 
 #ifndef LINK_TIME
 DECLARE(int, lib_nowhere, int n);
