@@ -6,13 +6,6 @@
  */
 #include "archive_job.h"
 
-#include "substrate/trace/pml_otf2.h"
-
-#include <errno.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 static struct pml_archive_log logs[RANKS];
 
 static void write_logs(void) {

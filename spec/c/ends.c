@@ -7,10 +7,6 @@
  * went: what its log says lies between what was surely done and what was begun, and where a thread was between two
  * rounds it is equal.
  */
-#include "adapter/section/pml_section_file.h"
-#include "base/pml_error.h"
-#include "source/sde/pml_sde.h"
-
 #include "check.h"
 #include "log_text.h"
 #include "sanitized.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/error.c - every code has a name, a text and mostly a remedy, and a failure keeps its sentence on its thread.
  */
-
 #include "check.h"
 
 #include <limits.h>

@@ -6,11 +6,9 @@
  *
  * Link: -Wl,--wrap=syscall
  */
-
 #include "check.h"
 #include "events.h"
 
-#include <stdarg.h>
 #include <sys/syscall.h>
 
 static struct {

@@ -11,7 +11,6 @@
 #include "adapter/arch/pml_call.h"
 #include "adapter/intercept/pml_intercept.h"
 #include "base/pml_process.h"
-#include "base/pml_stream.h"
 
 #include <setjmp.h>
 #include <sys/time.h>

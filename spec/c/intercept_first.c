@@ -6,7 +6,6 @@
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/wrap/pml_wrap.h"
-#include "base/pml_stream.h"
 
 #define REGIONS 256
 

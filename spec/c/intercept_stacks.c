@@ -11,7 +11,6 @@
 #include "intercept/sparing.h"
 
 #include "adapter/intercept/pml_intercept.h"
-#include "base/pml_stream.h"
 
 #include <setjmp.h>
 #include <sys/time.h>

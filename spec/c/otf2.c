@@ -5,12 +5,9 @@
  * Without an argument it checks archives in a temporary folder. `otf2 MODE DIR` leaves one archive in DIR for a reader
  * to validate.
  */
-#include "base/pml_clock.h"
-#include "base/pml_error.h"
 #include "check.h"
 #include "folder.h"
 #include "mounts.h"
-#include "substrate/trace/pml_otf2.h"
 
 #include <sys/mount.h>
 #include <sys/stat.h>

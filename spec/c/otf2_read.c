@@ -6,7 +6,6 @@
 #include "check.h"
 #include "folder.h"
 
-#include "base/pml_error.h"
 #include "substrate/trace/read/pml_otf2_events.h"
 #include "substrate/trace/read/pml_otf2_read.h"
 

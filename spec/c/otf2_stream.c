@@ -4,14 +4,6 @@
  *
  * `otf2_stream DIR` leaves the archive in DIR for the validator.
  */
-#include "adapter/section/pml_section.h"
-#include "base/pml_clock.h"
-#include "base/pml_error.h"
-#include "base/pml_region.h"
-#include "base/pml_stream.h"
-#include "source/sde/pml_sde.h"
-#include "substrate/trace/pml_otf2_stream.h"
-
 #include "check.h"
 #include "folder.h"
 

@@ -5,11 +5,8 @@
  *
  * `otf2_threads DIR` leaves the archive in DIR for the validator.
  */
-#include "base/pml_clock.h"
-#include "base/pml_error.h"
 #include "check.h"
 #include "folder.h"
-#include "substrate/trace/pml_otf2.h"
 
 #include <sched.h>
 #include <sys/stat.h>

@@ -4,8 +4,6 @@
  * may be read, and the instruction faults, as after `echo 0 > /sys/devices/cpu/rdpmc`. Each read comes from read(2), no
  * signal reaches the program, and the signals that are its own do as ever.
  */
-#include "source/pml_eventset.h"
-
 #include "check.h"
 #include "dressed.h"
 

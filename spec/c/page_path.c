@@ -7,10 +7,7 @@
  */
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_events.h"
-#include "base/pml_error.h"
-#include "base/pml_stream.h"
 #include "source/kernel/pml_rdpmc.h"
-#include "source/pml_eventset.h"
 
 #include "check.h"
 #include "dressed.h"

@@ -3,11 +3,9 @@
  * spec/c/perf_permission.c - the events that a process without privileges may count, their names, and the messages.
  * The spec asks the kernel directly what it permits, so that the claims hold at every perf_event_paranoid.
  */
-#include "base/pml_error.h"
 #include "source/kernel/event/pml_breakpoint.h"
 #include "source/kernel/event/pml_event_parsers.h"
 #include "source/kernel/pml_group.h"
-#include "source/pml_eventset.h"
 
 #include "check.h"
 #include "permission.h"

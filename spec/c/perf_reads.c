@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/perf_reads.c - a read gives all 64 bits, since the start and no other moment, or it fails; nothing in between.
  */
-#include "base/pml_clock.h"
-#include "base/pml_error.h"
 #include "source/kernel/pml_eventset_kernel.h"
 #include "source/kernel/pml_group.h"
-#include "source/sde/pml_sde.h"
 
 #include "check.h"
 #include "events.h"

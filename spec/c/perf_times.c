@@ -5,7 +5,6 @@
  * A software event of this thread that is bound to one cpu runs only while the thread is on that cpu, and stays enabled
  * while it is elsewhere, as an event of one kind of core does on a hybrid cpu. So the times differ without a PMU.
  */
-#include "base/pml_error.h"
 #include "source/kernel/pml_eventset_kernel.h"
 #include "source/kernel/pml_group.h"
 

@@ -2,11 +2,7 @@
 /*
  * spec/c/plugin.c - metric plugins of Score-P's interface, built as others build theirs: loaded, read, ended, survived.
  */
-#include "base/pml_clock.h"
-#include "base/pml_error.h"
 #include "source/plugin/pml_plugin_private.h"
-#include "source/pml_event.h"
-#include "source/pml_eventset.h"
 
 #include "check.h"
 #include "plugins.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/plugin_bad.c - metric plugins that get something wrong: named, dropped, survived. */
-#include "base/pml_error.h"
-#include "source/pml_eventset.h"
-
 #include "check.h"
 #include "plugins.h"
 

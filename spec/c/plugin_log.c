@@ -4,11 +4,8 @@
 #include "folder.h"
 #include "plugins.h"
 
-#include "base/pml_clock.h"
-#include "base/pml_error.h"
 #include "record/log/pml_log.h"
 #include "source/plugin/pml_plugin_log.h"
-#include "substrate/trace/pml_otf2.h"
 
 #define MANY 100000u
 

@@ -3,9 +3,6 @@
  * spec/c/plugin_threads.c - metric plugins read by many threads (pthread_create), while they are collected, end and
  * fail.
  */
-#include "adapter/section/pml_section.h"
-#include "base/pml_error.h"
-
 #include "check.h"
 #include "plugins.h"
 

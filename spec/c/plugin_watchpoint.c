@@ -6,7 +6,6 @@
 #include "check.h"
 #include "plugins.h"
 
-#include "base/pml_error.h"
 #include "program/pml_watchpoint.h"
 
 volatile int watched_count;

@@ -9,8 +9,6 @@
 #ifndef SPEC_PMU_H
 #define SPEC_PMU_H
 
-#include "base/pml_error.h"
-#include "source/kernel/pml_counter.h"
 #include "source/kernel/pml_counter_private.h"
 #include "source/kernel/pml_rdpmc.h"
 

@@ -6,9 +6,6 @@
  *
  * Link: -Wl,--wrap=syscall
  */
-#include "base/pml_error.h"
-#include "source/pml_event.h"
-
 #include "check.h"
 
 #include <sys/syscall.h>

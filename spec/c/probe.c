@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/probe.c - a probe makes its operation once per hit and keeps one sample of it. */
 #include "adapter/pml_probe.h"
-#include "base/pml_error.h"
 #include "source/kernel/pml_eventset_kernel.h"
 
 #include "check.h"

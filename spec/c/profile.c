@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/profile.c - call paths from enters and leaves: one thread's to the tick, many threads' to the call. */
-#include "base/pml_clock.h"
-#include "base/pml_error.h"
-#include "substrate/profile/pml_profile.h"
-
 #include "check.h"
 #include "sanitized.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/quantile.c - exact quantiles give what qsort gives, on data made to break them. */
-#include "record/pml_histogram.h"
-#include "record/pml_recorder.h"
 #include "record/pml_samples.h"
 #include "record/quantile/pml_quantile.h"
 #include "record/quantile/pml_quantile_sort.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/recorder.c - what is pushed is there, in order, in few allocations and little memory. */
-#include "base/pml_error.h"
-#include "record/pml_recorder.h"
 #include "record/recorder/pml_recorder_lane.h"
 
 #include "check.h"

@@ -2,8 +2,6 @@
 /* spec/c/recording.c - what is written to a recording is what is read from it, wherever it ends, and by however many
  * threads.
  */
-#include "substrate/profile/pml_profile.h"
-
 #include "recording.h"
 #include "sanitized.h"
 

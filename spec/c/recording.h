@@ -3,8 +3,6 @@
 #ifndef SPEC_RECORDING_H
 #define SPEC_RECORDING_H
 
-#include "base/pml_clock.h"
-#include "base/pml_error.h"
 #include "substrate/archive/pml_archive.h"
 #include "substrate/recording/pml_recording_file.h"
 #include "substrate/recording/pml_recording_read_private.h"

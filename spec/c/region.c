@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/region.c - the same region has the same id, from any thread, and can be looked up while others intern. */
-#include "base/pml_region.h"
-
-#include "base/pml_error.h"
 #include "check.h"
 
 #define WRITERS 8

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/sampler.c - records in the kernel's buffer, what was mapped when, and samples of this thread itself. */
 #include "check.h"
-#include "pml.h"
 #include "source/kernel/sampler/pml_sampler_private.h"
 
 #include <limits.h>

@@ -3,7 +3,6 @@
 #ifndef SPEC_SCOREP_H
 #define SPEC_SCOREP_H
 
-#include "base/pml_error.h"
 #include "substrate/scorep/pml_scorep.h"
 
 #include "check.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/sde.c - what software-defined events mean: registered, created, grouped, recorded, read by event sets. */
-#include "base/pml_error.h"
-#include "source/pml_eventset.h"
-#include "source/sde/pml_sde.h"
-
 #include "check.h"
 
 #include <math.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/sde_dlclose.c - a library that is unloaded while its events are read stays until they are taken back. */
-#include "base/pml_error.h"
-#include "source/sde/pml_sde.h"
-
 #include "check.h"
 
 #include <dlfcn.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/sde_hard.c - events unregistered during a read, forks at any moment, thresholds set late. */
-#include "base/pml_error.h"
-#include "source/pml_eventset.h"
-#include "source/sde/pml_sde.h"
-
 #include "check.h"
 #include "sanitized.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/sde_overflow.c - thresholds on variables and callbacks, which only the polling thread reads. */
-#include "source/sde/pml_sde.h"
-
 #include "check.h"
 
 #include <dirent.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/sde_threads.c - many threads count, read, group, register and take back the same events at once. */
-#include "base/pml_error.h"
-#include "source/pml_eventset.h"
 #include "source/sde/pml_sde_private.h"
 
 #include "check.h"

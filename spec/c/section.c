@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/section.c - sections on one thread: any order of starts and stops beside a model, and every misuse by name. */
-#include "base/pml_clock.h"
-#include "base/pml_stream.h"
-#include "source/sde/pml_sde.h"
-
 #include "sections.h"
 
 #include <math.h>

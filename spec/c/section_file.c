@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/section_file.c - what a process leaves behind of its sections, as a file, and when it ends. */
-#include "adapter/section/pml_section_file.h"
-
 #include "folder.h"
 #include "log_text.h"
 #include "sections.h"

@@ -3,9 +3,6 @@
 #ifndef SPEC_SECTIONS_H
 #define SPEC_SECTIONS_H
 
-#include "adapter/section/pml_section.h"
-#include "base/pml_error.h"
-
 #include "check.h"
 
 static inline struct pml_section *defined(const char *label, const struct pml_section_options *o) {

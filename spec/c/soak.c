@@ -11,7 +11,6 @@
 #include "soak.h"
 #include "check.h"
 #include "events.h"
-#include "pml.h"
 
 #include "base/pml_thread.h"
 #include "record/pml_samples.h"

@@ -5,7 +5,6 @@
  */
 #include "source/pml_sources.h"
 
-#include "adapter/section/pml_section.h"
 #include "check.h"
 #include "pmlua.h"
 

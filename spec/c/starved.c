@@ -12,18 +12,10 @@
  * libotf2 and the C library; fopen, scandir and newlocale stand for those that the C library makes on our behalf.
  */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <locale.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "starved.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/stream.c - events reach the consumers that want them, and none that was removed. */
-#include "base/pml_error.h"
-#include "base/pml_stream.h"
 #include "base/pml_thread.h"
 #include "base/stream/pml_stream_private.h"
 

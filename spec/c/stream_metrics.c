@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/stream_metrics.c - threads that intern the same names at once get the same. */
-#include "base/pml_stream.h"
-
 #include "check.h"
 
 #include <sched.h>

@@ -11,11 +11,6 @@
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_events.h"
-#include "adapter/section/pml_section.h"
-#include "base/pml_error.h"
-#include "base/pml_stream.h"
-#include "source/sde/pml_sde.h"
-#include "substrate/profile/pml_profile.h"
 
 #include <math.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/summary.c - what processes measured adds up by name, in whatever order, and comes back from bytes. */
-#include "base/pml_error.h"
 #include "base/pml_lz.h"
 #include "check.h"
 #include "record/summary/pml_summary.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/tamm_contract.c - tiled contractions against plain loops, and their events against both. */
 #include "check.h"
-#include "source/sde/pml_sde.h"
 #include "tamm/tamm.h"
 
 #include <math.h>

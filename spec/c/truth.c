@@ -3,10 +3,6 @@
  * spec/c/truth.c - event sets without a PMU count exactly: known numbers of major faults, writes and calls, also of all
  * kinds in one set. Minor faults, switches, migrations and clocks are in spec/core/truth_spec.lua.
  */
-#include "base/pml_clock.h"
-#include "base/pml_error.h"
-#include "source/pml_eventset.h"
-
 #include "check.h"
 #include "events.h"
 #include "mounts.h"

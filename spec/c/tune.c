@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/tune.c - what rules set while a region is open, and put back after; on a folder like the kernel's. */
-#include "adapter/section/pml_section.h"
-#include "base/pml_error.h"
 #include "control/tune/pml_tune.h"
 
 #include "check.h"

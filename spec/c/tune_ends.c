@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/tune_ends.c - what a tuned process leaves when it ends, however it does; and what cannot be set. */
-#include "adapter/section/pml_section.h"
-#include "base/pml_error.h"
 #include "control/tune/pml_tune.h"
 
 #include "check.h"

@@ -3,8 +3,6 @@
  * spec/c/tune_openmp.c - numbers of threads by rules, and balancing at the barriers of OpenMP's parallel regions.
  * Link: -fopenmp
  */
-#include "adapter/section/pml_section.h"
-#include "base/pml_error.h"
 #include "control/balance/pml_balance.h"
 
 #include "check.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/tune_threads.c - threads that enter and leave tuned regions while tuners come and go. */
-#include "adapter/section/pml_section.h"
-#include "base/pml_error.h"
 #include "control/balance/pml_balance.h"
 
 #include "check.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/watchpoint.c - accesses, contents and calls, thread by thread, as they were made. */
 #include "check.h"
-#include "pml.h"
 
 #include "program/pml_watchpoint_plan.h"
 

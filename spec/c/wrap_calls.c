@@ -13,11 +13,6 @@
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/wrap/pml_wrap.h"
-#include "base/pml_error.h"
-#include "base/pml_stream.h"
-#include "source/sde/pml_sde.h"
-#include "substrate/profile/pml_profile.h"
-#include "substrate/trace/pml_otf2_stream.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>
