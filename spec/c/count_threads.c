@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/count_threads.c - counts of threads that come and go add up to the process's sum, while it is being read.
+ * spec/c/count_threads.c - counts of threads that come and go add up to the sum of the process, while it is being read.
  *
  * SOAK_SECONDS (0) says for how long they come and go at least.
  */
 #include "check.h"
 #include "count.h"
+#include "fork_join.h"
 #include "source/compiler/pml_count_runtime.h"
 
 #define AT_ONCE 8u
@@ -161,6 +162,19 @@ static void inherited(void) {
   pml_eventset_close(own);
 }
 
+static struct pml_count_module joined_module;
+
+static void prepare(void) {
+  joined_module = module_of("count_threads.c", PML_COUNT_SOURCE);
+  uses(&joined_module, DOUBLE_ADD);
+  uses(&joined_module, DOUBLE_LOAD);
+}
+
+static void use(void) {
+  pml_count_module_begin(&joined_module);
+  add_doubles(1);
+}
+
 int main(void) {
   if (pml_clock_init() < 0) return 1;
   struct pml_count_module m = module_of("count_threads.c", PML_COUNT_SOURCE);
@@ -172,5 +186,6 @@ int main(void) {
   sets_of_threads();
   inherited();
   pml_count_module_end(&m);
+  CHECK(forks_with(prepare, use), "a fork handler joins threads that count and load");
   return check_done();
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/krylov_matrix.c - matrices: what is read, what is generated, what is refused and with which sentence. */
-#include "krylov.h"
+#include "check.h"
+#include "krylov/krylov.h"
 
+#include <math.h>
 #include <zlib.h>
 
 #define HEAD "%%MatrixMarket matrix coordinate real general\n"

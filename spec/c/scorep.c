@@ -1,8 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/scorep.c - substrate plugins get what they were promised, and bad ones are named. */
-#include "scorep.h"
-
+/* spec/c/scorep.c - substrate plugins get what they were promised, also under threads, and bad ones are named. */
 #include "base/pml_thread.h"
+#include "check.h"
+#include "folder.h"
+#include "plugins.h"
+#include "substrate/scorep/pml_scorep.h"
+
+static char written[] = "/tmp/pmlua-spec-XXXXXX";
+
+static bool scorep_begin(void) {
+  find_folder();
+  return mkdtemp(written) != NULL;
+}
+static int scorep_done(void) {
+  folder_remove(written);
+  return check_done();
+}
+
+static int open_plugin(const char *name, struct pml_scorep **p) {
+  return pml_scorep_open(p, &(struct pml_scorep_options){.name = name, .path = folder, .directory = written});
+}
+
+static char *read_file(const char *name) {
+  static char text[1 << 20];
+  char path[64];
+  snprintf(path, sizeof path, "%s/%s", written, name);
+  FILE *f = fopen(path, "r");
+  size_t n = f != NULL ? fread(text, 1, sizeof text - 1, f) : 0;
+  if (f != NULL) fclose(f);
+  text[n] = '\0';
+  return text;
+}
 
 static pml_region_t outer, inner, other;
 
@@ -257,6 +285,78 @@ static void forking(void) {
         "in a child after a fork it gets nothing, the parent's goes on");
 }
 
+#define THREADS 4
+#define CALLS 500u
+#define ROUNDS 20
+
+static pml_region_t everywhere;
+static atomic_bool ended;
+
+static void call_of(uint64_t ticks, pml_region_t of) {
+  pml_stream_emit(PML_STREAM_ENTER, &(struct pml_stream_event){.ticks = ticks, .region = of});
+  pml_stream_emit(PML_STREAM_LEAVE, &(struct pml_stream_event){.ticks = ticks + 1, .region = of});
+}
+
+static void *raise_calls(void *arg) {
+  char name[32];
+  pml_region_t own = everywhere;
+  for (unsigned i = 0; i < CALLS; i++) {
+    snprintf(name, sizeof name, "of %u %u", *(const unsigned *)arg, i / 100);
+    if (i % 100 == 0) (void)pml_region_intern(name, NULL, 0, &own);
+    call_of(2 * i, own);
+  }
+  return NULL;
+}
+
+static void *raise_until_ended(void *arg) {
+  for (uint64_t i = 0; !atomic_load(&ended); i++) call_of(2 * i, everywhere);
+  return arg;
+}
+
+static unsigned count(const char *text, const char *part) {
+  unsigned n = 0;
+  for (; (text = strstr(text, part)) != NULL; text++) n++;
+  return n;
+}
+
+static void each_is_a_location(void) {
+  struct pml_scorep *p;
+  pthread_t t[THREADS];
+  unsigned id[THREADS];
+  if (!CHECK(open_plugin("writer", &p) == 0, "a plugin is loaded")) return;
+  for (unsigned i = 0; i < THREADS; i++) id[i] = i;
+  for (unsigned i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, raise_calls, &id[i]);
+  for (unsigned i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
+  pml_scorep_close(p);
+  const char *text = read_file("writer.txt");
+  CHECK(count(text, "create ") == THREADS + 1 && count(text, "\nactivate ") == THREADS + 1 &&
+            count(text, "deactivate ") == THREADS + 1 && count(text, "delete ") == THREADS + 1,
+        "each thread is a location, for all its life");
+  CHECK(count(text, "after 1000\n") == THREADS && count(text, " enter of") == THREADS * CALLS,
+        "which has all its events");
+  CHECK(count(text, "region of ") == THREADS * CALLS / 100, "each region is defined once");
+}
+
+static void coming_and_going(void) {
+  pthread_t t[THREADS];
+  unsigned begun = 0;
+  for (unsigned i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, raise_until_ended, NULL);
+  for (int i = 0; i < ROUNDS; i++) {
+    struct pml_scorep *a, *b;
+    int first = open_plugin("nothing", &a), second = open_plugin("writer", &b);
+    begun += first == 0 && second == 0;
+    if (first == 0) pml_scorep_record(a, false);
+    usleep(1000);
+    if (first == 0) pml_scorep_record(a, true);
+    pml_scorep_close(first == 0 ? a : NULL);
+    pml_scorep_close(second == 0 ? b : NULL);
+  }
+  atomic_store(&ended, true);
+  for (unsigned i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
+  CHECK(begun == ROUNDS, "plugins come and go while threads raise");
+  CHECK(count(read_file("writer.txt"), "finalize\n") == 1, "and each of them ends");
+}
+
 int main(void) {
   if (!scorep_begin()) return 1;
   pml_region_intern("outer", NULL, 0, &outer);
@@ -267,5 +367,8 @@ int main(void) {
   throwing();
   no_leaves();
   forking();
+  pml_region_intern("all", NULL, 0, &everywhere);
+  each_is_a_location();
+  coming_and_going();
   return scorep_done();
 }
