@@ -203,19 +203,6 @@ static void periodic(void) {
   pml_sampler_close(s);
 }
 
-static void refused(void) {
-  struct pml_sampler *s;
-  struct pml_sampler_options none = {0}, both = {.period = 1, .frequency = 1}, good = {.period = 1};
-  CHECK(pml_sampler_open(&s, "task-clock", &none) == -EINVAL && s == NULL, "neither period nor frequency");
-  CHECK(pml_sampler_open(&s, "task-clock", &both) == -EINVAL, "both");
-  CHECK(pml_sampler_open(&s, "clock::ns", &good) == PML_EMODE, "an event that the kernel does not count");
-  CHECK(pml_sampler_open(&s, "no-such-event", &good) == PML_ENOEVENT, "no event");
-  good.pid = &(pid_t){0x7ffffff0};
-  good.npids = 1;
-  CHECK(pml_sampler_open(&s, "task-clock", &good) == -ESRCH, "no thread");
-  pml_sampler_close(NULL);
-}
-
 int main(void) {
   page = (size_t)sysconf(_SC_PAGESIZE);
   ring();
@@ -225,6 +212,5 @@ int main(void) {
   faults();
   few();
   periodic();
-  refused();
   return check_done();
 }

@@ -143,23 +143,6 @@ static void moments(void) {
   pml_samples_close(&s);
 }
 
-/* spec/c/quantile.c has what R gives. */
-static void quantiles(void) {
-  struct pml_samples s;
-  if (!CHECK(pml_samples_open(&s, 8) == 0, "there is memory for quantiles")) return;
-  CHECK(isnan(pml_samples_quantile(&s, 0.5)), "an empty series has no median");
-  fill(&s, (const uint64_t[]){1, 2, 3, 1000}, 4);
-  CHECK(isnan(pml_samples_quantile(&s, -1e-9)) && isnan(pml_samples_quantile(&s, 1 + 1e-9)) &&
-            isnan(pml_samples_quantile(&s, NAN)),
-        "outside [0, 1] there is none");
-  s.n = 1;
-  CHECK(pml_samples_quantile(&s, 0) == 1 && pml_samples_quantile(&s, 0.3) == 1 && pml_samples_quantile(&s, 1) == 1,
-        "one sample is all its quantiles");
-  fill(&s, (const uint64_t[]){0xbc1040cbc7bda49, 0xe5f93dddf868f9d}, 2);
-  CHECK(pml_samples_quantile(&s, 1 - 0x1p-53) <= (double)s.value[1], "above 2^53 no quantile is past its neighbour");
-  pml_samples_close(&s);
-}
-
 /* Every length of number, written piece by piece, against printf: each piece has as many whole rows as fit. */
 static void text(void) {
   struct pml_samples s;
@@ -193,7 +176,6 @@ int main(void) {
   touched();
   sorting();
   moments();
-  quantiles();
   text();
   return check_done();
 }
