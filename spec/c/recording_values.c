@@ -42,17 +42,6 @@ static void *add_many(void *arg) {
 }
 
 /* Those of @bytes of the file that are @from become @to. */
-static void damage(const void *from, const void *to, size_t bytes) {
-  static char all[1 << 21];
-  FILE *f = fopen(path, "r+");
-  size_t n = f != NULL ? fread(all, 1, sizeof all, f) : 0, at = 0;
-  while (at + bytes <= n && memcmp(all + at, from, bytes) != 0) at++;
-  CHECK(f != NULL && at + bytes <= n, "what is damaged is there");
-  if (f == NULL) return;
-  if (at + bytes <= n && fseek(f, (long)at, SEEK_SET) == 0) fwrite(to, 1, bytes, f);
-  fclose(f);
-}
-
 static void values_of_calls(void) {
   struct pml_recording *s;
   struct kept k;
@@ -83,23 +72,6 @@ static void values_of_calls(void) {
             k.d.most.d == INFINITY,
         "a sum of more than 64 bits is a double");
   pml_recording_close(s);
-}
-
-static void damaged_values(void) {
-  struct pml_recording *s;
-  struct kept k;
-  static const uint64_t calls[5] = {1, 4711, 0, 4711, 4711}, more[5] = {UINT64_MAX / 2, 4711, 0, 4711, 4711};
-  unlink(path);
-  CHECK(pml_recording_open(&s, dir, "1") == 0 && pml_recording_keep_values(s, false) == 0, "a recording to be damaged");
-  add_both(s, 4711, 1.5);
-  pml_recording_close(s);
-  damage(calls, more, sizeof calls);
-  CHECK(read_values(&k) == PML_EFORMAT, "more calls than there can have been are refused: %s",
-        pml_error_detail(PML_EFORMAT));
-  damage(more, calls, sizeof calls);
-  CHECK(read_values(&k) == 0 && k.n == 2 && k.i.sum.i == 4711, "as it was before");
-  damage("n\0x", "\0\0x", 3);
-  CHECK(read_values(&k) == 0 && k.n == 0, "values without their names are left out");
 }
 
 /* What a listener gets. Of a call of inner with n its values are n and n / 4, and it gives -n. */
@@ -225,25 +197,6 @@ static void moved_on(void) {
   CHECK(wrong == 0, "a long call whose enter is in an extent before is kept (%llu)", (unsigned long long)wrong);
 }
 
-static void damaged_trace(void) {
-  struct pml_recording *s = fresh_with_values(NULL);
-  for (int64_t i = 0; i < 3; i++) call_inner(s, 1000 + i, 100 * (uint64_t)i, 10);
-  pml_recording_close(s);
-  const uint64_t call[2] = {PML__LOG_WORD(PML__LOG_VALUES_OF_CALL, PML__LOG_OF_CALL(0, 2, inner)), 1001};
-  static const uint32_t number[] = {0, 1, 16, 33, 127};
-  for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
-    const uint64_t other[2] = {PML__LOG_WORD(PML__LOG_VALUES_OF_CALL, PML__LOG_OF_CALL(0, number[i], inner)), 1001};
-    damage(call, other, sizeof call);
-    struct told t = read_back();
-    CHECK(t.err == 0 && heard().enters >= 2, "%u values where there were 2: what was before is read", number[i]);
-    damage(other, call, sizeof call);
-  }
-  const uint64_t other[2] = {PML__LOG_WORD(PML__LOG_VALUES_OF_CALL, PML__LOG_OF_CALL(0, 2, 0xffffff)), 1001};
-  damage(call, other, sizeof call);
-  struct heard h = heard();
-  CHECK(read_back().err == 0 && h.enters == 3 && h.given == 2, "values of a region without a name are left out");
-}
-
 static void values_in_child(void) {
   struct pml_recording *s = fresh_with_values(NULL);
   int status = -1;
@@ -266,11 +219,9 @@ static void values_in_child(void) {
 int main(void) {
   if (!recording_begin()) return 1;
   values_of_calls();
-  damaged_values();
   traced_values();
   limited_values();
   moved_on();
-  damaged_trace();
   values_in_child();
   return recording_done();
 }
