@@ -133,25 +133,6 @@ static void executions(void) {
   close(fd);
 }
 
-/* A served child executes: its socket stays behind, until the next service starts. */
-static void left_behind(void) {
-  char path[LIVE_PATH_MAX];
-  pid_t pid = fork();
-  if (pid == 0) {
-    find_socket(path, getpid());
-    execlp("true", "true", (char *)NULL);
-    _exit(1);
-  }
-  CHECK(ends_well(pid), "a served child executes another program");
-  snprintf(path, sizeof path, "%s/pmlua/%d.live_fork", runtime, (int)pid);
-  CHECK(access(path, F_OK) == 0 && live_connect(path) < 0, "its socket stays, without a listener");
-  pmlua_live_stop();
-  pmlua_live_start(NULL);
-  int fd = live_connect_self();
-  CHECK(live_evals(fd, "4", "4") && access(path, F_OK) != 0, "the next start removes it");
-  close(fd);
-}
-
 static void stopped_early(void) {
   pid_t pid = fork();
   if (pid == 0) {
@@ -302,20 +283,6 @@ static void named(void) {
   }
 }
 
-static void unasked(void) {
-  const struct pmlua_live_options o = {.unasked = 1};
-  char path[LIVE_PATH_MAX];
-  CHECK(pmlua_live_start(&o) == 0 && pmlua_live_path(path, sizeof path) != 0, "a service for rules alone starts");
-  pid_t pid = fork();
-  if (pid == 0) {
-    live_sleep_ms(300);
-    bool none = pmlua_live_path(path, sizeof path) != 0;
-    exit(!(none && pmlua_live_start(NULL) == 0 && pmlua_live_path(path, sizeof path) == 0));
-  }
-  CHECK(ends_well(pid), "a forked child has no socket either, until it asks for one");
-  CHECK(pmlua_live_path(path, sizeof path) != 0 && pmlua_live_stop() == 0, "and that is the child's");
-}
-
 static void start_service(void) {
   if (pmlua_live_start(NULL) != 0) _exit(2);
 }
@@ -335,14 +302,12 @@ int main(void) {
   }
   alarm(100);
   CHECK(forks_with(start_service, use_service), "a fork handler joins threads that use the service");
-  unasked();
   pmlua_live_function("pid", pid_of_the_application, NULL);
   pmlua_live_function("answer", answer_of_the_application, &answer);
   if (!CHECK(pmlua_live_start(NULL) == 0, "the service starts")) return check_done();
   for (int i = 1; i <= 3; i++) forked(i);
   copies();
   executions();
-  left_behind();
   stopped_early();
   daemons();
   forked_raw();

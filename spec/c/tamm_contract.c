@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-#define POLLS 200000
-
 struct problem {
   struct tamm_orbitals o;
   const struct tamm_term *term;
@@ -116,37 +114,6 @@ static double told(const struct problem *p, const char *name) {
   return pml_value_number(&v);
 }
 
-static int64_t sum_of(const struct problem *p, const char *name, int64_t *largest) {
-  struct pml_sde_event *ev = event(p, name);
-  struct pml_sde_info info;
-  int64_t sum = 0;
-  *largest = 0;
-  if (!ev || pml_sde_info(ev, &info) < 0 || !info.recorder) return -1;
-  for (size_t i = 0; i < pml_recorder_count(info.recorder); i++) {
-    int64_t v = 0;
-    pml_recorder_copy(info.recorder, i, &v, 1);
-    sum += v;
-    if (v > *largest) *largest = v;
-  }
-  pml_sde_release(ev);
-  return sum;
-}
-
-static void tells(struct problem *p, double dgemms_before, double flops_before) {
-  const struct tamm_report *r = &p->report;
-  int64_t longest, most_flops;
-  int64_t dgemms = sum_of(p, "LengthPerTask_RCRD_I", &longest), flops = sum_of(p, "FlopsPerTask_RCRD_I", &most_flops);
-  CHECK(told(p, "DgemmCount_I") - dgemms_before == (double)r->dgemms && dgemms == (int64_t)r->dgemms,
-        "%s: %zu DGEMMs by counter and by recorder", p->term->name, r->dgemms);
-  CHECK(told(p, "FlopCount_I") - flops_before == (double)r->flops && flops == (int64_t)r->flops,
-        "%llu FLOPs by counter and by recorder", (unsigned long long)r->flops);
-  CHECK(told(p, "MaxTaskLength_I") == (double)longest && longest == (int64_t)r->longest && longest > 0,
-        "the longest task has %zu DGEMMs", r->longest);
-  CHECK(told(p, "LengthPerTask_RCRD_I") == (double)r->tasks && told(p, "FlopsPerTask_RCRD_I") == (double)r->tasks &&
-            told(p, "TimePerTask_RCRD_D") == (double)r->tasks && told(p, "TimePerThread_RCRD_D") == 2,
-        "an element for each of %zu tasks, and for two threads", r->tasks);
-}
-
 static void is_right(const struct tamm_shape *shape, const struct tamm_term *term) {
   struct problem p;
   if (!open_problem(&p, shape, term)) return close_problem(&p);
@@ -156,12 +123,10 @@ static void is_right(const struct tamm_shape *shape, const struct tamm_term *ter
         shape->occupied, shape->virtuals, shape->unpaired, shape->tile, plain.worst, p.e.text);
   CHECK(p.report.flops == plain.flops, "its %llu FLOPs are those of the plain loops",
         (unsigned long long)p.report.flops);
-  double *alone = malloc(p.c.elements * sizeof *alone), dgemms = told(&p, "DgemmCount_I"), error = NAN;
-  double flops = told(&p, "FlopCount_I");
+  double *alone = malloc(p.c.elements * sizeof *alone), error = NAN;
   memcpy(alone, p.c.data, p.c.elements * sizeof *alone);
   err = contract(&p, 2, tamm_dgemm_own, NULL);
   CHECK(err == 0 && memcmp(alone, p.c.data, p.c.elements * sizeof *alone) == 0, "two threads get the same");
-  tells(&p, dgemms, flops);
   err = tamm_check(term, &p.a, &p.b, &p.c, &error, &p.e);
   CHECK(err == 0 && error < 1e-13 && told(&p, "CheckError_D") == error, "its own check agrees: %.2g", error);
   p.c.data[p.c.elements / 2] += 1e-3;
@@ -203,43 +168,6 @@ static void loads_blas(void) {
   multiplies(blas, "a BLAS's");
 }
 
-struct watch {
-  struct pml_sde_event *dgemms;
-  int ended; /* atomic */
-  bool sane;
-  int64_t last;
-};
-
-static void *watcher(void *arg) {
-  struct watch *w = arg;
-  w->sane = true;
-  for (int i = 0; i < POLLS && !__atomic_load_n(&w->ended, __ATOMIC_RELAXED); i++) {
-    struct pml_value v = {.type = PML_TYPE_INT64};
-    if (pml_sde_read(w->dgemms, &v) < 0 || v.i < w->last) w->sane = false;
-    w->last = v.i;
-  }
-  return NULL;
-}
-
-static void is_watched(void) {
-  const struct tamm_shape shape = {.occupied = 6, .virtuals = 10, .unpaired = 1, .tile = 3};
-  struct problem p;
-  struct watch w = {.ended = 0};
-  pthread_t thread;
-  if (!open_problem(&p, &shape, tamm_term_by_name("t2_8"))) return close_problem(&p);
-  double before = told(&p, "DgemmCount_I");
-  w.dgemms = event(&p, "DgemmCount_I");
-  if (!CHECK(w.dgemms && pthread_create(&thread, NULL, watcher, &w) == 0, "the watcher starts")) return;
-  int err = contract(&p, 3, tamm_dgemm_own, NULL);
-  __atomic_store_n(&w.ended, 1, __ATOMIC_RELAXED);
-  pthread_join(thread, NULL);
-  CHECK(err == 0 && w.sane && (double)w.last <= before + (double)p.report.dgemms &&
-            told(&p, "DgemmCount_I") == before + (double)p.report.dgemms,
-        "and sees the DGEMMs of three threads grow to %zu", p.report.dgemms);
-  pml_sde_release(w.dgemms);
-  close_problem(&p);
-}
-
 static void refuses(void) {
   struct problem p;
   const struct tamm_shape bad[] = {{.occupied = 2, .virtuals = 2, .tile = 0},
@@ -270,7 +198,6 @@ int main(void) {
     for (unsigned i = 0; i < TAMM_TERMS; i++) is_right(&shapes[s], &tamm_term[i]);
   multiplies(tamm_dgemm_own, "the own");
   loads_blas();
-  is_watched();
   refuses();
   return check_done();
 }

@@ -1,30 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/workload_memory.c - memory as a workload, and the bare loop: where they are probed, what they read and write.
+/*
+ * spec/c/workload_memory.c - memory as a workload, a cache line between two cpus, and the bare loop: their probes,
+ * reads and writes; all workloads refuse wrong options.
  */
 #include "workload.h"
 
 #include <sched.h>
 #include <sys/resource.h>
-
-static void real_read(struct workload *l) {
-  const char *const names[] = {"perf::TASK-CLOCK"};
-  struct pml_eventset *set;
-  int (*open_set)(struct pml_eventset **, const char *const *, size_t, const struct pml_eventset_options *) = NULL;
-  void (*close_set)(struct pml_eventset *) = NULL;
-  *(void **)&open_set = dlsym(l->so, "pml_eventset_open");
-  *(void **)&close_set = dlsym(l->so, "pml_eventset_close");
-  if (!CHECK(open_set && close_set, "the library has event sets")) return;
-  if (open_set(&set, names, 1, NULL) != 0) {
-    SKIP("perf::TASK-CLOCK does not open here");
-    return;
-  }
-  workload_set(l, "n", 100);
-  CHECK(workload_go(l, set) == 0, "it reads a real counter 100 times: %s", l->run.error);
-  uint64_t first = l->probe[0].values[0];
-  CHECK(first > 0, "and the counter counted (%llu ns)", (unsigned long long)first);
-  CHECK(workload_go(l, set) == 0 && l->probe[0].values[0] > first, "on and on");
-  close_set(set);
-}
 
 static void loop(void) {
   struct workload l;
@@ -45,7 +27,6 @@ static void loop(void) {
   l.samples[0].n = 0;
   l.probe[0].operation = workload_failing_operation;
   CHECK(l.w->run(&l.run) == -EIO && *l.run.error, "a failing operation ends the run: %s", l.run.error);
-  real_read(&l);
   workload_close(&l);
 }
 
@@ -161,10 +142,78 @@ static void bandwidth(void) {
   workload_close(&l);
 }
 
+#define TRIPS 400
+#define CPUS_MAX 65536
+
+static size_t next_cpu(const cpu_set_t *set, size_t cpu) {
+  while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, set)) cpu++;
+  return cpu;
+}
+
+static void between(struct workload *l, size_t from, size_t to) {
+  workload_defaults(l);
+  workload_set(l, "from", (double)from);
+  workload_set(l, "to", (double)to);
+  workload_set(l, "patience", 60000);
+}
+
+static void finds_delay(struct workload *l, size_t from, size_t to, double hold_ns) {
+  between(l, from, to);
+  workload_set(l, "trips", 1);
+  workload_set(l, "hold", hold_ns);
+  if (!CHECK(workload_go(l, NULL) == 0, "answers after %g ns %s", hold_ns, l->run.error)) return;
+  uint64_t least = UINT64_MAX;
+  for (size_t i = 0; i < l->samples[0].n; i++)
+    if (l->samples[0].value[i] < least) least = l->samples[0].value[i];
+  double ns = (double)pml_clock_ticks_to_ns(least);
+  CHECK(ns >= 0.99 * hold_ns && ns <= 1.05 * hold_ns, "a delay of %g ns is found: %g", hold_ns, ns);
+}
+
+static void exchange(void) {
+  struct workload l;
+  cpu_set_t allowed;
+  if (!workload_open(&l, "exchange", TRIPS)) return;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) SKIP("more cpus than a fixed set has");
+  size_t first = next_cpu(&allowed, 0), second = next_cpu(&allowed, first + 1);
+  if (second < CPU_SETSIZE) {
+    between(&l, first, second);
+    CHECK(workload_go(&l, NULL) == 0, "a line goes to and fro %s", l.run.error);
+    CHECK(l.samples[0].n == TRIPS, "%zu samples", l.samples[0].n);
+    CHECK(workload_value(&l, "stores") == 2.0 * 100 * TRIPS, "each store is answered: %g",
+          workload_value(&l, "stores"));
+    workload_phases_in_order(&l, 1);
+    finds_delay(&l, first, second, 50000);
+    between(&l, first, second);
+    workload_set(&l, "trips", 1e9);
+    workload_set(&l, "patience", 20);
+    workload_refuses(&l, -ETIMEDOUT, "in time");
+    cpu_set_t after;
+    CHECK(sched_getaffinity(0, sizeof after, &after) == 0 && CPU_EQUAL(&allowed, &after), "the caller is not pinned");
+  } else {
+    SKIP("this process has one cpu");
+  }
+  between(&l, first, CPUS_MAX - 1);
+  workload_refuses(&l, 0, "cpu 65535");
+  between(&l, first, first);
+  workload_refuses(&l, -EINVAL, "two cpus");
+  workload_close(&l);
+}
+
+/* spec/scripts/noise_spec.lua, timers_spec.lua and recorder_overhead_spec.lua check their results. */
+static void others(void) {
+  static const char *const name[] = {"noise", "timers", "recorder"};
+  struct workload l;
+  for (size_t i = 0; i < 3; i++)
+    if (workload_open(&l, name[i], 40000)) workload_close(&l);
+}
+
 int main(void) {
+  CHECK(pml_clock_init() == 0, "the spec has the same clock");
   loop();
   stream();
   chase();
   bandwidth();
+  exchange();
+  others();
   return check_done();
 }
