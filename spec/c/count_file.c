@@ -48,42 +48,10 @@ static void many_threads(void) {
   for (unsigned i = 0; i < MANY; i++) pthread_join(thread[i], NULL);
 }
 
-static void forks(void) {
-  add_doubles(10);
-  pid_t child = fork();
-  if (child == 0) {
-    add_doubles(3);
-    _exit(0);
-  }
-  waitpid(child, NULL, 0);
-  add_doubles(20);
-}
-
 static int three_more(void *unused) {
   (void)unused;
   add_doubles(3);
   exit(0);
-}
-
-static void clones(void) {
-  static char stack[1 << 16] __attribute__((aligned(64)));
-  add_doubles(10);
-  pid_t child = clone(three_more, stack + sizeof stack, SIGCHLD, NULL);
-  waitpid(child, NULL, 0);
-  add_doubles(20);
-  _exit(0);
-}
-
-static void forks_untold(void) {
-  pid_t (*untold)(void);
-  void *found = dlsym(RTLD_DEFAULT, "_Fork");
-  memcpy(&untold, &found, sizeof found);
-  add_doubles(10);
-  pid_t child = untold();
-  if (child == 0) (void)three_more(NULL);
-  waitpid(child, NULL, 0);
-  add_doubles(20);
-  _exit(0);
 }
 
 static void *three_in_a_thread(void *unused) {
@@ -91,22 +59,31 @@ static void *three_in_a_thread(void *unused) {
   return unused;
 }
 
-/* By the C library's own syscall(), as by an instruction of the program's: the runtime cannot see it. */
-static void calls_the_system(bool thread) {
+/* The C library's own syscall() makes a bare child, as by an instruction of the program: the runtime cannot see it. */
+static pid_t child_by(const char *way) {
+  static char stack[1 << 16] __attribute__((aligned(64)));
   long (*unseen)(long, ...);
+  if (strcmp(way, "forks") == 0) return fork();
+  if (strcmp(way, "clones") == 0) return clone(three_more, stack + sizeof stack, SIGCHLD, NULL);
+  if (strcmp(way, "untold") == 0) return _Fork();
   void *c = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD), *found = c != NULL ? dlsym(c, "syscall") : NULL;
-  memcpy(&unseen, &found, sizeof found);
   if (found == NULL) _exit(1);
+  memcpy(&unseen, &found, sizeof found);
+  return (pid_t)unseen(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+}
+
+static void family(const char *way) {
+  pthread_t t;
   add_doubles(10);
-  pid_t child = (pid_t)unseen(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+  pid_t child = child_by(way);
   if (child == 0) {
-    pthread_t t;
-    if (thread && pthread_create(&t, NULL, three_in_a_thread, NULL) == 0) pthread_join(t, NULL);
+    if (strncmp(way, "bare", 4) != 0) (void)three_more(NULL);
+    if (strcmp(way, "bare") != 0 && pthread_create(&t, NULL, three_in_a_thread, NULL) == 0) pthread_join(t, NULL);
     exit(0);
   }
   waitpid(child, NULL, 0);
   add_doubles(20);
-  _exit(0);
+  if (strcmp(way, "forks") != 0) _exit(0);
 }
 
 static void in_a_loop(void) {
@@ -143,6 +120,8 @@ static void becomes(const char *what) {
   execv(self, argv);
 }
 
+static const char *const ways[] = {"forks", "clones", "untold", "bare thread", "bare"};
+
 static int program(const char *what) {
   static struct pml_count_module m;
   m = module_of("program.c", PML_COUNT_FINAL);
@@ -154,10 +133,8 @@ static int program(const char *what) {
   pml_count_module_begin(&m);
   if (strcmp(what, "handler") == 0) in_a_handler();
   if (strcmp(what, "many") == 0 || strcmp(what, "closes") == 0) many_threads();
-  if (strcmp(what, "forks") == 0) forks();
-  if (strcmp(what, "clones") == 0) clones();
-  if (strcmp(what, "untold") == 0) forks_untold();
-  if (strcmp(what, "bare") == 0 || strcmp(what, "bare thread") == 0) calls_the_system(strcmp(what, "bare") != 0);
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+    if (strcmp(what, ways[i]) == 0) family(what);
   if (strcmp(what, "loop") == 0) in_a_loop();
   if (strcmp(what, "beside") == 0) forks_beside_a_loop();
   if (strcmp(what, "becomes") == 0) becomes("exit");
@@ -253,18 +230,13 @@ static void families(void) {
 }
 
 static void untold_families(void) {
-  static const char *const way[] = {"clones", "untold", "bare thread"};
-  for (unsigned i = 0; i < 3; i++) {
+  for (unsigned i = 1; i < 4; i++) {
     size_t files;
     bool ended = true;
-    if (i == 1 && dlsym(RTLD_DEFAULT, "_Fork") == NULL) {
-      SKIP("the C library has no _Fork()");
-      continue;
-    }
-    run(way[i]);
+    run(ways[i]);
     uint64_t parent = flops_in(file, &ended), child = beside(&files);
     CHECK(parent == 30 && child == 3 && files == 1 && !ended, "so they have where no handler is told of it (%s)",
-          way[i]);
+          ways[i]);
   }
   ends("bare", 30, false, "a child that was not noticed does not end its parent's counts");
 }

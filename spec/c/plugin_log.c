@@ -131,24 +131,6 @@ static void in_order(void) {
   end_log();
 }
 
-static void survives_a_kill(void) {
-  (void)unlink(path);
-  fflush(stdout);
-  pid_t child = fork();
-  if (child == 0) {
-    new_log();
-    struct pml_plugin *p = begin("logged");
-    for (uint64_t n = 0; n < 1000; n += 100) give(p, n, 100);
-    (void)raise(SIGKILL);
-  }
-  int status = 0;
-  CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
-        "a process is killed");
-  struct seen all = load_all();
-  CHECK(all.series == 1 && all.n == 1000 && all.wrong == 0, "each value that it took in is there: %llu",
-        (unsigned long long)all.n);
-}
-
 static void define(struct pml__log_measured d, const char *plugin, const char *name) {
   const char *text[] = {plugin, name, "", ""};
   CHECK(pml__log_define(kept, PML__LOG_MEASURED, &d, sizeof d, text, 4) == 0, "a definition");
@@ -232,7 +214,6 @@ int main(void) {
   (void)snprintf(path, sizeof path, "%s/spec.pmlog", dir);
   comes_back();
   in_order();
-  survives_a_kill();
   is_not_trusted();
   of_another_clock();
   folder_remove(dir);

@@ -308,96 +308,6 @@ static void profile(void) {
 
 /* ---- children ---- */
 
-#define FORKS 100 /* more than the first extent has room for */
-
-struct noted {
-  unsigned n, of_parent, with_log, refused, left;
-};
-
-static int add_child(const struct pml_recording_child *c, void *arg) {
-  struct noted *to = arg;
-  to->n++;
-  to->of_parent += c->parent == getpid();
-  to->with_log += c->has_log;
-  to->refused += c->refused == -EACCES;
-  to->left += c->ended == PML_RECORDING_LEFT;
-  return 0;
-}
-
-static struct noted noted(void) {
-  struct pml_recording_reader *r;
-  struct noted all = {0};
-  CHECK(pml_recording_read_open(&r, path) == 0 && pml_recording_read_children(r, add_child, &all) == 0,
-        "children are read: %s", pml_error_detail(0));
-  pml_recording_read_close(r);
-  return all;
-}
-
-static void forks(struct pml_recording *s, bool grows, void (*does)(struct pml_recording *s, int32_t *c)) {
-  int32_t *c = pml_recording_child(s, grows);
-  pid_t pid = fork();
-  if (pid == 0) {
-    if (c == NULL) _exit(1);
-    __atomic_store_n(c, (int32_t)getpid(), __ATOMIC_RELEASE);
-    does(s, c);
-    _exit(0);
-  }
-  int status = 0;
-  CHECK(waitpid(pid, &status, 0) == pid && status == 0, "there is room for a child");
-}
-
-static void leaves_at_once(struct pml_recording *s, int32_t *c) {
-  (void)s;
-  pml_recording_child_ended(c, PML_RECORDING_LEFT);
-}
-static void makes_a_log(struct pml_recording *s, int32_t *c) {
-  (void)s;
-  pml_recording_child_opened(c, 0);
-}
-static void cannot(struct pml_recording *s, int32_t *c) {
-  (void)s;
-  pml_recording_child_opened(c, -EACCES);
-}
-static void forks_itself(struct pml_recording *s, int32_t *c) {
-  forks(s, false, leaves_at_once);
-  leaves_at_once(s, c);
-}
-
-static void *take_many(void *s) {
-  for (int i = 0; i < FORKS; i++) {
-    int32_t *c;
-    while ((c = pml_recording_child(s, true)) == NULL) continue; /* another thread makes room */
-    __atomic_store_n(c, 1, __ATOMIC_RELEASE);
-  }
-  return NULL;
-}
-
-static void children(void) {
-  struct pml_recording *s = fresh(NULL);
-  CHECK(noted().n == 0 && pml_recording_child(s, false) == NULL, "without a child there is no room for one");
-  (void)pml_recording_child(s, true);
-  CHECK(noted().n == 0, "a child that did not come is not there");
-  for (int i = 0; i < FORKS; i++) forks(s, true, leaves_at_once);
-  forks(s, true, makes_a_log);
-  forks(s, true, cannot);
-  struct noted all = noted();
-  CHECK(all.n == FORKS + 2 && all.of_parent == all.n && all.with_log == 1 && all.refused == 1 && all.left == FORKS,
-        "each child is, with what it noted (%u)", all.n);
-  forks(s, true, forks_itself);
-  all = noted();
-  CHECK(all.n == FORKS + 4 && all.of_parent == FORKS + 3 && all.left == FORKS + 2, "and its own child");
-
-  pthread_t t[THREADS];
-  for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&t[i], NULL, take_many, s) == 0, "a thread");
-  for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
-  CHECK(noted().n == FORKS + 4 + THREADS * FORKS, "no two forks have one entry");
-  pml_recording_seal(s);
-  unsigned left = 0;
-  while (left < 100000 && pml_recording_child(s, true) != NULL) left++;
-  CHECK(left < 100000, "a sealed recording has no more room than it had");
-  pml_recording_close(s);
-}
-
 int main(void) {
   if (!recording_begin()) return 1;
   pairs();
@@ -409,6 +319,5 @@ int main(void) {
   profile();
   no_room();
   sealed();
-  children();
   return recording_done();
 }
