@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <sched.h>
-#include <sys/prctl.h>
 
 #define MAX "cpufreq/scaling_max_freq"
 #define GHZ 1e9
@@ -93,27 +92,6 @@ static void files(void) {
   CHECK(cpus_are(0, MAX, "3500000\n"), "in the end all is as it was");
 }
 
-static void dry(void) {
-  struct pml_balance *b;
-  struct pml_balance_record r[8];
-  struct pml_tune_entry e;
-  CHECK(balance(&b, "barrier", true) == 0, "a dry run");
-  for (int i = 0; i < 7; i++) sync_after("barrier", 500, 500);
-  CHECK(pml_balance_take(b, r, 8) == 6 && same(r[3].next_hz, 2.1 * GHZ) && same(r[5].next_hz, 2.1 * GHZ) &&
-            same(r[5].hz, 3.5 * GHZ),
-        "decides under the reference, which is in force");
-  CHECK(pml_balance_entry(b, 0, &e) && strcmp(e.text, "2100000") == 0 && cpus_are(0, MAX, "3500000\n"),
-        "tells what it would write, and writes nothing");
-  pml_balance_stop(b);
-  pml_balance_close(b);
-  CHECK(balance(&b, "bariers", true) == 0, "a name may be misspelt");
-  pml_balance_stop(b);
-  const char *line = pml_balance_line(b, 0);
-  CHECK(line != NULL && strstr(line, "sync 'bariers': no such region was entered; nearest: barrier") != NULL,
-        "which is reported at the end");
-  pml_balance_close(b);
-}
-
 static void refused(void) {
   struct pml_balance *b;
   struct pml_balance_record r[8];
@@ -168,30 +146,6 @@ static void team(void) {
   pthread_barrier_destroy(&step_done);
 }
 
-static void killed(void) {
-  int told[2];
-  (void)!pipe(told);
-  pid_t pid = fork();
-  if (pid == 0) {
-    struct pml_balance *b;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    pin(0);
-    if (balance(&b, "barrier", false) == 0)
-      for (int i = 0; i < 6; i++) sync_after("barrier", 500, 500);
-    (void)!write(told[1], "y", 1);
-    (void)pause();
-    _exit(0);
-  }
-  char c = 'n';
-  int status;
-  (void)!read(told[0], &c, 1);
-  CHECK(cpus_are(0, MAX, "2100000\n"), "a process that balances");
-  (void)kill(pid, SIGKILL);
-  (void)waitpid(pid, &status, 0);
-  CHECK(cpus_become(0, MAX, "3500000\n"), "and is killed leaves all as it was");
-  close(told[0]), close(told[1]);
-}
-
 int main(void) {
   (void)pml_clock_init();
   cpus_make(2);
@@ -199,9 +153,7 @@ int main(void) {
   permission();
   if (sched_getcpu() == 0) {
     files();
-    dry();
     refused();
-    killed();
   } else {
     SKIP("cpu 0 is not for this process: the files of its own are not in the folder");
   }

@@ -228,24 +228,6 @@ static void check_arguments(void) {
   folder_remove(dir);
 }
 
-static void check_folders(void) {
-  char dir[64], path[128];
-  struct pml_otf2 *a;
-  CHECK(fresh_dir(dir) && good_archive(dir) == 0, "a good archive is written");
-  snprintf(path, sizeof path, "%s/traces.otf2", dir);
-  unlink(path);
-  CHECK(pml_otf2_open(&a, dir, NULL, 0, 0) == -EEXIST && a == NULL && strstr(pml_error_detail(-EEXIST), dir) != NULL,
-        "a trace that was cut short is not overwritten, and the sentence names it");
-  snprintf(path, sizeof path, "%s/traces.def", dir);
-  CHECK(pml_otf2_open(&a, path, NULL, 0, 0) == -ENOTDIR, "a file is no folder");
-  char *longest = malloc(8192);
-  memset(longest, 'x', 8191);
-  longest[8191] = '\0';
-  CHECK(pml_otf2_open(&a, longest, NULL, 0, 0) == -ENAMETOOLONG, "a path that is too long is refused");
-  free(longest);
-  folder_remove(dir);
-}
-
 static void check_forbidden(void) {
   char dir[64];
   struct pml_otf2 *a;
@@ -357,7 +339,6 @@ int main(int argc, char **argv) {
   if (argc == 3) return make_archive(argv[1], argv[2]);
   check_any_order();
   check_arguments();
-  check_folders();
   check_forbidden();
   check_read_only_disk();
   check_full_disk("size=1m", large_archive, "a disk that fills up while recording is a failure");

@@ -236,78 +236,6 @@ static void sealed(void) {
         "and what finds none is counted");
 }
 
-/* ---- a profile ---- */
-
-static void *get(void *s, uint32_t whose, uint32_t part, size_t bytes) {
-  return pml_recording_get(s, whose, part, bytes);
-}
-static void put(void *s, void *memory) {
-  pml_recording_put(s, memory);
-}
-static void name(void *s, pml_region_t region) {
-  pml_recording_name(s, region);
-}
-
-struct sums {
-  uint64_t calls, running, nodes;
-  double inclusive_ns;
-};
-
-static int add(const struct pml_profile_node *n, void *arg) {
-  struct sums *s = arg;
-  s->calls += n->count;
-  s->running += n->running;
-  s->nodes++;
-  s->inclusive_ns += n->inclusive_ns;
-  return 0;
-}
-
-static void calls(struct pml_recording_reader *r, const struct sums *merged) {
-  struct pml_recording_call *call = NULL;
-  struct sums all = {0};
-  size_t n = 0, ended = 0;
-  CHECK(pml_recording_read_calls(r, &call, &n) == 0, "the calls of each thread are read");
-  for (size_t i = 0; i < n; i++) {
-    (void)add(&call[i].node, &all);
-    ended += call[i].thread == 0;
-  }
-  CHECK(all.nodes > merged->nodes && all.calls == merged->calls && all.running == 1,
-        "with as many calls as those of the merged paths");
-  CHECK(ended > 0 && ended < n, "%zu of %zu paths are of threads that ended", ended, n);
-  free(call);
-}
-
-static void profile(void) {
-  struct pml_recording *s;
-  struct pml_profile *p, *found = NULL;
-  struct pml_recording_reader *r = NULL;
-  struct sums mine = {0}, read = {0};
-  pthread_t t[THREADS];
-  unlink(path);
-  CHECK(pml_recording_open(&s, dir, "1") == 0, "a recording is made");
-  struct pml_profile_memory m = {get, put, name, s};
-  CHECK(pml_profile_open_in(&p, &m) == 0, "a profile is in it");
-  for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, work, NULL);
-  for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
-  for (uint64_t i = 0; i < 300; i++) nest((int)i, 10000 * i);
-  enter(outer, 5000000);
-  (void)pml_profile_visit(p, add, &mine);
-  CHECK(pml_recording_read_open(&r, path) == 0 && pml_recording_read_profile(r, &found) == 0,
-        "it is read while it goes on: %s", pml_error_detail(0));
-  if (found != NULL) (void)pml_profile_visit(found, add, &read);
-  CHECK(read.nodes == 299 && read.nodes == mine.nodes && read.calls == mine.calls && read.running == 1 &&
-            read.inclusive_ns == mine.inclusive_ns,
-        "with every path, call and tick (%llu paths)", (unsigned long long)read.nodes);
-  calls(r, &read);
-  leave(outer, 5000001);
-  pml_profile_close(found);
-  pml_recording_read_close(r);
-  pml_profile_close(p);
-  pml_recording_close(s);
-}
-
-/* ---- children ---- */
-
 int main(void) {
   if (!recording_begin()) return 1;
   pairs();
@@ -316,7 +244,6 @@ int main(void) {
   values();
   sums();
   threads();
-  profile();
   no_room();
   sealed();
   return recording_done();

@@ -265,26 +265,6 @@ static void no_leaves(void) {
         "one that has no function for leaves hears of enters, if recorded: %s", read_file("enters.txt"));
 }
 
-static void forking(void) {
-  struct pml_scorep *p;
-  int status = -1;
-  if (open_plugin("writer", &p) < 0) return;
-  raise_one(PML_STREAM_ENTER, outer);
-  pid_t child = fork();
-  if (child == 0) {
-    raise_one(PML_STREAM_ENTER, inner);
-    pml_scorep_close(p);
-    _exit(access(written, R_OK) == 0 ? 0 : 1);
-  }
-  waitpid(child, &status, 0);
-  raise_one(PML_STREAM_LEAVE, outer);
-  pml_scorep_close(p);
-  const char *text = read_file("writer.txt");
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0 && strstr(text, "enter inner") == NULL &&
-            strstr(text, "leave outer") != NULL,
-        "in a child after a fork it gets nothing, the parent's goes on");
-}
-
 #define THREADS 4
 #define CALLS 500u
 #define ROUNDS 20
@@ -366,7 +346,6 @@ int main(void) {
   bad();
   throwing();
   no_leaves();
-  forking();
   pml_region_intern("all", NULL, 0, &everywhere);
   each_is_a_location();
   coming_and_going();
