@@ -422,33 +422,6 @@ static void unmatched(void) {
 
 /* ---- a filter ---- */
 
-static void filtered(void) {
-  static const char text[] = "SCOREP_FILE_NAMES_BEGIN\nEXCLUDE *\nINCLUDE libintercept*\nSCOREP_FILE_NAMES_END\n"
-                             "SCOREP_REGION_NAMES_BEGIN\nEXCLUDE lib_*\nINCLUDE *_tail\nSCOREP_REGION_NAMES_END\n";
-  char path[] = "/tmp/pmlua-filter-XXXXXX";
-  int fd = mkstemp(path);
-  if (fd < 0 || write(fd, text, sizeof text - 1) != (ssize_t)sizeof text - 1) {
-    SKIP("no file can be written below /tmp");
-    return;
-  }
-  struct pml_intercept_options o = {.filter = path};
-  forget();
-  CHECK(pml_intercept_install(&o) == 0, "a filter file is read");
-  lib_nothing();
-  void *handle = open_library("slots_leaf.so", RTLD_LAZY);
-  CHECK(lib_tail(1) == 4 && calls("lib_tail") == 1 && calls("lib_nothing") == 0 && calls("lib_tailed") == 0,
-        "functions are recorded as it says");
-  CHECK(call(handle, "leaf_calls", 1) == 5 && calls("leaf_calls") == 0, "and libraries");
-  if (handle != NULL) dlclose(handle);
-  pml_intercept_remove();
-  close(fd);
-  unlink(path);
-  int err = pml_intercept_install(&o);
-  CHECK(err < 0 && strstr(pml_error_detail(err), path) != NULL, "one that is not there: %s", pml_error_detail(err));
-  lib_nothing();
-  CHECK(calls("lib_nothing") == 0, "and then nothing is intercepted");
-}
-
 static void variants(const char *self) {
   static const char *const kind[] = {"now", "noplt", "nopie"};
   char command[4300];
@@ -484,7 +457,6 @@ int main(int argc, char **argv) {
   pml_intercept_remove();
   replaced(&o);
   unmatched();
-  filtered();
   if (argc == 1) variants(argv[0]);
   return check_done();
 }
