@@ -292,78 +292,6 @@ static void by_label(void) {
   CHECK(pml_section_find("macro") == m, "the macro's section is the label's");
 }
 
-/* ---- events, series ---- */
-
-static void events(void) {
-  int64_t count = 5;
-  double real = 0.5;
-  struct pml_sde_library *lib;
-  CHECK(pml_sde_library(&lib, "SECTION") == 0 &&
-            pml_sde_register(lib, "N", PML_SDE_RO | PML_SDE_DELTA, PML_TYPE_INT64, &count) == 0 &&
-            pml_sde_register(lib, "X", PML_SDE_RO | PML_SDE_DELTA, PML_TYPE_DOUBLE, &real) == 0,
-        "two software-defined events");
-  const char *names[] = {"sde:::SECTION::N", "sde:::SECTION::X", "clock::ns"};
-  struct pml_section_options o = {.events = names, .nevents = 3};
-  struct pml_section *s = NULL, *other = NULL;
-  CHECK(pml_section_define("with events", &o, &s) == 0, "a section with events: %s", pml_error_detail(0));
-  count += 1000;
-  for (int i = 0; i < 2; i++) {
-    pml_section_start(s);
-    pml_section_start(s); /* inside itself */
-    count += 7;
-    real += 0.25;
-    pml_section_stop(s);
-    pml_section_stop(s);
-    count += 100;
-  }
-  struct pml_section_report r;
-  CHECK(pml_section_report(false, &r) == 0, "is reported");
-  for (size_t i = 0; i < r.n; i++) {
-    if (r.row[i].section != s) continue;
-    const struct pml_section_value *v = r.row[i].value;
-    CHECK(v != NULL && v[0].i == 14 && !v[0].real && v[1].real && v[1].d == 0.5,
-          "with what its events counted inside, once");
-    CHECK(v != NULL && (double)v[2].i >= r.row[i].mean_ns, "and the time by another clock");
-  }
-  pml_section_report_free(&r);
-  o.nevents = 2;
-  CHECK(pml_section_define("with events", &o, &other) == -EINVAL, "another list is another option");
-  o.nevents = PML_SECTION_EVENTS_MAX + 1;
-  CHECK(pml_section_define("too many", &o, &other) == -EINVAL, "too many are refused");
-}
-
-static void series(void) {
-  struct pml_section_options o = {.record = PML_SECTION_RECORD_ALL};
-  struct pml_section *s = defined("recorded", &o);
-  double median = 0;
-  CHECK(pml_section_quantile(s, 50, &median) == -ENOENT, "there is no quantile before the first call");
-  for (int i = 0; i < 11; i++) {
-    pml_section_start(s);
-    if (i >= 5) spin(100000);
-    pml_section_stop(s);
-  }
-  CHECK(pml_section_quantile(s, 50, &median) == 0 && median >= 1e5, "there is a median after it (%.0f ns)", median);
-  CHECK(pml_recorder_count(pml_section_durations(s)) == 11, "every call is in it");
-  CHECK(pml_section_quantile(s, 101, &median) == -EINVAL, "there is none beyond 100 percent");
-  pml_section_reset();
-  CHECK(pml_section_quantile(s, 50, &median) == -ENOENT, "a reset empties it");
-  pml_section_start(s);
-  pml_section_stop(s);
-  pml_section_start(s);
-  spin(100000);
-  pml_section_stop(s);
-  struct pml_section_row r = row_of(s);
-  CHECK(pml_section_quantile(s, 50, &median) == 0 && fabs(median - (r.min_ns + r.max_ns) / 2) < 1,
-        "the median of two calls lies in the middle between them");
-  CHECK(pml_section_quantile(defined("unrecorded", NULL), 50, &median) == PML_EMODE, "without a series there is none");
-  o.record = PML_SECTION_RECORD_SKETCH;
-  s = defined("sketched", &o);
-  pml_section_start(s);
-  spin(100000);
-  pml_section_stop(s);
-  CHECK(pml_section_quantile(s, 50, &median) == 0 && median >= 0.9e5, "a sketch has quantiles too");
-}
-
 /* ---- children ---- */
 
 static struct pml_section *open_section, *other_section;
@@ -502,8 +430,6 @@ int main(int argc, char **argv) {
   limits();
   forgetting();
   by_label();
-  events();
-  series();
   forking();
   forking_with_events();
   forking_after_inner();

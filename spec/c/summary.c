@@ -176,17 +176,6 @@ static void overflow(void) {
   pml_summary_close(s);
 }
 
-static struct pml_summary_row function_of(char *name, size_t bytes, int i) {
-  double ns = 1e6 / 3 * (i + 1);
-  struct pml_summary_row row = {
-      .kind = PML_SUMMARY_CALL, .name = name, .detail = "/usr/lib/x86_64-linux-gnu/libsolve.so.2"};
-  snprintf(name, bytes, "_ZN5solve6matrix%dmultiplyERKS_i", 100 + i);
-  row.processes = row.threads = 1;
-  row.calls = (struct pml_summary_spread){{7, ns / 7, 0, ns / 9, ns / 5}, ns, 0, 0};
-  row.time = row.self = pml_summary_one(ns, 0);
-  return row;
-}
-
 /* Whole numbers below 2^53 come back as they are, others to 2^-28, and the second time as the first time. */
 static void reals(void) {
   static const double value[] = {0,          -0.0,         1,         -1,           0.1,          -1 / 3.0, 0x1p53 - 1,
@@ -208,32 +197,6 @@ static void reals(void) {
   CHECK(p.n - n == 5, "and take five bytes (%zu)", p.n - n);
   CHECK(isinf(pml__pack_rounded(NAN)), "what is not a number is too large");
   free(p.at);
-}
-
-static void small(void) {
-  struct pml_summary *s, *back;
-  unsigned char *bytes;
-  size_t n, wrong = 0;
-  char name[64];
-  enum { FUNCTIONS = 400 };
-  pml_summary_open(&s);
-  for (int i = 0; i < FUNCTIONS; i++) {
-    struct pml_summary_row row = function_of(name, sizeof name, i);
-    wrong += pml_summary_add(s, &row) != 0;
-  }
-  CHECK(pml_summary_pack(s, &bytes, &n) == 0 && n < 40 * FUNCTIONS, "a function of one rank takes %zu bytes",
-        n / FUNCTIONS);
-  CHECK(pml_summary_unpack(&back, bytes, n) == 0 && back != NULL, "they come back");
-  for (int i = 0; i < FUNCTIONS; i++) {
-    struct pml_summary_row row = function_of(name, sizeof name, i);
-    const struct pml_summary_row *r = pml_summary_find(back, row.kind, row.name, row.detail);
-    wrong += r == NULL || !near(r->calls.sum, row.calls.sum) || !near(r->calls.of.mean, row.calls.of.mean) ||
-             !near(r->calls.of.min, row.calls.of.min) || !near(r->self.sum, row.self.sum) || r->time.sum != r->self.sum;
-  }
-  CHECK(wrong == 0, "with their names, sums and extremes");
-  free(bytes);
-  pml_summary_close(s);
-  pml_summary_close(back);
 }
 
 static bool survives(const unsigned char *bytes, size_t n, size_t *packed) {
@@ -357,7 +320,6 @@ int main(void) {
   names();
   overflow();
   reals();
-  small();
   repeats();
   too_large();
   runs();
