@@ -108,27 +108,17 @@ static void check_windows(const struct pml__archive *a) {
 }
 
 static void unite(void) {
-  char path[300];
   struct pml_archive_log log[RANKS] = {{0}};
-  char paths[RANKS][300];
+  char path[RANKS][300];
   struct pml_archive_story s = {0};
   struct pml__archive a = {.story = &s, .nprocesses = RANKS, .lock.fd = -1};
   a.process = calloc(RANKS, sizeof *a.process);
   bool known = a.process != NULL;
+  define_more = define_windows;
+  (void)write_job(&jobs[0], path);
+  define_more = NULL;
   for (uint32_t i = 0; i < RANKS && known; i++) {
-    struct rank r = {.job = &jobs[0], .rank = i};
-    (void)snprintf(path, sizeof path, "host%u.%u", i, i);
-    const struct pml__log_process p = {path, (int)i, RANKS, began_ns, 1};
-    struct pml__log_entry *recording;
-    known = pml__log_open(&r.log, dir, &p) == 0 &&
-            pml__log_extent(r.log, PML__LOG_RECORDING, 0, 0, 4096, 0, &recording) != NULL;
-    if (!known) break;
-    define(&r);
-    define_windows(&r);
-    (void)snprintf(paths[i], sizeof paths[i], "%s", r.log->file.path);
-    pml__log_end(r.log);
-    pml__log_close(r.log);
-    log[i].path = paths[i];
+    log[i].path = path[i];
     known = pml__archive_know(&a.process[RANKS - 1 - i], &log[i]) == 0;
   }
   if (CHECK(known && pml__archive_order(&a) == 0 && pml__archive_unite(&a) == 0, "what ranks define becomes one")) {

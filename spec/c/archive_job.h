@@ -115,6 +115,8 @@ static void put_round(struct rank *r, int round) {
   put(r, left + 2e3, PML__LOG_WORD(PML__LOG_LEAVE, REGION));
 }
 
+static void (*define_more)(struct rank *r);
+
 static void write_rank(const struct job *job, uint32_t rank, char path[300]) {
   char name[40];
   struct rank r = {.job = job, .rank = rank};
@@ -132,6 +134,7 @@ static void write_rank(const struct job *job, uint32_t rank, char path[300]) {
   is->traced = 1;
   r.next = (struct pml__log_event *)(void *)(events + sizeof(struct pml__log_track));
   define(&r);
+  if (define_more != NULL) define_more(&r);
   compare_clocks(&r);
   for (int i = 0; i < ROUNDS; i++) put_round(&r, i);
   CHECK((char *)r.next < events + bytes, "and enough of it");
