@@ -29,8 +29,6 @@ static void handles(void) {
   CHECK(papi_sde_register_counter(lib, NULL, PAPI_SDE_RO, 0, &v) == SDE_EINVAL, "no event name");
 }
 
-/* ---- variables of each type and mode ---- */
-
 static const int types[] = {PAPI_SDE_long_long, PAPI_SDE_int, PAPI_SDE_double, PAPI_SDE_float};
 static const int modes[] = {PAPI_SDE_RO | PAPI_SDE_INSTANT, PAPI_SDE_RO | PAPI_SDE_DELTA,
                             PAPI_SDE_RW | PAPI_SDE_INSTANT, PAPI_SDE_RW | PAPI_SDE_DELTA};
@@ -250,8 +248,6 @@ static void listed(void) {
   CHECK(sde_ti_read_counter(UINT32_MAX, &v) == SDE_EINVAL && sde_ti_reset_counter(1u << 30) == SDE_EINVAL,
         "nor can they be read or reset");
 }
-
-/* ---- recorders ---- */
 
 static double quantile(const char *name) {
   double *p = (double *)(intptr_t)value_of(name), v = -1;

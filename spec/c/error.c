@@ -12,17 +12,14 @@ static bool same(const char *a, const char *b) {
 
 static void names_and_texts(void) {
 #define ROW(name, value, text, remedy)                                                                                 \
-  CHECK(strcmp(pml_error_name(value), &#name[4]) == 0, #name " is named without PML_");                                \
-  CHECK(strcmp(pml_error_text(value), text) == 0 && text[strlen(text) - 1] != '.', #name " has its text");             \
-  CHECK(same(pml_error_remedy(value), remedy), #name " has its remedy, or none");                                      \
-  CHECK(value < -4095, #name " is beyond the kernel's numbers");
+  CHECK(strcmp(pml_error_name(value), &#name[4]) == 0 && strcmp(pml_error_text(value), text) == 0 &&                   \
+            text[strlen(text) - 1] != '.' && same(pml_error_remedy(value), remedy) && value < -4095,                   \
+        #name " has its name without PML_, its text, its remedy or none, and a number beyond the kernel's");
   PML_ERROR_LIST(ROW)
 #undef ROW
-  CHECK(strcmp(pml_error_name(PML_ENOPMU), "ENOPMU") == 0, "PML_ENOPMU is ENOPMU");
-  CHECK(strcmp(pml_error_name(-ENOENT), "ENOENT") == 0, "-ENOENT is ENOENT");
-  CHECK(strcmp(pml_error_name(-EACCES), "EACCES") == 0, "-EACCES is EACCES");
-  CHECK(strcmp(pml_error_text(-EACCES), strerror(EACCES)) == 0, "-EACCES has the C library's text");
-  CHECK(pml_error_remedy(-ENOENT) == NULL, "an errno has no remedy of its own");
+  CHECK(strcmp(pml_error_name(-EACCES), "EACCES") == 0 && strcmp(pml_error_text(-EACCES), strerror(EACCES)) == 0 &&
+            pml_error_remedy(-EACCES) == NULL,
+        "an errno has its name and the C library's text, and no remedy of its own");
 }
 
 static void unknown_codes(void) {
@@ -113,9 +110,8 @@ static void details_of_threads(void) {
   pml_error_note(-EIO, __func__, "main's");
   if (!CHECK(pthread_create(&t, NULL, other_thread, seen) == 0, "a thread starts")) return;
   pthread_join(t, NULL);
-  CHECK(strcmp(seen[0], "text") == 0, "a thread does not see the failure of another");
-  CHECK(strcmp(seen[1], "mine") == 0, "a thread sees its own");
-  CHECK(strcmp(pml_error_detail(-EIO), "main's") == 0, "and leaves ours");
+  CHECK(strcmp(seen[0], "text") == 0 && strcmp(seen[1], "mine") == 0 && strcmp(pml_error_detail(-EIO), "main's") == 0,
+        "each thread sees its own failure");
 }
 
 int main(void) {

@@ -27,8 +27,6 @@
 #define COPIES 1
 #endif
 
-/* ---- what is seen ---- */
-
 /* Each stack is one more thread to a consumer; there calls nest. */
 #define OPEN_MAX 64
 struct seen {
@@ -67,8 +65,6 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
   if (s->n == 0 || s->open[--s->n] != e->region) __atomic_fetch_add(&disorder, 1, __ATOMIC_RELAXED);
 }
 
-/* ---- what is done ---- */
-
 static volatile long calls, returned, wrong;
 static uint64_t state = 88172645463325252U;
 
@@ -100,8 +96,6 @@ static bool all_well(const char *what) {
          (unsigned long long)unreturned);
   return is;
 }
-
-/* ---- fibers ---- */
 
 enum where { SIDE_BY_SIDE, INSIDE, COPIED };
 
@@ -215,8 +209,6 @@ static void fibers(void) {
   CHECK(survive(COPIED, false, "copied"), "fibers whose stacks are copied from and to the same place");
   CHECK(survive(COPIED, true, "copied, abandoned"), "and that are abandoned");
 }
-
-/* ---- frames that return more than once ---- */
 
 #define TIMES 20
 
@@ -380,8 +372,6 @@ static void returning_twice(void) {
         "a library's own setjmp returns %ld times through a recorded call", jumps);
 }
 
-/* ---- elsewhere ---- */
-
 static void *resume_all(void *arg) {
   (void)arg;
   for (unsigned i = 0; i < FIBERS; i++)
@@ -403,8 +393,6 @@ static void moving(void) {
   bool created = pthread_create(&thread, NULL, resume_all, NULL) == 0 && pthread_join(thread, NULL) == 0;
   CHECK(created && are_done() && all_well("moved"), "calls that began on one thread return on another");
 }
-
-/* ---- never ---- */
 
 static jmp_buf out;
 static int leaps(void *arg) {

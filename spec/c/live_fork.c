@@ -259,8 +259,6 @@ static void forked_by_the_service(void) {
   close(fd);
 }
 
-/* --- a fork handler that joins threads which ask the service something --- */
-
 static void named(void) {
   char path[LIVE_PATH_MAX], name[32];
   for (int late = 0; late <= 1; late++) {

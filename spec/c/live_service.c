@@ -61,8 +61,6 @@ static void questions(void) {
   close(fd);
 }
 
-/* --- what is no question --- */
-
 static bool answers_error_and_ends(const char *bytes, size_t n) {
   struct live_frame answer;
   int fd = live_connect_self();
@@ -159,8 +157,6 @@ static void pipelined(void) {
   close(fd);
 }
 
-/* --- those who never read --- */
-
 static void never_reading(void) {
   static const char big[] = "return ('x'):rep(8 << 20)";
   int deaf[4];
@@ -218,8 +214,6 @@ static void filled(void) {
   CHECK(live_evals(fd, "kept", "nil") && live_evals(fd, "1 + 1", "2"), "and the session answers the next ones");
   close(fd);
 }
-
-/* --- places --- */
 
 static bool is_told(int fd, const char *why) {
   struct live_frame answer;
@@ -285,8 +279,6 @@ static void idle_connections(void) {
   for (int i = 0; i < PLACES; i++) close(fd[i]);
   for (int i = 0; i < 2; i++) close(late[i]);
 }
-
-/* --- the end, whatever is asked --- */
 
 static void stopped_amid(void) {
   static const char sort[] = "local s = ('x'):rep(4e6) local a, b, t = s .. 'a', s .. 'b', {} "

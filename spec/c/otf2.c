@@ -40,8 +40,6 @@ static struct pml_otf2_stats stats(struct pml_otf2 *a) {
   return s;
 }
 
-/* ---- archives for a reader ---- */
-
 static int good_archive(const char *dir) {
   struct pml_otf2 *a;
   struct pml_otf2_location *main_loc, *idle;
@@ -123,8 +121,6 @@ static int make_archive(const char *mode, const char *dir) {
   return err < 0;
 }
 
-/* ---- recording ---- */
-
 enum { SLOTS = 16, STEPS = 100000 };
 enum call { ENTER, LEAVE, METRIC, FLUSH };
 
@@ -201,8 +197,6 @@ static void check_any_order(void) {
   CHECK(pml_otf2_close(a) == 0, "it closes with regions still open");
   folder_remove(dir);
 }
-
-/* ---- errors of the system ---- */
 
 static void check_arguments(void) {
   char dir[64];

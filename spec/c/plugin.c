@@ -23,8 +23,6 @@ static const struct gauge_told *told(const struct pml_plugin *p) {
   return dlsym(p->object, "gauge_told");
 }
 
-/* --- strictly synchronous --- */
-
 static void strict_values(void) {
   struct pml_plugin *p;
   struct pml_eventset *set;
@@ -67,8 +65,6 @@ static void strict_end(void) {
   CHECK(e.why != NULL && strstr(e.why, "ended") != NULL, "and the old one says why it stands still");
   pml_eventset_close(set);
 }
-
-/* --- synchronous, in each scope --- */
 
 static void *open_in_thread(void *arg) {
   struct pml_eventset *set;
@@ -139,8 +135,6 @@ static void elsewhere(void) {
   pml_eventset_close(set);
 }
 
-/* --- asynchronous --- */
-
 struct seen {
   size_t n;
   bool rising, ordered, waves;
@@ -195,8 +189,6 @@ static void async_on_the_way(void) {
   CHECK(s.mode == PML_MODE_ABSOLUTE_NEXT, "modes are kept");
   pml_eventset_close(set);
 }
-
-/* --- what the environment says --- */
 
 static void environment(void) {
   struct pml_event ev;

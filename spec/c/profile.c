@@ -21,8 +21,6 @@ static void leave(int r, uint64_t ticks) {
   raise_at(PML_STREAM_LEAVE, region[r], ticks);
 }
 
-/* ---- what a visit told: paths like "/a/b" ---- */
-
 struct paths {
   size_t n, most;
   char open[16][16];
@@ -128,8 +126,6 @@ static void deep_and_wide(void) {
   pml_profile_close(p);
 }
 
-/* ---- more paths than are found without a search ---- */
-
 #define ALL 64 /* 64 callers with 64 callees each; consecutive callers have nodes 64 apart */
 static pml_region_t one_of[ALL];
 static uint64_t expected[ALL][ALL], counted[ALL][ALL];
@@ -176,8 +172,6 @@ static void many_paths(void) {
         "each call is counted by its path, in whatever order they come");
   pml_profile_close(p);
 }
-
-/* ---- threads ---- */
 
 static atomic_bool done;
 
@@ -246,8 +240,6 @@ static void ending_early(void) {
         "what a thread's end cut short began and did not return");
   pml_profile_close(p);
 }
-
-/* ---- functions, over all callers ---- */
 
 #define FUNCTIONS 8
 

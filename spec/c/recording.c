@@ -11,8 +11,6 @@
 #define THREADS 4
 #define CALLS (SANITIZED ? 3000 : 30000)
 
-/* ---- one thread ---- */
-
 static void pairs(void) {
   struct pml_recording *s = fresh(NULL);
   if (!CHECK(s != NULL, "a recording is made")) return;
@@ -45,8 +43,6 @@ static void pairs(void) {
   CHECK(t.written == 402 && t.open == 0 && t.story.lifted == 1 && t.story.ended == PML_RECORDING_EXIT,
         "and when it has ended; time does not go back");
 }
-
-/* ---- limits ---- */
 
 static void nest(int depth, uint64_t at) {
   for (int i = 0; i < depth; i++) enter(outer, at + (uint64_t)i);
@@ -92,8 +88,6 @@ static void long_calls(void) {
   CHECK(t.written == 2 * CALLS && t.story.brief == CALLS,
         "a call that is taken back is so in every place of an extent");
 }
-
-/* ---- values ---- */
 
 static void values(void) {
   static const char *const names[] = {"a", "b", "c"};
@@ -170,8 +164,6 @@ static void sums(void) {
   pml_recording_close(s);
 }
 
-/* ---- many threads ---- */
-
 static void *work(void *arg) {
   for (uint64_t i = 0; i < CALLS; i++) {
     uint64_t now = pml_clock_ticks();
@@ -199,8 +191,6 @@ static void threads(void) {
         "and a thread goes on where one that ended left room (%lld bytes for %llu)", (long long)st.st_size,
         (unsigned long long)least);
 }
-
-/* ---- killed processes ---- */
 
 static void no_room(void) {
   int status;

@@ -110,9 +110,8 @@ static void at_once(void) {
   while (w > 0) pthread_join(writer[--w], NULL);
   atomic_store(&writing, false);
   while (r > 0) pthread_join(reader[--r], NULL);
-  CHECK(started, "%d threads intern the same %d names while %d look them up", WRITERS, NAMES, READERS);
-  CHECK(pml_region_count() == before + NAMES, "each name is interned once");
-  CHECK(disagreements() == 0, "all threads got the same ids, and each stands for its name");
+  CHECK(started && pml_region_count() == before + NAMES && disagreements() == 0,
+        "%d threads intern the same %d names once, and get the same ids", WRITERS, NAMES);
   CHECK(bad[0] + bad[1] == 0, "readers never saw a region that was not complete");
 }
 
