@@ -30,35 +30,6 @@ static void life(void) {
   CHECK(pmlua_live_stop() == 0, "stopped again nothing happens");
   for (int i = 0; i < 20; i++)
     if (pmlua_live_start(&o) < 0 || pmlua_live_stop() < 0) CHECK(false, "it starts and stops in round %d", i);
-  char file[128];
-  snprintf(file, sizeof file, "%s/bad.lua", getenv("XDG_RUNTIME_DIR"));
-  FILE *f = fopen(file, "w");
-  CHECK(f != NULL && fputs("local x = 1\nx = = 1\n", f) >= 0 && fclose(f) == 0, "there is a file of rules");
-  const struct pmlua_live_options bad = {.rules = file};
-  err = pmlua_live_start(&bad);
-  CHECK(err == PML_ESCRIPT && strstr(pml_error_detail(err), "bad.lua:2:") != NULL &&
-            pmlua_live_path(path, sizeof path) == PML_ECLOSED,
-        "a file of rules that cannot be compiled is refused: %s", pml_error_detail(err));
-  const struct pmlua_live_options norules = {.rules = "/nowhere/rules.lua"};
-  err = pmlua_live_start(&norules);
-  CHECK(err == -ENOENT && pmlua_live_path(path, sizeof path) == PML_ECLOSED, "a missing file of rules is refused: %s",
-        pml_error_detail(err));
-}
-
-static void questions(void) {
-  int fd = live_connect_self();
-  CHECK(live_ask(fd, LIVE_INFO, "", text, sizeof text) == LIVE_OK && strstr(text, "\"pid\"") != NULL, "info: %s", text);
-  CHECK(live_ask(fd, LIVE_EVAL, "error('no', 0)", text, sizeof text) == LIVE_ERROR && strchr(text, '\n') == NULL,
-        "an error is an answer of one line: %s", text);
-  CHECK(live_ask(fd, LIVE_EVAL, "while true do end", text, sizeof text) == LIVE_ERROR, "so is a loop: %s", text);
-  CHECK(live_ask(fd, LIVE_EVAL, "local t = {} while true do t[#t + 1] = ('x'):rep(4096) .. #t end", text,
-                 sizeof text) == LIVE_ERROR,
-        "so is a memory bomb: %s", text);
-  CHECK(live_evals(fd, "1 + 1", "2"), "and the connection's state lives on");
-  int other = live_connect_self();
-  CHECK(live_evals(fd, "x = 1 return x", "1") && live_evals(other, "x", "nil"), "each connection has its own state");
-  close(other);
-  close(fd);
 }
 
 static bool answers_error_and_ends(const char *bytes, size_t n) {
@@ -377,7 +348,6 @@ int main(void) {
   life();
   beside_a_bound_thread();
   if (!CHECK(pmlua_live_start(NULL) == 0, "it starts")) return check_done();
-  questions();
   garbage();
   slow_peers();
   pipelined();

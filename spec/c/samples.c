@@ -20,23 +20,6 @@ static void fill(struct pml_samples *s, const uint64_t *v, size_t n) {
   for (size_t i = 0; i < n; i++) pml_samples_push(s, v[i]);
 }
 
-static void opening(void) {
-  struct pml_samples s;
-  CHECK(pml_samples_open(&s, 0) == -EINVAL && s.value == NULL, "a series of no capacity is -EINVAL");
-  CHECK(pml_samples_open(&s, SIZE_MAX) == -ENOMEM && s.value == NULL, "one beyond memory is -ENOMEM");
-  CHECK(pml_samples_open(&s, SIZE_MAX / 8) == -ENOMEM, "so is one whose bytes just do not overflow");
-  if (!CHECK(pml_samples_open(&s, 3) == 0 && s.n == 0 && s.capacity == 3, "a series opens empty")) return;
-  int err = 0;
-  for (uint64_t v = 10; v < 13; v++) err |= pml_samples_push(&s, v);
-  CHECK(err == 0 && s.n == 3, "it takes what it has room for");
-  CHECK(pml_samples_push(&s, 13) == PML_EFULL, "then it is full");
-  CHECK(s.n == 3 && s.value[0] == 10 && s.value[2] == 12, "and keeps what it has");
-  pml_samples_close(&s);
-  CHECK(s.value == NULL && s.n == 0 && s.capacity == 0, "closed, it is empty");
-  pml_samples_close(&s);
-  CHECK(pml_samples_push(&s, 1) == PML_EFULL, "pushing to a closed one is refused");
-}
-
 /* A push must not be the first to touch its page. */
 static void touched(void) {
   struct pml_samples s;
@@ -172,7 +155,6 @@ static void text(void) {
 }
 
 int main(void) {
-  opening();
   touched();
   sorting();
   moments();
