@@ -4,58 +4,13 @@
 --
 -- Slow: thousands of threads and processes under three allocators.
 
+local recording = require "spec.lua.recording"
 local support = require "spec.core.support"
 local json = require "pmlua.json"
 local quote = support.quote
 
-local command = support.build .. "/pmlua"
-local dir = support.folder()
-
--- Calls crc32 10 times, and 100 times in each of five children, which end by _exit(3).
-local raw = [[
-#define _GNU_SOURCE
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <pthread.h>
-#include <unistd.h>
-#include <zlib.h>
-static void calls(int n) { for (int i = 0; i < n; i++) crc32(0, (const Bytef *)"abc", 3); }
-static int child(void *p) { (void)p; calls(100); _exit(3); }
-static volatile int stop;
-static void *busy(void *p) { while (!stop) adler32(0, (const Bytef *)"abc", 3); return p; }
-static pid_t bare(void) {
-#ifdef SYS_fork
-  return (pid_t)syscall(SYS_fork);
-#else
-  return (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
-#endif
-}
-int main(int argc, char **argv) {
-  static char stack[1 << 18] __attribute__((aligned(16)));
-  int how = argc > 1 ? atoi(argv[1]) : 0, status = 0, good = 0;
-  pthread_t other;
-  if (argc > 2) pthread_create(&other, NULL, busy, NULL);
-  calls(5);
-  for (int k = 0; k < 5; k++) {
-    pid_t p = -1;
-    if (how == 0 && (p = fork()) == 0) child(NULL);
-    if (how == 1) p = clone(child, stack + sizeof stack, SIGCHLD, NULL);
-    if (how == 2 && (p = bare()) == 0) child(NULL);
-    if (how == 3 && (p = _Fork()) == 0) child(NULL);
-    calls(1);
-    waitpid(p, &status, 0);
-    good += WIFEXITED(status) && WEXITSTATUS(status) == 3;
-  }
-  stop = 1;
-  if (argc > 2) pthread_join(other, NULL);
-  printf("%d children are fine\n", good);
-  return 0;
-}
-]]
+local at, command = recording.place(), recording.command
+local dir, shell = at.dir, at.shell
 
 -- Its fork handler stops a worker that records until then, and waits for it.
 local joins = [[
@@ -91,25 +46,25 @@ int main(void) {
 }
 ]]
 
--- A library that calls back; the callback may not return.
+-- A library that calls back; the callback may not return: the program leaves it as its argument says, at its end after 20 ms in
+-- a call in a call.
 local calls_back = "void call_back(void (*f)(void)) { f(); }\nvoid call_twice(void (*f)(void)) { f(); f(); }\n"
 local leaves = [[
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 void call_back(void (*f)(void));
 void call_twice(void (*f)(void));
+static const char *how;
 static jmp_buf out;
 static void nothing(void) {}
 static void jumps(void) { longjmp(out, 1); }
-static void exits(void) { exit(0); }
-static void leaves(void) { _exit(0); }
-static void is_killed(void) { raise(SIGKILL); }
 static void ends(void) { pthread_exit(NULL); }
 static void is_cancelled(void) { pthread_cancel(pthread_self()); pthread_testcancel(); }
 static void *thread(void *f) { call_back((void (*)(void))f); return NULL; }
@@ -118,36 +73,6 @@ static void in_thread(void (*f)(void)) {
   pthread_create(&t, NULL, thread, (void *)f);
   pthread_join(t, NULL);
 }
-int main(int argc, char **argv) {
-  const char *how = argc > 1 ? argv[1] : "";
-  call_back(nothing);
-  call_twice(nothing);
-  if (strcmp(how, "longjmp") == 0) {
-    for (volatile int i = 0; i < 3; i++) if (setjmp(out) == 0) call_back(jumps);
-    call_twice(nothing);
-  }
-  if (strcmp(how, "exit") == 0) call_back(exits);
-  if (strcmp(how, "_exit") == 0) call_back(leaves);
-  if (strcmp(how, "kill") == 0) call_back(is_killed);
-  if (strcmp(how, "thread") == 0) { in_thread(ends); in_thread(is_cancelled); in_thread(nothing); }
-  return 0;
-}
-]]
-
--- Sleeps for 20 ms in a call in a call, which never return: the process ends as its argument says.
-local stays = [[
-#define _GNU_SOURCE
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-void call_back(void (*f)(void));
-void call_twice(void (*f)(void));
-static const char *how;
-static void nothing(void) {}
 static void stay(void) {
   struct timespec for_a_while = {0, 20000000};
   call_twice(nothing);
@@ -165,34 +90,12 @@ static void stay(void) {
 static void outer(void) { call_back(stay); }
 int main(int argc, char **argv) {
   how = argv[1];
+  if (how[0] == 'l') for (volatile int i = 0; i < 3; i++) if (setjmp(out) == 0) call_back(jumps);
+  if (how[0] == 't') { in_thread(ends); in_thread(is_cancelled); in_thread(nothing); }
+  if (how[0] == 'l' || how[0] == 't') { call_back(nothing); call_twice(nothing); return 0; }
   if (argc > 2 && fork() != 0) return wait(NULL) < 0;
   call_twice(outer);
   return 1;
-}
-]]
-
--- Each of ROUNDS times N threads calls adler32 20 times; N live at once, until the last of them has called.
-local storm = [[
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <zlib.h>
-static pthread_barrier_t all;
-static void *work(void *p) {
-  for (int i = 0; i < 20; i++) adler32(0, (const Bytef *)"abc", 3);
-  pthread_barrier_wait(&all);
-  return p;
-}
-int main(int argc, char **argv) {
-  int rounds = atoi(argv[1]), n = atoi(argv[argc - 1]);
-  pthread_t t[1000];
-  pthread_barrier_init(&all, NULL, (unsigned)n);
-  for (int r = 0; r < rounds; r++) {
-    for (int i = 0; i < n; i++) pthread_create(&t[i], NULL, work, NULL);
-    for (int i = 0; i < n; i++) pthread_join(t[i], NULL);
-  }
-  puts("stormed");
-  return 0;
 }
 ]]
 
@@ -277,7 +180,8 @@ int main(void) {
 }
 ]]
 
-local function shell(text, seconds) return support.shell_in(dir, text, seconds or 60) end
+-- Five children, one after another.
+local FIVE = "./calls times:5 child crc32:5 end crc32:1 end"
 
 local function compile(name, text, flags)
   support.compile(dir, { [name .. ".c"] = text }, ("cc -w -O1 %s.c %s"):format(name, flags))
@@ -297,36 +201,31 @@ local function with(library, what)
   return ("sh -c 'LD_PRELOAD=%s:$LD_PRELOAD exec %s'"):format(library, what)
 end
 
-local function calls_of(all, name)
-  local n = 0
-  for _, f in ipairs(all.functions) do
-    if f.name == name then n = n + f.calls end
-  end
-  return n
+local function by_name(all)
+  local of = {}
+  for _, f in ipairs(all.functions) do of[f.name] = f end
+  return of
 end
 
 describe("pmlua record in processes and threads", function()
   setup(function()
-    compile("raw", raw, "-o raw -lz -pthread")
     compile("joins", joins, "-shared -fPIC -o libjoins.so -lz -pthread")
     compile("forks", forks, "-o forks -L. -ljoins -lz -Wl,-rpath," .. quote(dir))
     compile("calls_back", calls_back, "-shared -fPIC -o libcalls_back.so")
     compile("leaves", leaves, "-o leaves -L. -lcalls_back -pthread -Wl,-rpath," .. quote(dir))
-    compile("storm", storm, "-o storm -lz -pthread")
     compile("allocator", allocator, "-shared -fPIC -o liballocator.so -pthread")
     compile("allocates", allocates, "-o allocates -fno-builtin -lz -pthread")
   end)
 
-  for how, what in pairs { [0] = "fork()", "clone()", "a bare system call", "_Fork()" } do
-    for _, busy in ipairs { "", " busy" } do
-      it(("records children made by %s by themselves%s"):format(what, busy ~= "" and ", of a busy parent" or ""), function()
+  for _, how in ipairs { "child", "clone", "bare", "_Fork" } do
+    for _, busy in ipairs { "", "busy " } do
+      it(("records each child by itself: %s%s"):format(busy, how), function()
         for _, trace in ipairs { "", "--trace --max-calls 50" } do
-          local printed, all = record(("./raw %d%s"):format(how, busy), "--lib 'libz*' --sym crc32 --sym adler32 " .. trace)
-          assert.equal("5 children are fine\n", printed)
-          assert.same({ 6, 510 }, { #all.processes, calls_of(all, "crc32") })
-          for _, p in ipairs(all.processes) do
-            assert.truthy(p.ended == "exit" or p.ended == "_exit", p.ended)
-          end
+          local n, all, status, err, out = at.crc32(("%stimes:5 %s crc32:100 end crc32:1 end rest print"):format(busy, how),
+            "--sym adler32 " .. trace)
+          assert.same({ 0, 505, 6 }, { status, n, #all.processes }, err)
+          assert.matches(" 5\n$", out)
+          for _, p in ipairs(all.processes) do assert.truthy(p.ended == "exit" or p.ended == "_exit", p.ended) end
         end
       end)
     end
@@ -341,21 +240,19 @@ describe("pmlua record in processes and threads", function()
   end)
 
   it("loses no call of threads that come and go, not in the trace either", function()
-    local printed, all, err = record("./storm 50 64", "--lib 'libz*' --sym adler32")
-    assert.equal("stormed\n", printed)
-    assert.same({ 50 * 64 * 20, "" }, { calls_of(all, "adler32"), err })
-    all, err = select(2, record("./storm 2 64", "--lib 'libz*' --sym adler32 --trace"))
-    assert.same({ 2 * 64 * 20, "" }, { calls_of(all, "adler32"), err })
-    if not support.has("otf2-print") then return end -- what follows is of the file
-    local _, events = shell("otf2-print r/traces.otf2 | grep -c '^ENTER '")
-    assert.equal(2 * 64 * 20, tonumber(events))
+    for _, rounds in ipairs { 50, 2 } do
+      local n, _, status, err, _, folder = at.crc32(("times:%d threads:64 crc32:20 end end"):format(rounds),
+        rounds == 2 and "--trace")
+      assert.same({ 0, rounds * 64 * 20, "" }, { status, n, err })
+      if rounds == 2 then assert.equal(n, at.traced(folder).crc32) end
+    end
   end)
 
   it("takes no memory of an allocator that is called just now", function()
     for _, trace in ipairs { "", "--trace", "--flow" } do
       local printed, all = record(with("./liballocator.so", "./allocates"), trace)
       assert.equal("allocated\n", printed)
-      assert.truthy(calls_of(all, "refill") >= 33 * 300 * 2)
+      assert.truthy(by_name(all).refill.calls >= 33 * 300 * 2)
     end
   end)
 
@@ -367,31 +264,19 @@ describe("pmlua record in processes and threads", function()
       for _, trace in ipairs { "", "--trace --max-calls 100" } do
         local printed, all = record(with(name, "./allocates"), trace)
         assert.equal("allocated\n", printed)
-        assert.equal(33 * 300, calls_of(all, "crc32"))
+        assert.equal(33 * 300, by_name(all).crc32.calls)
       end
     end)
   end
 
-  -- how: calls of call_back, and those of them that did not return
-  for how, expected in pairs { longjmp = { 4, 3 }, exit = { 2, 1 }, _exit = { 2, 1 }, kill = { 2, 1 }, thread = { 4, 2 } } do
+  for how, expected in pairs { longjmp = { 4, 3 }, thread = { 4, 2 } } do
     it("counts a call that does not return, and says that it did not: " .. how, function()
-      for _, trace in ipairs { "", "--trace" } do
-        shell "rm -rf r"
-        local _, out = shell(("%s record -o r --json --lib libcalls_back.so %s -- ./leaves %s"):format(command, trace, how))
-        local all = json.decode(out:match "{.*")
-        local found
-        for _, f in ipairs(all.functions) do
-          if f.name == "call_back" then found = { f.calls, f.unreturned } end
-          if f.name == "call_twice" then assert.same(0, f.unreturned) end
-        end
-        assert.same(expected, found)
-        if trace ~= "" and support.has "otf2-print" then
-          local _, events = shell [[otf2-print r/traces.otf2 | grep -c '^ENTER .*"call_back"']]
-          assert.equal(expected[1], tonumber(events))
-        end
-      end
-      shell "rm -rf r"
-      local _, _, err = shell(("%s record -o r --lib libcalls_back.so -- ./leaves %s"):format(command, how))
+      local line = "%s record -o %s-r %s --lib libcalls_back.so -- ./leaves %s"
+      local out = support.done(shell(line:format(command, how, "--json --trace", how)))
+      local of = by_name(json.decode(out:match "{.*"))
+      assert.same({ expected, 0 }, { { of.call_back.calls, of.call_back.unreturned }, of.call_twice.unreturned })
+      assert.equal(expected[1], at.traced(how .. "-r").call_back)
+      local _, err = support.done(shell(line:format(command, how .. "-text", "", how)))
       assert.truthy(err:find("calls  did not return", 1, true), err)
       assert.truthy(err:find(("call_back +%d +%d "):format(table.unpack(expected))), err)
     end)
@@ -404,8 +289,8 @@ describe("pmlua record in processes and threads", function()
 
   it("says why a process could not be recorded: a limit on file sizes", function()
     for _, blocks in ipairs { 0, 8, 80 } do -- of the head, and of what comes behind it
-      local err = complaint(("sh -c 'ulimit -f %d; exec ./raw 0'"):format(blocks))
-      assert.truthy(err:find("%(raw%) is [^\n]*File too large %(a limit on file sizes: ulimit %-f%)"), err)
+      local err = complaint(("sh -c 'ulimit -f %d; exec ./calls crc32:5'"):format(blocks))
+      assert.truthy(err:find("%(calls%) is [^\n]*File too large %(a limit on file sizes: ulimit %-f%)"), err)
       assert.falsy(err:find("no call was recorded", 1, true), err)
     end
     assert.falsy(support.shell_in(dir, "test -e r/reasons") == 0)
@@ -414,8 +299,8 @@ describe("pmlua record in processes and threads", function()
   it("says why a process could not be recorded: another user, who may not write here", function()
     local _, uid = shell "id -u"
     if tonumber(uid) ~= 0 or not support.has "setpriv" then return pending "only root can become another user" end
-    local err = complaint "setpriv --reuid=65534 --regid=65534 --clear-groups ./raw 0"
-    assert.truthy(err:find("%(raw%) is not recorded: [^\n]*Permission denied"), err)
+    local err = complaint "setpriv --reuid=65534 --regid=65534 --clear-groups ./calls crc32:5"
+    assert.truthy(err:find("%(calls%) is not recorded: [^\n]*Permission denied"), err)
     assert.falsy(err:find("no call was recorded", 1, true), err)
   end)
 
@@ -438,16 +323,15 @@ describe("pmlua record in processes and threads", function()
   end)
 
   it("gives each rank of a parallel job its folder, and prints one table of all", function()
-    local ways = { { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" }, { "PMI_RANK", "PMI_SIZE" } }
-    for _, names in ipairs(ways) do
+    for _, names in ipairs { { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" }, { "PMI_RANK", "PMI_SIZE" } } do
       shell "rm -rf r"
       local ranks = {}
       for rank = 0, 1 do
-        ranks[rank + 1] = ("env %s=%d %s=2 %s record -o r --lib 'libz*' --sym crc32 -- ./raw 0"):format(names[1], rank,
-          names[2], command)
+        ranks[rank + 1] = ("env %s=%d %s=2 %s record -o r --lib 'libz*' --sym crc32 -- %s"):format(names[1], rank,
+          names[2], command, FIVE)
       end
       local status, out, err = shell("{ " .. table.concat(ranks, " & ") .. "; s=$?; wait; exit $s; }")
-      assert.same({ 0, ("5 children are fine\n"):rep(2) }, { status, out })
+      assert.same({ 0, "" }, { status, out })
       assert.matches("12 processes; results in [^\n]*/r\n$", err)
       assert.equal(1, select(2, err:gsub("processes; results in", "")), err)
       assert.matches("\nlibz[%S]* +crc32 +%d+ ", err)
@@ -479,9 +363,7 @@ describe("pmlua record in processes and threads", function()
     local run = "mpirun --allow-run-as-root --oversubscribe -n 2"
     if shell(run .. " true") ~= 0 then run = "mpirun -n 2" end
     if shell(run .. " true") ~= 0 then return pending "mpirun cannot start a job here" end
-    shell "rm -rf r"
-    local status, out, err = shell(("%s %s record -o r --lib 'libz*' --sym crc32 -- ./raw 0"):format(run, command))
-    assert.same({ 0, ("5 children are fine\n"):rep(2) }, { status, out })
+    local _, err = support.done(shell(("rm -rf r; %s %s record -o r --lib 'libz*' --sym crc32 -- %s"):format(run, command, FIVE)))
     assert.truthy(err:find("12 processes; results in", 1, true), err)
   end)
 
@@ -489,15 +371,11 @@ describe("pmlua record in processes and threads", function()
   for how, said in pairs { exit = "", _exit = "", kill = "was cut short by signal 9;",
     bare = "ended with status 3 by the system call exit_group itself;" } do
     it("have the time of calls that are open at their end: " .. how, function()
-      support.spit(dir .. "/stays.c", stays)
-      local built, _, wrong = shell "gcc -O1 stays.c -o stays -L. -lcalls_back -Wl,-rpath,$PWD"
-      assert.equal(0, built, wrong)
-      local line = "rm -rf open; %s record --json --lib libcalls_back.so --trace -o open -- ./stays %s"
+      local line = "rm -rf open; %s record --json --lib libcalls_back.so --trace -o open -- ./leaves %s"
       local _, out, err = shell(line:format(command, how))
       assert.truthy(err:find(said, 1, true), err)
       local trace = json.decode((select(2, shell(command .. " trace --json open/traces.otf2"))))
-      local open = {}
-      for _, f in ipairs(json.decode(out:match "{.*").functions) do open[f.name] = f end
+      local open = by_name(json.decode(out:match "{.*"))
       assert.same({ 1, 1, 1 }, { open.call_back.calls, open.call_back.unreturned, open.call_twice.unreturned })
       for _, r in ipairs(trace.regions) do
         local f = open[r.region]
@@ -511,7 +389,7 @@ describe("pmlua record in processes and threads", function()
   end
 
   it("have the time of open calls as far as it is known where nobody waited for them", function()
-    local line = "rm -rf open; %s record --json --lib libcalls_back.so -o open -- ./stays kill child"
+    local line = "rm -rf open; %s record --json --lib libcalls_back.so -o open -- ./leaves kill child"
     local _, out, err = shell(line:format(command))
     assert.truthy(err:find("open ones until the last began", 1, true), err)
     for _, f in ipairs(json.decode(out:match "{.*").functions) do

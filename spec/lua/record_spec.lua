@@ -99,13 +99,6 @@ describe("pmlua record", function()
     end
   end)
 
-  it("has the results of a process that leaves by _exit or abort", function()
-    local by_name, _, status = recorded("-o left -- ./calls fork crc32:10 wait _exit:7")
-    assert.same({ 7, 20 }, { status, by_name.crc32.calls })
-    by_name, _, status = recorded("-o aborted -- ./calls fork crc32:10 wait abort")
-    assert.same({ 128 + 6, 20 }, { status, by_name.crc32.calls })
-  end)
-
   it("records the chosen libraries and functions alone", function()
     local by_name = recorded("-o chosen --lib libz --sym 'crc*' -- ./calls fork crc32:3 wait exit:3")
     assert.equal(6, by_name.crc32.calls)
@@ -113,13 +106,6 @@ describe("pmlua record", function()
     assert.same({}, by_name)
     by_name = recorded("-o but --not crc32 -- ./calls fork crc32:3 wait exit:3")
     assert.is_nil(by_name.crc32)
-  end)
-
-  support.with "otf2-print" ("writes a trace with as many enters and leaves", function()
-    recorded("-o traced --trace --sym crc32 -- ./calls fork crc32:50 wait exit:3")
-    local _, out = shell("otf2-print traced/traces.otf2")
-    local enters, leaves = select(2, out:gsub("\nENTER", "")), select(2, out:gsub("\nLEAVE", ""))
-    assert.same({ 100, 100 }, { enters, leaves })
   end)
 
   support.with "otf2-print" ("writes a trace that can be read of processes that call nothing", function()
