@@ -34,67 +34,9 @@ local function exact(name, body)
   end
 end
 
-describe("counts are exact", function()
-  it("in loops with several exits, and loops in loops", function()
-    exact("loops.c", [[
-      static int work(int n) {
-        for (int i = 0; i < n; i++) {
-          for (int j = 0; j < n; j++) { M; if (i * j == 12) break; if (i + j == 20) goto out; M; }
-          for (int j = n; j-- > 0;) { if (j & 1) continue; M; }
-          if (i == 11) return i;
-        }
-        out: M;
-        return 0;
-      }]])
-  end)
-
-  it("in a loop that is jumped into", function()
-    exact("into.c", [[
-      static int work(int n) {
-        int i = 0;
-        if (n & 1) goto in;
-        for (; i < n; i++) { M; in: M; if (i == 7) M; }
-        return 0;
-      }]])
-  end)
-
-  it("in switches, with and without breaks", function()
-    exact("switch.c", [[
-      static int work(int n) {
-        for (int i = 0; i < n; i++)
-          switch (i) { case 0: M; case 1: M; break; case 5: case 6: M; default: M; case 9:; }
-        return 0;
-      }]])
-  end)
-
-  it("where ways part and meet, with calls on them that may leave", function()
-    exact("ways.c", [[
-      #include <setjmp.h>
-      static jmp_buf back;
-      static void __attribute__((noinline)) leave(int i) { if (i % 5 == 4) longjmp(back, i); else M; }
-      static int __attribute__((noinline)) one(int i) {
-        if (i & 1) { M; if (i & 2) { M; M; leave(i); M; } else { M; M; } }
-        else { M; leave(i + 1); M; M; }
-        switch (i % 6) {
-        case 0: M; M; break;
-        case 1: M; M; M; break;
-        case 2: M; M; leave(i); break;
-        case 3: M; M; return 1;
-        default: M; M; M; M;
-        }
-        M;
-        return i & 4 ? (M, 2) : (M, M, 3);
-      }
-      static int work(int n) {
-        volatile int i = 0;
-        if (setjmp(back)) M;
-        while (i < n) { int now = i++; if (one(now) == 3) M; else { M; M; } }
-        return 0;
-      }]])
-  end)
-
-  it("in computed gotos", function()
-    exact("computed.c", [[
+--- Beside the loops, jumps, switches, recursion and longjmp of random programs (count_random_spec.lua).
+local cases = {
+  ["computed.c"] = [[
       static int work(int n) {
         static void *at[] = {&&a, &&b, &&c};
         int i = 0;
@@ -103,32 +45,11 @@ describe("counts are exact", function()
         a: M; goto next;
         b: M; M;
         c: M; goto next;
-      }]])
-  end)
-
-  it("in recursion, also where the last call needs no stack", function()
-    exact("recursion.c", [[
-      static int fib(int n) { M; return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+      }]],
+  ["last_call_without_a_stack.c"] = [[
       static int down(int n) { if (n == 0) return 0; M; return down(n - 1); }
-      static int work(int n) { return fib(n) + down(n * 100); }]])
-  end)
-
-  it("when longjmp leaves loops and functions", function()
-    exact("longjmp.c", [[
-      #include <setjmp.h>
-      static jmp_buf env;
-      __attribute__((noinline)) static void deep(int n) { for (int i = 0; i < n; i++) M; if (n % 3 == 0) longjmp(env, 1); M; }
-      static int work(int n) {
-        for (volatile int i = 0; i < n; i++) {
-          M;
-          if (setjmp(env) == 0) { for (int j = 0; j < 5; j++) { M; deep(i); M; } } else M;
-        }
-        return 0;
-      }]])
-  end)
-
-  it("when C++ throws through functions with destructors", function()
-    exact("throw.cpp", [[
+      static int work(int n) { return down(n * 100); }]],
+  ["throw.cpp"] = [[
       struct guard { ~guard() { M; } };
       static char from[64], to[64];
       static inline void some(int n) { __builtin_memcpy(to, from, (unsigned long)(n & 31)); M; }
@@ -140,11 +61,8 @@ describe("counts are exact", function()
           catch (int v) { M; caught += v; if (v == 10) { try { deep(1); } catch (...) { M; } } }
         }
         return caught;
-      }]])
-  end)
-
-  it("in variable arrays, alloca and structures", function()
-    exact("locals.c", [[
+      }]],
+  ["locals.c"] = [[
       struct three { double v[3]; };
       static struct three twice(struct three t) { for (int i = 0; i < 3; i++) t.v[i] = i; M; return t; }
       static int work(int n) {
@@ -152,8 +70,13 @@ describe("counts are exact", function()
         struct three t = {{1, 2, 3}};
         for (int i = 0; i < n; i++) { room[i] = 1; M; }
         return room[0] == twice(t).v[1];
-      }]])
-  end)
+      }]],
+}
+
+describe("counts are exact", function()
+  for name, body in pairs(cases) do
+    it("in " .. name, function() exact(name, body) end)
+  end
 end)
 
 describe("a program that counts", function()

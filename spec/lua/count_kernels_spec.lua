@@ -41,34 +41,26 @@ local function each(out, check)
 end
 
 describe("counts of the paper's kernels", function()
-  it("are what the source asks for, for 1 to 50 elements, in every width and precision", function()
-    local rows = each(kernels "source", function(width, precision, kernel, n, flops, loaded, stored, size)
-      local name = ("%s %d %s n = %d"):format(width, precision, kernel, n)
-      if kernel == "peak" then return assert.equal(2 * n, flops, name) end
-      local h, single = hand[kernel], n % lanes[width][precision]
-      assert.equal(h[1] * n - (h.asm or 0) * (width == "scalar" and n or single), flops, name)
-      -- every kernel but load loads the factor once, whether it uses it or not
-      local once = kernel == "load" and 0 or 1
-      assert.equal((h[2] * n + once) * size, loaded, name)
-      assert.equal(h[3] * n * size, stored, name)
+  -- every kernel but load loads the factor once at source, whether it uses it or not; unused results go later
+  for at, factor in pairs { source = function(kernel) return kernel ~= "load" end,
+    final = function(kernel) return kernel == "fma" end } do
+    it("are what the source asks for, for 1 to 50 elements, in every width and precision, at " .. at, function()
+      local rows = each(kernels(at), function(width, precision, kernel, n, flops, loaded, stored, size)
+        local name = ("%s %d %s n = %d"):format(width, precision, kernel, n)
+        if kernel == "peak" then return assert.equal(2 * n, flops, name) end
+        local h, single = hand[kernel], n % lanes[width][precision]
+        assert.equal(h[1] * n - (h.asm or 0) * (width == "scalar" and n or single), flops, name)
+        assert.equal((h[2] * n + (factor(kernel) and 1 or 0)) * size, loaded, name)
+        assert.equal(h[3] * n * size, stored, name)
+      end)
+      assert.truthy(rows >= 2 * (8 * 50 + 1), "kernels ran")
     end)
-    assert.truthy(rows >= 2 * (8 * 50 + 1), "kernels ran")
-  end)
-
-  it("are the same after optimisation, except for unused results", function()
-    each(kernels "final", function(width, precision, kernel, n, flops, loaded, stored, size)
-      local name = ("%s %d %s n = %d"):format(width, precision, kernel, n)
-      if kernel == "peak" then return assert.equal(2 * n, flops, name) end
-      local h, single = hand[kernel], n % lanes[width][precision]
-      assert.equal(h[1] * n - (h.asm or 0) * (width == "scalar" and n or single), flops, name)
-      assert.equal((h[2] * n + (kernel == "fma" and 1 or 0)) * size, loaded, name)
-      assert.equal(h[3] * n * size, stored, name)
-    end)
-  end)
+  end
 end)
 
-local product = [[
-#include <stdlib.h>
+--- For each program of size n: the flags, the sizes, and its counts at source.
+local programs = {
+  { name = "a matrix product", flags = { "-O0", "-Os", "-O3 -march=native" }, sizes = { 1, 2, 7, 40 }, text = [[
 double a[40][40], b[40][40], c[40][40];
 int main(int argc, char **argv) {
   int n = argc > 1 ? atoi(argv[1]) : 1;
@@ -80,33 +72,11 @@ int main(int argc, char **argv) {
     }
   return c[0][0] != 0;
 }
-]]
-
-describe("counts of a matrix product", function()
-  for _, flags in ipairs { "-O0", "-O1", "-O2", "-O3", "-Os", "-O3 -march=native" } do
-    it("are 2 n^3 flops at source, with " .. flags, function()
-      local program = counting.build({ ["product.c"] = product }, { flags = flags })
-      for _, n in ipairs { 1, 2, 7, 40 } do
-        local c = counting.run(program, tostring(n))
-        assert.equal(2 * n ^ 3, c.flop_count_I)
-        assert.equal(n ^ 3, c.fp_add_double)
-        assert.equal(n ^ 3, c.fp_mul_double)
-        assert.equal(3 * 64 * 2 * n ^ 3, c.fp_bits_count_I)
-        assert.equal(8 * 2 * n ^ 3 + 8 + 8, c.load_count_I, "two elements a turn, c[0][0] and argv[1]")
-        assert.equal(8 * n ^ 2, c.store_count_I)
-        assert.equal(2 * n ^ 3 + 2, c.load_ins_count_I)
-      end
-    end)
-
-    it("are 2 n^3 flops in whatever vectors there are at the end, with " .. flags, function()
-      local program = counting.build({ ["product.c"] = product }, { flags = flags, at = "final" })
-      for _, n in ipairs { 1, 2, 7, 40 } do assert.equal(2 * n ^ 3, counting.run(program, tostring(n)).flop_count_I) end
-    end)
-  end
-end)
-
-local stream = [[
-#include <stdlib.h>
+]], counts = function(n) -- two elements a turn, c[0][0] and argv[1]
+      return { flop_count_I = 2 * n ^ 3, fp_add_double = n ^ 3, fp_mul_double = n ^ 3, fp_bits_count_I = 3 * 64 * 2 * n ^ 3,
+        load_count_I = 8 * 2 * n ^ 3 + 8 + 8, store_count_I = 8 * n ^ 2, load_ins_count_I = 2 * n ^ 3 + 2 }
+    end },
+  { name = "STREAM", flags = { "-O0", "-O3 -march=native" }, sizes = { 1, 3, 1000 }, text = [[
 int main(int argc, char **argv) {
   size_t n = argc > 1 ? (size_t)atoi(argv[1]) : 1;
   double *a = malloc(n * 8), *b = malloc(n * 8), *c = malloc(n * 8), q = argc + 1;
@@ -117,37 +87,11 @@ int main(int argc, char **argv) {
   for (size_t j = 0; j < n; j++) a[j] = b[j] + q * c[j];
   return a[n - 1] < 0;
 }
-]]
-
-describe("counts of STREAM", function()
-  for _, flags in ipairs { "-O0", "-O2", "-O3 -march=native" } do
-    it("are 4 flops, 48 bytes loaded and 56 stored an element, with " .. flags, function()
-      local program = counting.build({ ["stream.c"] = stream }, { flags = flags })
-      for _, n in ipairs { 1, 3, 1000 } do
-        local c = counting.run(program, tostring(n))
-        assert.equal(4 * n, c.flop_count_I)
-        assert.equal(8 * 6 * n + 8 + 8, c.load_count_I, "with a[n - 1] and argv[1]")
-        assert.equal(8 * 7 * n, c.store_count_I)
-        assert.equal(1, c.fp_convert_double)
-      end
-    end)
-  end
-
-  it("are as many flops, in vectors, after optimisation", function()
-    if support.shell("grep -qw avx2 /proc/cpuinfo && grep -qw fma /proc/cpuinfo") ~= 0 then
-      return pending "this cpu has no AVX2 with FMA" -- luacheck: ignore 113
-    end
-    local program = counting.build({ ["stream.c"] = stream }, { at = "final", flags = "-O3 -mavx2 -mfma" })
-    local c = counting.run(program, "1000")
-    assert.equal(4000, c.flop_count_I)
-    assert.truthy(c.fp_add_double_256 > 0 and c.fp_mul_double_256 > 0)
-    assert.equal(250, c.fp_fma_double_256 + c.fp_fma_double // 4, "b + q c is fused where the processor can")
-  end)
-end)
-
-local lu = [[
+]], counts = function(n) -- with a[n - 1] and argv[1]
+      return { flop_count_I = 4 * n, load_count_I = 8 * 6 * n + 8 + 8, store_count_I = 8 * 7 * n, fp_convert_double = 1 }
+    end },
+  { name = "an LU factorisation", flags = { "-O2" }, sizes = { 1, 2, 10, 64 }, text = [[
 #include <math.h>
-#include <stdlib.h>
 static double a[64][64];
 int main(int argc, char **argv) {
   int n = argc > 1 ? atoi(argv[1]) : 1;
@@ -165,19 +109,32 @@ int main(int argc, char **argv) {
   }
   return isnan(a[n - 1][n - 1]);
 }
-]]
+]], counts = function(n) return { flop_count_I = (4 * n ^ 3 - 3 * n ^ 2 - n) / 6, fp_div_double = n * (n - 1) // 2 } end },
+}
 
-describe("counts of an LU factorisation", function()
-  for _, at in ipairs { "source", "final" } do
-    it("are 2/3 n^3 and what is below it, at " .. at, function()
-      local program = counting.build({ ["lu.c"] = lu }, { at = at })
-      for _, n in ipairs { 1, 2, 10, 64 } do
-        local c, divisions, squares = counting.run(program, tostring(n)), n * (n - 1) // 2, n * (n - 1) * (2 * n - 1) // 6
-        assert.equal(divisions + 2 * squares, c.flop_count_I)
-        assert.equal(4 * n ^ 3 - 3 * n ^ 2 - n, 6 * c.flop_count_I)
-      end
-    end)
+describe("counts of", function()
+  for _, p in ipairs(programs) do
+    for _, flags in ipairs(p.flags) do
+      it(("%s are those by hand at source, and as many flops in vectors at the end, with %s"):format(p.name, flags), function()
+        local text = { ["program.c"] = "#include <stdlib.h>\n" .. p.text }
+        local source, final = counting.build(text, { flags = flags }), counting.build(text, { flags = flags, at = "final" })
+        for _, n in ipairs(p.sizes) do
+          local c = counting.run(source, tostring(n))
+          for name, expected in pairs(p.counts(n)) do assert.equal(expected, c[name], name) end
+          assert.equal(p.counts(n).flop_count_I, counting.run(final, tostring(n)).flop_count_I)
+        end
+      end)
+    end
   end
+
+  it("STREAM are in vectors, fused where the processor can", function()
+    if support.shell("grep -qw avx2 /proc/cpuinfo && grep -qw fma /proc/cpuinfo") ~= 0 then
+      return pending "this cpu has no AVX2 with FMA" -- luacheck: ignore 113
+    end
+    local c = counting.count("#include <stdlib.h>\n" .. programs[2].text, { at = "final", flags = "-O3 -mavx2 -mfma" }, "1000")
+    assert.truthy(c.fp_add_double_256 > 0 and c.fp_mul_double_256 > 0)
+    assert.equal(250, c.fp_fma_double_256 + c.fp_fma_double // 4)
+  end)
 end)
 
 local loops = [[

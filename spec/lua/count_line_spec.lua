@@ -181,9 +181,6 @@ describe("pmlua cc --count", function()
     local cases = {
       [""] = "add --count, or --wrap NAME", ["--count"] = "name the compiler to run, after --",
       ["--count --at=both -- clang a.c"] = "--at needs source or final, not 'both'",
-      ["--count --at -- clang a.c"] = "--at needs a value",
-      ["--at=final --wrap zlib -- clang a.c"] = "--at works with --count only",
-      ["--count --static -- clang a.c"] = "--static works with --wrap only",
       ["--count=all -- clang a.c"] = "--count needs lines, or no value, not 'all'",
     }
     for words, text in pairs(cases) do

@@ -95,33 +95,6 @@ describe("A program that counts", function()
     assert.equal("final\nlibrary.c\nlibsum.so\nprogram.c\nsource\n", files)
   end)
 
-  counted("leaves a file for each of its processes, which add up", function()
-    local countfile = require "pmlua.countfile"
-    assert.equal(0, (shell("./source 10 fork", "PMLUA_COUNT=counts")))
-    local counts = assert(countfile.read_all(folder .. "/counts"))
-    assert.equal(2, #counts.processes)
-    -- the eleventh sum is the child's; each process adds the sums it was given
-    assert.equal(11 * 1000 + 11, counts.events.flop_count_I)
-    assert.equal(11 * 1000 * 8, counts.operations.load_fp_8 * 8)
-    assert.equal("source", counts.at)
-    assert.same({ "not counted: the work of libm.so.6, which was not compiled with counts" }, counts.notes) -- libpmlua brings it
-    assert.matches("^%./source 10 fork$", counts.processes[1].command)
-    os.execute("rm -f " .. quote(folder) .. "/counts*")
-  end)
-
-  counted("names libraries that were compiled otherwise, and only those", function()
-    assert.equal(0, (shell("mkdir plain && cc -shared -fPIC " .. quote(folder) .. "/library.c -o plain/libsum.so")))
-    local line = "sh -c 'LD_LIBRARY_PATH=plain ./source 10'"
-    local _, _, told = shell(line, "PMLUA_COUNT=-")
-    local _, _, whole = shell("./source 10", "PMLUA_COUNT=-")
-    shell(line, "PMLUA_COUNT=counts")
-    local counts = assert(require("pmlua.countfile").read_all(folder .. "/counts"))
-    os.execute("rm -rf " .. quote(folder) .. "/counts* " .. quote(folder) .. "/plain")
-    assert.matches("\nnot counted: the work of [^\n]*libsum%.so[^\n]*, which was not compiled with counts\n", told)
-    assert.falsy(whole:find("libsum", 1, true))
-    assert.matches("^not counted: the work of [^\n]*libsum%.so[^\n]*, which was not compiled with counts$", counts.notes[1])
-  end)
-
   counted("is counted by pmlua stat, with the source named", function()
     local status, out, err = shell(quote(command) .. " stat --json -- ./final")
     assert.same({ 0, "" }, { status, permission.unexplained(err) })
@@ -256,28 +229,6 @@ describe("A program that counts", function()
     local _, second = shell "otf2-print trace2/traces.otf2 | grep -c '^METRIC '"
     assert.equal("2\n", second)
     os.execute(("cd %s && rm -rf trace.lua trace1 trace2"):format(quote(folder)))
-  end)
-
-  counted("keeps what a library counted that was loaded and unloaded", function()
-    support.spit(folder .. "/loads.c", [[
-#include <dlfcn.h>
-#include <stddef.h>
-int main(void) {
-  static double a[100];
-  for (int i = 0; i < 5; i++) {
-    void *l = dlopen("./libsum.so", RTLD_NOW);
-    double (*sum)(const double *, int) = (double (*)(const double *, int))dlsym(l, "sum");
-    if (sum(a, 100) != 0 || dlclose(l) != 0) return 1;
-  }
-  return 0;
-}
-]])
-    support.quiet(cc("source", "loads.c -ldl -o loads"))
-    assert.same({ 0, "", "" }, { shell("./loads", "PMLUA_COUNT=counts") })
-    local counts = assert(require "pmlua.countfile".read_all(folder .. "/counts"))
-    assert.equal(500, counts.operations.fp_add_double)
-    assert.equal(2, counts.processes[1].modules)
-    os.execute(("cd %s && rm -f counts loads loads.c"):format(quote(folder)))
   end)
 
   counted("answers questions with the sum of its threads while it runs", function()
