@@ -72,10 +72,6 @@ describe("On its counters,", function()
     assert.is_truthy(fit(open("skx", false), { "r01d5", "r02d5", "r03d5", "r04d5", "r05d5" }))
   end)
 
-  it("Ice Lake says that it goes by the rules of Ice Lake-X", function()
-    assert.matches("Ice Lake %(icl%) by its rules", assert(require("pmlua.pmus").get("icl")).title)
-  end)
-
   it("topdown slots of general counters are no fixed counter's event", function()
     assert.same({ "fixed 3", "0" }, fit(open("spr", false), { "TOPDOWN:SLOTS", "TOPDOWN:BAD_SPEC_SLOTS" }))
     assert.matches("compete for counter 0", select(2, fit(open("spr", false), { "TOPDOWN:BAD_SPEC_SLOTS",

@@ -170,6 +170,7 @@ return pml.experiment { name = "demo", cell_setup = function() return 7 end, mea
       { rows[1].status, rows[2].status, rows[3].status, rows[4].status })
     assert.is_nil(rows[2].median)
     assert.equal("needs a PMU", assert(results.open(r.dir)).meta.unmeasured[1].reason)
+    assert.matches("k=3 was skipped: counter", table.concat(r.meta.warnings, "\n"))
   end)
 
   it("adds columns, tables and text of the experiment", function()
@@ -270,11 +271,10 @@ return pml.experiment { name = "demo", cell_setup = function() return 7 end, mea
       ["columns = { 3 }"] = "columns%[1%]", ["options = { { name = 'x', type = 'y' } }"] = "type must be",
       ["options = { { name = 'x', type = 'r i' } }"] = "type must be",
     } do
-      local code, out, err = command(("local pml = require 'pmlua'\nreturn pml.experiment { name = 'x',\n%s,\n"
-        .. "measure = function() return 1 end }\n"):format(text))
-      assert.equal(1, code)
-      assert.equal("", out)
-      assert.matches("^pmlua: [^\n]*script.lua:%d+: experiment: [^\n]*" .. what .. "[^\n]*\n$", err)
+      local made, err = pcall(load(("local pml = require 'pmlua'\nlocal e = pml.experiment { name = 'x',\n%s,\n"
+        .. "measure = function() return 1 end }\nreturn e"):format(text), "@script.lua"))
+      assert.is_false(made)
+      assert.matches("^script.lua:%d+: experiment: [^\n]*" .. what .. "[^\n]*$", tostring(err))
     end
     -- not error_matches, which removes positions
     local _, err = pcall(function() local _ = experiment(7) end)
@@ -321,12 +321,6 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
         assert.matches("failed, 0 samples", out)
       end
     end
-  end)
-
-  it("is complete where some cells are measured and others refuse", function()
-    local r = run { measure = function(_, p) if p.k == 2 then return nil, "not here" end return 1 end }
-    assert.equal("complete", r.status)
-    assert.same({ "k=2 was skipped: not here" }, { r.meta.warnings[#r.meta.warnings] })
   end)
 
   it("closes and marks its folder when the script calls os.exit", function()
@@ -463,11 +457,5 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
     assert.same({ "complete", 7, 7, 7 }, { r.status, r.meta.rounds_done, r.rounds, r.repeats })
     assert.equal(7, assert(results.open(r.dir)).data.rows[1].samples)
     assert.equal(20, run({ repeats = 20, rounds = 20, budget = { seconds = 1000, rounds = 7 } }).meta.rounds_done)
-  end)
-
-  it("says the summary of every cell as JSON, for programs", function()
-    local line = "%s/scripts/timers.lua --clocks ns,lua:os.clock --quick --quiet --no-plot --json --out %s"
-    local out = support.done(support.pmlua(line:format(support.root, support.folder())))
-    assert.equal(2, #json.decode(out).cells)
   end)
 end)

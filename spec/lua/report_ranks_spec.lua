@@ -169,36 +169,6 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' %s report %s %s]]
   end)
 end)
 
-describe("What the core writes of logs", function()
-  local PROGRAM = [[
-local pml = require "pmlua"
-local odd = { "plain", "a,b", "it's \"quoted\"", "new\nline", "back\\slash", "f\xfcr", "für" }
-local counter = assert(pml.sde.library "ROWS"):counter "N"
-for i, label in ipairs(odd) do
-  local s = assert(pml.section.define { label = label, exclusive = i % 2 == 1, type = i == 3 and "communication" or nil,
-    record = i == 1 and "all" or nil, events = i ~= 2 and { "task-clock", "sde:::ROWS::N" } or nil })
-  for _ = 1, i do
-    s:start()
-    counter:add(i)
-    s:stop { operations = i > 3 and 1e12 * i + 0.5 or nil, iterations = i }
-  end
-  pcall(s.stop, s)
-end
-os.exit(true, false)]]
-
-  it("has labels, events and misuse of any bytes", function()
-    local logs = support.folder()
-    support.spit(logs .. "/program.lua", PROGRAM)
-    for rank = 0, 2 do
-      assert.equal(0, (shell(("PMI_RANK=%d PMI_SIZE=3 PMLUA_REPORT=%s %s %s/program.lua"):format(rank, logs, command, logs))))
-    end
-    local _, out = pmlua(logs .. " --json")
-    for _, text in ipairs { '"misuse": {"unmatched": 1}', '"sde:::ROWS::N": ', '"quantiles": [', '"label": "f\\\\xfcr"' } do
-      assert.truthy(out:find(text, 1, true), text)
-    end
-  end)
-end)
-
 describe("Logs of a job that are not all there", function()
   local function refused(dir)
     local status, out, err = pmlua(dir)
@@ -251,12 +221,6 @@ describe("Logs of a job that are not all there", function()
 
   it("are refused if they are of two runs", function()
     local dir, other = job(3, 1, 3), job(5, 1, 3)
-    local path = logs_of(dir)[1]
-    local text = support.slurp(path)
-    -- the same rank of another run: a process that was born at another time
-    support.spit(dir .. "/other.pmlog", text:sub(1, 32) .. string.pack("<I8", 77) .. text:sub(41))
-    assert.matches("^rank 1 is in two files, .*; name the files of one run$", refused(dir))
-    os.remove(dir .. "/other.pmlog")
     assert(os.rename(logs_of(other)[4], dir .. "/rank4.pmlog"))
     assert.equal(("%s is of a job of 3 ranks, %s/rank4.pmlog of one of 5; name the files of one run"):format(
       logs_of(dir)[0], dir), refused(dir))

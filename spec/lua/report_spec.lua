@@ -9,7 +9,6 @@ local json = require "pmlua.json"
 local cells = support.cells
 local command = support.build .. "/pmlua"
 
-
 local function pmlua(arguments) return support.shell(command .. " report " .. arguments) end
 
 local file = require "spec.lua.section_log".of
@@ -270,18 +269,6 @@ describe("What cannot be reported", function()
     return err:match("^pmlua report: ([^\n]+)\n$") or error("not one line: " .. err)
   end
 
-  it("is said in one line with the file", function()
-    local dir, good = support.folder(), file({}, rank1)
-    local path = dir .. "/f"
-    local function of(text) return (refused(support.spit(path, text)):gsub("^" .. path:gsub("%p", "%%%0") .. ": ", "")) end
-    assert.equal("not a log of pmlua", of "")
-    assert.equal("not a log of pmlua", of "hello\n")
-    assert.equal("not a log of pmlua", of(good:sub(1, 1000)))
-    assert.equal("a log of version 4; this pmlua reads version 3", of(good:gsub("^(PMLUALOG)\3", "%1\4")))
-    assert.matches("^the log is cut short; all its sections are lost", of(good:sub(1, 65536)))
-    assert.matches("^damaged: ", of(good:gsub("node", ("x"):rep(4), 1):gsub("tsc%z", "tscx" .. ("x"):rep(3), 1)))
-  end)
-
   it("is an empty folder, a file that is not there, or a rank that is there twice", function()
     local dir = support.folder()
     assert.equal(("%s: no *.pmlog file in this folder; run the program with PMLUA_REPORT=%s"):format(dir, dir),
@@ -304,21 +291,8 @@ describe("What cannot be reported", function()
     support.spit(dir .. "/one", file({}, rank1))
     assert.matches("/one: no timeline; run the program with PMLUA_REPORT_TIMELINE=on, too",
       select(3, pmlua(("%s/one --timeline %s/t.svg"):format(dir, dir))))
+    assert.matches("one table", select(3, pmlua(("%s/one --csv --detail --threads"):format(dir))))
     assert.matches("/no/p%.svg: No such file or directory\n$", select(3, pmlua(("%s/one --plot %s/no/p.svg"):format(dir, dir))))
-  end)
-
-  it("is misuse where the command line is wrong", function()
-    local wrong = { [""] = "name what to report", ["x --no"] = "no such option: --no", ["x --sort up"] = "--sort needs time",
-      ["x --sort"] = "--sort needs", ["x --plot a.pdf"] = "--plot needs a file that ends in",
-      ["x --json --csv"] = "cannot be used together",
-      ["x --csv --detail --threads"] = "one table", ["x --patience 0"] = "--patience needs",
-      ["x --json=1"] = "--json takes no value" }
-    for arguments, said in pairs(wrong) do
-      local status, out, err = pmlua(arguments)
-      assert.same({ 2, "" }, { status, out })
-      assert.truthy(err:find(said, 1, true), err)
-      assert.matches("^[^\n]+\nsee 'pmlua help report'\n$", err)
-    end
   end)
 end)
 

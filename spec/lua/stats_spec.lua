@@ -19,15 +19,6 @@ local function slow_quantile(values, q)
 end
 
 describe("stats", function()
-  it("gives the quantiles of type 7 that R gives", function()
-    -- quantile(c(1, 2, 3, 4, 10), c(.25, .5, .95), type = 7)
-    near(2, stats.quantile({ 10, 1, 3, 2, 4 }, 0.25))
-    near(3, stats.quantile({ 10, 1, 3, 2, 4 }, 0.5))
-    near(8.8, stats.quantile({ 10, 1, 3, 2, 4 }, 0.95))
-    near(1, stats.quantile({ 10, 1, 3, 2, 4 }, 0))
-    near(10, stats.quantile({ 10, 1, 3, 2, 4 }, 1))
-  end)
-
   it("agrees with sorting, on many random series with ties", function()
     local random = rng(7)
     for n = 1, 60 do
@@ -51,6 +42,7 @@ describe("stats", function()
     assert.same({ list(both.value), list(both.upto), both.n }, { list(merged.value), list(merged.upto), merged.n })
     local whole = tally.merge(tally.of { math.mininteger, math.maxinteger, -1, 0 }, tally.of { math.maxinteger - 1 })
     assert.same({ math.mininteger, -1, 0, math.maxinteger - 1, math.maxinteger }, list(whole.value))
+    assert.equal(2.0 ^ 63, tally.of({ 1.0, 2.0 ^ 63 }):quantile(1)) -- a difference of ticks
     assert.same({ -2.5, -0.5, 0.0, 3.0 }, list(tally.merge(tally.of { 3, -0.5, -0.0 }, tally.of { 0, -2.5 }).value))
   end)
 
@@ -105,23 +97,6 @@ describe("stats", function()
     local none, why = stats.median_ranks(5)
     assert.is_nil(none)
     assert.matches("too few", why)
-  end)
-
-  it("goes over to the normal approximation without a jump", function()
-    local low_exact, high_exact = stats.median_ranks(1000)
-    local low, high = stats.median_ranks(1001)
-    assert.is_true(math.abs(low - low_exact) <= 2 and math.abs(high - high_exact) <= 2)
-  end)
-
-  it("covers the true median about as often as it says", function()
-    local random, covered = rng(3), 0
-    for _ = 1, 400 do
-      local values = {}
-      for i = 1, 40 do values[i] = random(1000000) ^ 2 end
-      local s = stats.summary(values)
-      if s.median_lo <= 500000 ^ 2 and 500000 ^ 2 <= s.median_hi then covered = covered + 1 end
-    end
-    assert.is_true(covered >= 370 and covered <= 396, covered .. " of 400")
   end)
 
   it("answers empty, NaN and infinite series with a sentence", function()
@@ -183,21 +158,6 @@ describe("stats", function()
       require "pmlua.internal.shape".of(slow, stats.tally(fast)):gsub(", two modes.*", ""))
   end)
 
-  it("tests rank sums exactly", function()
-    near(2 / 184756, stats.rank_sum({ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, { 11, 12, 13, 14, 15, 16, 17, 18, 19, 20 }))
-    -- wilcox.test(c(1, 3, 5), c(2, 4, 6, 8)): p-value = 0.4
-    near(0.4, stats.rank_sum({ 1, 3, 5 }, { 2, 4, 6, 8 }), 1e-9)
-    near(1, stats.rank_sum({ 4, 4, 4 }, { 4, 4, 4 }))
-  end)
-
-  it("tests many rounds by the normal approximation, near the exact value", function()
-    local a, b = {}, {}
-    for i = 1, 25 do a[i], b[i] = i, i + 8.5 end
-    local p = stats.rank_sum(a, b)
-    assert.is_true(p > 0.0005 and p < 0.02, tostring(p))
-    near(1, stats.rank_sum({ table.unpack(a, 1, 25) }, { table.unpack(a, 1, 25) }), 0.02)
-  end)
-
   -- i * k mod m: values in no order, of which scipy 1.10.1 says what stands beside them
   local function scattered(n, k, m, move)
     local out = {}
@@ -216,6 +176,7 @@ describe("stats", function()
       near(p, stats.rank_sum(a, b), 3e-7)
       near(p, stats.rank_sum(b, a), 3e-7)
     end
+    near(1, stats.rank_sum({ 4, 4, 4 }, { 4, 4, 4 }))
   end)
 
   it("has scipy's p values of signed ranks (wilcoxon): exact ones up to 30, then with ties and continuity", function()
@@ -229,6 +190,7 @@ describe("stats", function()
       for i, v in ipairs(d) do d[i] = -v end
       near(p, stats.signed_rank(d), 3e-7)
     end
+    near(1, stats.signed_rank { 0, 0 })
   end)
 
   it("has the share of all choices and of all signs for p where few values have ties", function()
@@ -306,6 +268,9 @@ describe("stats", function()
     } do
       for i, v in ipairs { stats.welch(of[1], of[2], of[3]) } do near(of[3 + i], v, 1e-4 * math.abs(of[3 + i])) end
     end
+    near(0.05, stats.student(-2.776, 4), 5e-5)
+    near(1, (stats.welch({ 7, 7 }, { 7, 7 })))
+    assert.same({ 0, 1, 1 }, { stats.welch({ 1, 1 }, { 2, 2 }) })
   end)
 
   it("corrects p values after Holm", function()
@@ -323,11 +288,6 @@ describe("stats", function()
         near(most, v)
       end
     end
-
-    local adjusted = stats.holm { 0.01, 0.04, 0.03 }
-    near(0.03, adjusted[1])
-    near(0.06, adjusted[2])
-    near(0.06, adjusted[3])
   end)
 
   it("bins a quantised series without a comb", function()
@@ -356,55 +316,6 @@ describe("stats", function()
     assert.same(stats.outliers(values, a.fence_lo, a.fence_hi, 10), stats.outliers(samples, a.fence_lo, a.fence_hi, 10))
     samples:clear()
     assert.equal("no samples", tostring(select(2, stats.summary(samples))))
-  end)
-
-  it("reads a tick difference above 2^63 as the large number that it is", function()
-    local t = tally.of { 1.0, 2.0 ^ 63 }
-    assert.equal(2.0 ^ 63, t:quantile(1))
-  end)
-
-  it("tests signed ranks exactly, with ties, zeros and by the normal distribution where there are many", function()
-    near(2 / 2 ^ 6, stats.signed_rank { 1, 2, 3, 4, 5, 6 })
-    near(1, stats.signed_rank { 0, 0 })
-    near(1, stats.signed_rank { 1, -1 })
-    near(2 / 2 ^ 5, stats.signed_rank { 1, 1, 1, 1, 1, 0 })
-    near(6 / 32, stats.signed_rank { -2, 1, 3, 4, 5 }) -- the sum is 13: 13, 14, 15 and 0, 1, 2 come about in one way each
-    local many = {}
-    for i = 1, 31 do many[i] = (i % 4 == 0 and -1 or 1) * i end
-    local exact = stats.signed_rank(table.move(many, 1, 30, 1, {}))
-    assert.is_true(exact > 1e-4 and exact < 0.05 and math.abs(stats.signed_rank(many) - exact) < exact)
-  end)
-
-  it("gives Student's t its p value, as tables have it", function()
-    for df, t in pairs { [1] = 12.706, [2] = 4.303, [4] = 2.776, [10] = 2.228, [30] = 2.042, [120] = 1.980, [100000] = 1.960 } do
-      near(0.05, stats.student(t, df), 5e-5)
-      near(0.05, stats.student(-t, df), 5e-5)
-    end
-    near(1, stats.student(0, 3), 1e-9)
-    near(1 / 3, stats.student(1 / math.sqrt(3), 1) / 2, 1e-4) -- of Cauchy's distribution by hand: atan
-    near(1, (stats.welch({ 7, 7 }, { 7, 7 })))
-  end)
-
-  it("tests two means of unequal variance by Welch's method", function()
-    local p, low, high = stats.welch({ 1, 2, 3 }, { 4, 5, 6 }) -- by hand: t = 3 / sqrt(2 / 3), 4 degrees of freedom
-    near(0.02131, p, 1e-5)
-    near(3 - 2.7764 * math.sqrt(2 / 3), low, 1e-3)
-    near(3 + 2.7764 * math.sqrt(2 / 3), high, 1e-3)
-    assert.same({ 0, 1, 1 }, { stats.welch({ 1, 1 }, { 2, 2 }) })
-  end)
-
-  it("covers a difference of means in 95 of 100 cases, three values a side", function()
-    local random, covered = rng(3), 0
-    local function normal()
-      local sum = -6
-      for _ = 1, 12 do sum = sum + random(1000000) / 1000000 end
-      return sum
-    end
-    for _ = 1, 1000 do
-      local _, low, high = stats.welch({ normal(), normal(), normal() }, { 1 + normal(), 1 + normal(), 1 + normal() })
-      if low <= 1 and high >= 1 then covered = covered + 1 end
-    end
-    assert.is_true(covered >= 935 and covered <= 975, covered .. " of 1000")
   end)
 
   it("lays a line through points by least squares", function()
