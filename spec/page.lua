@@ -15,7 +15,7 @@
 --   <!-- head -->                 the next block of text is known by its first line; the other rows depend on the machine
 
 local support = require "spec.core.support"
-local shell = require "shell"
+local shell = require "spec.shell"
 
 local M = {}
 

@@ -2,9 +2,8 @@
 -- spec/house/check_spec.lua - the specs run side by side: bounded, apart from each other, and counted.
 
 local support = require "spec.core.support"
-package.path = "spec/?.lua;" .. package.path
-local pool = require "pool"
-local sh = require("shell").sh
+local pool = require "spec.pool"
+local sh = require("spec.shell").sh
 
 describe("The pool", function()
   it("runs every job, bounded in time, with a folder of its own that is gone after", function()

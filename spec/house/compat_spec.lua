@@ -4,8 +4,7 @@ local support = require "spec.core.support"
 local build = os.getenv("PMLUA_BUILD") or "build"
 local include = "core/compat/include"
 
-package.path = "spec/?.lua;" .. package.path
-local shell = require "shell"
+local shell = require "spec.shell"
 local sh, write = shell.sh, shell.write
 
 local functions = [[

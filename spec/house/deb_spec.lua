@@ -5,8 +5,7 @@
 
 local support = require "spec.core.support"
 
-package.path = "spec/?.lua;" .. package.path
-local shell = require "shell"
+local shell = require "spec.shell"
 local sh = shell.sh
 
 local function has(program) return sh("command -v " .. program):find "/" ~= nil end

@@ -6,8 +6,7 @@
 local support = require "spec.core.support"
 local build = os.getenv("PMLUA_BUILD") or "build"
 
-package.path = "spec/?.lua;" .. package.path
-local shell = require "shell"
+local shell = require "spec.shell"
 local sh = shell.sh
 
 local function done(command, seconds)

@@ -4,7 +4,6 @@
 --
 -- Slow: they simulate, compile with counts, generate wrappers, and wait for programs.
 
-package.path = "spec/?.lua;" .. package.path
-local page = require "page"
+local page = require "spec.page"
 
 describe("A slow page of the documentation", function() page.specs(true) end)

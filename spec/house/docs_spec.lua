@@ -2,9 +2,8 @@
 -- spec/house/docs_spec.lua - the README and the pages of docs/ are followed to the letter: each file is saved, each command
 -- typed, and what they print has the lines that the page shows (spec/page.lua). Slow pages: spec/house/docs_slow_spec.lua.
 
-package.path = "spec/?.lua;" .. package.path
-local page = require "page"
-local sh = require "shell".sh
+local page = require "spec.page"
+local sh = require "spec.shell".sh
 
 local support = require "spec.core.support"
 local read = support.slurp

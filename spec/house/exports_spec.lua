@@ -2,8 +2,7 @@
 
 local build = os.getenv("PMLUA_BUILD") or "build"
 
-package.path = "spec/?.lua;" .. package.path
-local sh = require("shell").sh
+local sh = require("spec.shell").sh
 
 --- What is in one set and not in the other, sorted.
 local function beyond(set, other)

@@ -3,8 +3,7 @@
 local support = require "spec.core.support"
 local build = os.getenv("PMLUA_BUILD") or "build"
 
-package.path = "spec/?.lua;" .. package.path
-local shell = require "shell"
+local shell = require "spec.shell"
 local sh, write = shell.sh, shell.write
 
 --- The version, from the one place that has it.

@@ -2,8 +2,7 @@
 -- spec/house/messages_spec.lua - every sentence that a user can see is collected, and keeps the rules of CONTRIBUTING.md.
 
 local support = require "spec.core.support"
-package.path = "spec/?.lua;" .. package.path
-local shell = require "shell"
+local shell = require "spec.shell"
 local sh, write = shell.sh, shell.write
 
 describe("Every message", function()

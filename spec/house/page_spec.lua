@@ -2,9 +2,8 @@
 -- spec/house/page_spec.lua - what follows the pages of the documentation finds what is wrong in them.
 
 local support = require "spec.core.support"
-package.path = "spec/?.lua;" .. package.path
-local page = require "page"
-local shell = require "shell"
+local page = require "spec.page"
+local shell = require "spec.shell"
 
 describe("Following a page", function()
   local dir = support.folder()

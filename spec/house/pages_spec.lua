@@ -2,8 +2,7 @@
 -- spec/house/pages_spec.lua - ARCHITECTURE.md and CONTRIBUTING.md: what they name is there, what they show works.
 
 local support = require "spec.core.support"
-package.path = "spec/?.lua;" .. package.path
-local shell = require "shell"
+local shell = require "spec.shell"
 local sh, write = shell.sh, shell.write
 
 local build = os.getenv("PMLUA_BUILD") or "build"

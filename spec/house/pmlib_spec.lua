@@ -7,8 +7,7 @@ local flags = "-Icore/compat/pmlib/include -Wall -Wextra -Wconversion -Wshadow -
 local link = ("-L%s/compat -Wl,-rpath-link,%s"):format(build, build)
 local library = support.build
 
-package.path = "spec/?.lua;" .. package.path
-local shell = require "shell"
+local shell = require "spec.shell"
 local groups = require "pmlua.groups"
 local permission = require "spec.permission"
 local sh = shell.sh

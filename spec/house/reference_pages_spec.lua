@@ -2,8 +2,7 @@
 -- spec/house/reference_pages_spec.lua - the reference in the terminal: pmlua help, events, environment variables.
 
 local support = require "spec.core.support"
-package.path = "spec/?.lua;" .. package.path
-local shell = require "shell"
+local shell = require "spec.shell"
 local sh = shell.sh
 
 local build = os.getenv("PMLUA_BUILD") or "build"

@@ -4,8 +4,7 @@
 -- Slow: luarocks builds all of pmlua, unless it is built.
 
 local support = require "spec.core.support"
-package.path = "spec/?.lua;" .. package.path
-local shell = require "shell"
+local shell = require "spec.shell"
 local sh = shell.sh
 
 describe("luarocks make", function()

@@ -5,8 +5,7 @@ local support = require "spec.core.support"
 local it = support.it
 local quote, shell = support.quote, support.shell
 local json = require "pmlua.json"
-package.path = "spec/?.lua;" .. package.path
-local page = require "page"
+local page = require "spec.page"
 local command = support.build .. "/pmlua"
 local RANKS, THREADS, SECTIONS = 26, 3, 6
 

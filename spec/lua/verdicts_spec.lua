@@ -4,7 +4,6 @@
 --
 -- The seeds are fixed. The bounds allow three standard errors of a share of this many trials beyond the promised value.
 
-package.path = "spec/?.lua;" .. package.path
 require "spec.core.support"
 local verdicts = require "spec.verdicts"
 

@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/balance_spec.lua - the experiment, run for real by its command.
 
-package.path = "spec/scripts/?.lua;" .. package.path
-local tables = require "tables"
+local tables = require "spec.scripts.tables"
 local folder = require "spec.core.cpus_folder"
 
 describe("scripts/balance.lua --quick", function()
@@ -82,12 +81,5 @@ describe("scripts/balance.lua", function()
     end
     assert.is_true(cpus:is_back(2))
     cpus:remove()
-  end)
-
-  it("refuses what it does not know, in one line", function()
-    tables.refuses("balance", {
-      ["--ranks 1"] = "--ranks needs", ["--bound 120"] = "--bound needs", ["--min 4"] = "--min must be below --reference",
-      ["--threads many"] = "'many'",
-    })
   end)
 end)

@@ -1,11 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/core_to_core_spec.lua - the experiment, run for real by its command, on all cpus and on one.
 
-package.path = "scripts/?.lua;spec/scripts/?.lua;" .. package.path
-require "spec.core.support" -- finds pmlua
+local tables = require "spec.scripts.tables"
 local laboratory = require "core_to_core.lab"
 local pml = require "pmlua"
-local tables = require "tables"
 
 local allowed = pml.sys.affinity()
 
@@ -53,12 +51,5 @@ describe("scripts/core_to_core.lua", function()
     local text, _, dir = tables.run("core_to_core", "--cpus " .. allowed[1])
     assert.matches("one cpu: an exchange needs two", text)
     assert.equal("one cpu: an exchange needs two", tables.read(dir .. "/data.dat")[1].status)
-  end)
-
-  it("refuses cpus that are not there, in one line", function()
-    tables.refuses("core_to_core", {
-      ["--cpus 60000"] = "cpu 60000", ["--cpus 0-x"] = "0-x", ["--cpus ,"] = "--cpus", ["--cpus 3-1"] = "3-1",
-      ["--trips 0"] = "--trips", ["--patience soon"] = "'soon'",
-    })
   end)
 end)

@@ -1,12 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/counted_spec.lua - the experiment, run by its command; and its reasons, from invented counts.
 
-package.path = "scripts/?.lua;spec/scripts/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
-package.cpath = (os.getenv "PMLUA_BUILD" or "build") .. "/lua/?.so;" .. package.cpath
+local tables = require "spec.scripts.tables"
 local counters = require "counted.counters"
 local kernels = require "counted.kernels"
 local reasons = require "counted.reasons"
-local tables = require "tables"
 
 describe("scripts/counted.lua --quick", function()
   local text, status, dir, by, absent, nobody
@@ -150,15 +148,5 @@ describe("reasons of differences", function()
     })
     assert.same({ "final operations: unexplained +9" },
       shorts { source = counts { operations = 1 }, final = counts { operations = 10 } })
-  end)
-end)
-
-describe("scripts/counted.lua", function()
-  it("refuses what it does not know, in one line", function()
-    tables.refuses("counted", {
-      ["--kernels sort"] = "unknown sort", ["--kernels ,"] = "--kernels", ["--length 0"] = "--length",
-      ["--length 1000001"] = "--length needs", ["--order 201"] = "--order needs",
-      ["--flags=nosuch.c"] = "cannot be built",
-    })
   end)
 end)

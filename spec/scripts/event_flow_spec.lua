@@ -1,9 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/event_flow_spec.lua - the experiment, run for real by its command.
 
-package.path = "spec/scripts/?.lua;" .. package.path
+local tables = require "spec.scripts.tables"
 local lfs = require "lfs"
-local tables = require "tables"
 
 describe("scripts/event_flow.lua --quick", function()
   local text, dir, rows
@@ -46,13 +45,5 @@ describe("scripts/event_flow.lua --quick", function()
     end
     if not tables.shell("command -v dot"):find "dot" then return pending "Graphviz is not installed" end
     assert.is_true(lfs.attributes(dir .. "/event_flow.svg", "size") > 1000)
-  end)
-end)
-
-describe("scripts/event_flow.lua", function()
-  it("refuses what it does not know, in one line", function()
-    tables.refuses("event_flow", {
-      ["--ranks 17"] = "--ranks needs", ["--steps 0"] = "--steps needs", ["--event page-fautls"] = "page-fautls",
-    })
   end)
 end)

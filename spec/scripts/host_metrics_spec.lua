@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/host_metrics_spec.lua - the experiment, run for real by its command.
 
-package.path = "spec/scripts/?.lua;" .. package.path
-local tables = require "tables"
+
+local tables = require "spec.scripts.tables"
 
 describe("scripts/host_metrics.lua --quick", function()
   local text, dir, rows, means

@@ -1,11 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/instruction_spec.lua - the experiment, run for real by its command: chains of known latency, code that is wrong.
 
-package.path = "scripts/?.lua;spec/scripts/?.lua;" .. package.path
-require "spec.core.support" -- finds pmlua
+local tables = require "spec.scripts.tables"
 local pml = require "pmlua"
 local registers = require "instruction.registers"
-local tables = require "tables"
 
 local machine = pml.sys.uname().machine
 local known = registers.machines[machine] ~= nil

@@ -1,10 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/intercept_overhead_spec.lua - the experiment, run for real by its command: every way, and what it saw.
 
-package.path = "scripts/?.lua;spec/scripts/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
-package.cpath = (os.getenv "PMLUA_BUILD" or os.getenv "B" or "build") .. "/lua/?.so;" .. package.cpath
-local tables = require "tables"
 
+local tables = require "spec.scripts.tables"
 local has_compiler = tables.shell "command -v cc || command -v gcc || command -v clang" ~= ""
 
 -- Ways that count the calls, and how much of them they must have seen.
@@ -80,13 +78,6 @@ describe("scripts/intercept_overhead.lua --quick", function()
 end)
 
 describe("scripts/intercept_overhead.lua", function()
-  it("refuses what it does not know, in one line", function()
-    tables.refuses("intercept_overhead", {
-      ["--threads 0"] = "--threads: 0", ["--threads 1,,2"] = "--threads: nothing", ["--threads 2,2"] = "2 is given twice",
-      ["--threads 65"] = "--threads: 65", ["--ways sundial"] = "unknown sundial", ["--event no-such-event"] = "--event",
-    })
-  end)
-
   it("says that a tool is not installed, and measures the others", function()
     if not has_compiler then return pending "there is no C compiler" end
     local out = tables.folder()

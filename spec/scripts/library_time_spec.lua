@@ -3,9 +3,8 @@
 --
 -- Slow: runs large programs, each recorded and not.
 
-package.path = "spec/scripts/?.lua;" .. package.path
-local tables = require "tables"
 
+local tables = require "spec.scripts.tables"
 local function here(command) return tables.shell("command -v " .. command) ~= "" end
 local has_compiler = here "cc" or here "gcc" or here "clang"
 local has_fftw = has_compiler and here "pkg-config" and select(2, tables.shell "pkg-config --exists fftw3") == 0
@@ -160,14 +159,6 @@ describe("scripts/library_time.lua", function()
     local text, status, dir = tables.run("library_time", "--no-plot --limit 0.3 sleep 60")
     assert.equal(1, status, text) -- nothing was measured
     for _, r in ipairs(tables.read(dir .. "/data.dat")) do assert.is_true(r.samples == 0 and r.status ~= "ok", r.status) end
-  end)
-
-  it("refuses what it cannot do, in one line", function()
-    tables.refuses("library_time", {
-      ["--program sundial"] = "unknown sundial", ["nosuchcommand-1"] = "command not found",
-      ["--limit 0 true"] = "--limit", ["--top 0 true"] = "--top", ["--nosuch true"] = "--nosuch", ["A=1 true"] = "'='",
-      ["/etc"] = "is a folder",
-    })
   end)
 
   it("says what to install when it cannot compile a program", function()

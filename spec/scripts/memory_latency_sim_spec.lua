@@ -3,9 +3,8 @@
 --
 -- Slow: it simulates dozens of working sets, twice.
 
-package.path = "scripts/?.lua;spec/scripts/?.lua;" .. package.path
+local tables = require "spec.scripts.tables"
 local support = require "spec.core.support" -- finds pmlua
-local tables = require "tables"
 
 local LINE, PAGE_AND_LINE = 64, 4160
 

@@ -1,11 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/memory_latency_spec.lua - the experiment, run for real by its command; knees of caches whose size is known.
 
-package.path = "scripts/?.lua;spec/scripts/?.lua;" .. package.path
-require "spec.core.support" -- finds pmlua
+local tables = require "spec.scripts.tables"
 local knees = require "memory_latency.knees"
 local laboratory = require "memory_latency.lab"
-local tables = require "tables"
 
 local LINE = 64
 
@@ -123,14 +121,5 @@ describe("scripts/memory_latency.lua --quick", function()
     end
     assert.is_true(bytes == 0 or bytes == math.huge) -- the last is what lies beyond
     for _, c in ipairs(tables.read(dir .. "/caches.dat")) do assert.is_true(c.size > 0 and c.shared >= 1) end
-  end)
-end)
-
-describe("scripts/memory_latency.lua", function()
-  it("refuses what it cannot walk, in one line", function()
-    tables.refuses("memory_latency", {
-      ["--strides 12"] = "multiple of 8", ["--strides ,"] = "--strides", ["--largest 0"] = "--largest",
-      ["--largest 100000000"] = "memory that is available", ["--steps none"] = "'none'",
-    })
   end)
 end)

@@ -2,13 +2,12 @@
 -- spec/scripts/mpi_programs_spec.lua - the MPI programs: their results are right on any number of ranks, and they notice
 -- when these are not. For each MPI that is installed.
 
-package.path = "scripts/?.lua;spec/scripts/?.lua;spec/?.lua;" .. package.path
+local tables = require "spec.scripts.tables"
 local support = require "spec.core.support"
 local build = require "programs.build"
 local mpi = require "programs.mpi"
 local mpi_job = require "spec.lua.mpi_job"
-local tables = require "tables"
-local write = require "shell".write
+local write = require "spec.shell".write
 
 local sources = "scripts/programs/mpi/"
 

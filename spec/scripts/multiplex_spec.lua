@@ -1,11 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/multiplex_spec.lua - the experiment, run for real by its command; the model against counts made by hand.
 
-package.path = "scripts/?.lua;spec/scripts/?.lua;" .. package.path
-require "spec.core.support" -- finds pmlua
+local tables = require "spec.scripts.tables"
 local model = require "multiplex.model"
 local pml = require "pmlua"
-local tables = require "tables"
 
 describe("The model of multiplexing", function()
   -- turns of 10 us, 200 us: much in [0, 20), little in [20, 40), ...
@@ -37,7 +35,6 @@ describe("The model of multiplexing", function()
 end)
 
 describe("scripts/multiplex.lua --quick", function()
-
   it("says that --model is a simulation, and draws it", function()
     local text, status, dir = tables.run("multiplex", "--model 4")
     assert.equal(0, status, text)
@@ -58,9 +55,5 @@ describe("scripts/multiplex.lua --quick", function()
     for _, r in ipairs(tables.read(dir .. "/data.dat")) do
       if r.events == 1 and r.status == "ok" then assert.near(0, r.median, 5) end
     end
-  end)
-
-  it("refuses what it cannot do, in one line", function()
-    tables.refuses("multiplex", { ["--model 0"] = "--model", ["--model 4 --turn 0"] = "--turn", ["--milliseconds x"] = "'x'" })
   end)
 end)

@@ -1,14 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/noise_spec.lua - the experiment, run for real by its command; periods that are known; the kernel's files.
 
-package.path = "scripts/?.lua;spec/scripts/?.lua;" .. package.path
-require "spec.core.support" -- finds pmlua
+local tables = require "spec.scripts.tables"
 local kernel = require "noise.kernel"
 local laboratory = require "noise.lab"
 local periods = require "noise.periods"
 local pml = require "pmlua"
 local rng = require "pmlua.internal.rng"
-local tables = require "tables"
 
 local cpu = pml.sys.affinity()[1]
 

@@ -3,9 +3,8 @@
 --
 -- Slow: the experiment runs a program hundreds of times.
 
-package.path = "scripts/?.lua;spec/scripts/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
-package.cpath = (os.getenv "PMLUA_BUILD" or os.getenv "B" or "build") .. "/lua/?.so;" .. package.cpath
-local tables = require "tables"
+
+local tables = require "spec.scripts.tables"
 
 describe("scripts/plugin_overhead.lua --quick", function()
   local text, dir, rows, fits, by_name
@@ -67,12 +66,6 @@ describe("scripts/plugin_overhead.lua --quick", function()
 end)
 
 describe("scripts/plugin_overhead.lua", function()
-  it("refuses what it does not know, in one line", function()
-    tables.refuses("plugin_overhead", {
-      ["--subjects sundial"] = "unknown sundial", ["--scale 0"] = "--scale needs", ["--scale much"] = "--scale needs",
-    })
-  end)
-
   it("measures some of them, and that without a plugin", function()
     local text, status, dir = tables.run("plugin_overhead", "--no-plot --scale 1 --subjects metrics_1")
     assert.equal(0, status, text)

@@ -1,10 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/read_overhead_spec.lua - the experiment, run for real by its command: files, tables, plot, trace, refusals.
 
-package.path = "spec/scripts/?.lua;" .. package.path
+local tables = require "spec.scripts.tables"
 local lfs = require "lfs"
-local tables = require "tables"
-require "spec.core.support" -- knows where the core is
 local permission = require "spec.permission"
 local shell, folder, read_table = tables.shell, tables.folder, tables.words
 

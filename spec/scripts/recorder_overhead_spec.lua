@@ -3,9 +3,8 @@
 --
 -- Slow: the experiment runs with every recorder, by one thread and by two.
 
-package.path = "spec/scripts/?.lua;" .. package.path
+local tables = require "spec.scripts.tables"
 local lfs = require "lfs"
-local tables = require "tables"
 local read_table = tables.read
 local zlib = require "zlib"
 
@@ -170,13 +169,5 @@ describe("scripts/recorder_overhead.lua", function()
         assert.is_true(c.samples == 6000 or (c.library == "libsde" and c.status ~= "ok"), c.library .. c.status)
       end
     end
-  end)
-
-  it("refuses what it does not know, in one line", function()
-    tables.refuses("recorder_overhead", {
-      ["--threads 9"] = "--threads: 9", ["--threads 0"] = "--threads: 0", ["--threads 1,,2"] = "--threads: nothing",
-      ["--threads 2,2"] = "2 is given twice", ["--threads two"] = "two", ["--type string"] = "type is string",
-      ["--library libfoo"] = "--library", ["--rounds 0"] = "--rounds",
-    })
   end)
 end)

@@ -1,12 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/residuals_spec.lua - the experiment, run for real by its command; and the predictions it makes.
 
-package.path = "scripts/?.lua;spec/?.lua;spec/scripts/?.lua;" .. package.path
-require "spec.core.support"
+local tables = require "spec.scripts.tables"
 local predict = require "residuals.predict"
-local sh = require "shell"
-local tables = require "tables"
-local truss = require "truss"
+local sh = require "spec.shell"
+local truss = require "spec.scripts.truss"
 local shell, folder, read_table = tables.shell, tables.folder, tables.words
 
 local pmlua = tables.pmlua

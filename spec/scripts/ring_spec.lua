@@ -1,10 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/ring_spec.lua - the experiment, run for real by its command, with each MPI that is installed.
 
-package.path = "scripts/?.lua;spec/scripts/?.lua;" .. package.path
-require "spec.core.support" -- finds pmlua
+local tables = require "spec.scripts.tables"
 local mpi = require "programs.mpi"
-local tables = require "tables"
 
 for _, name in ipairs { "openmpi", "mpich" } do
   local job, missing = mpi.new { mpi = name }
@@ -57,9 +55,3 @@ for _, name in ipairs { "openmpi", "mpich" } do
     end)
   end)
 end
-
-describe("scripts/ring.lua", function()
-  it("refuses what it does not know, in one line", function()
-    tables.refuses("ring", { ["--ranks 65"] = "--ranks needs", ["--ranks 1"] = "--ranks", ["--mpi lam"] = "--mpi is lam" })
-  end)
-end)

@@ -1,10 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/roofline_spec.lua - the experiment, run for real by its command; and the roof that it computes.
 
-package.path = "scripts/?.lua;spec/scripts/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
-require "spec.core.support" -- knows where the core is
+local tables = require "spec.scripts.tables"
 local roof = require "kernels.roof"
-local tables = require "tables"
 
 describe("scripts/roofline.lua --quick", function()
   local text, status, dir
@@ -59,17 +57,6 @@ describe("scripts/roofline.lua --quick", function()
     assert.truthy(placed.tower.verdict:find "above")
     assert.equal("single", placed.tower.precision)
     assert.truthy(text:find("tower", 1, true) and text:find("above the roof by", 1, true))
-  end)
-end)
-
-describe("scripts/roofline.lua", function()
-  it("refuses what it does not know, in one line", function()
-    tables.refuses("roofline", {
-      ["--place x:1"] = "x:1", ["--place x:-1:2"] = "x:-1:2", ["--place x:1:2:half"] = "half",
-      ["--place /nonexistent"] = "nonexistent",
-      ["--counts sim"] = "--counts needs", ["--report /nonexistent"] = "--report",
-      ["--builds 7"] = "unknown 7", ["--copies 100000"] = "--copies needs",
-    })
   end)
 end)
 

@@ -1,11 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/scaling_spec.lua - the experiment, run for real by its command, with an MPI that is installed.
 
-package.path = "scripts/?.lua;spec/scripts/?.lua;" .. package.path
-require "spec.core.support" -- finds pmlua
+local tables = require "spec.scripts.tables"
 local mpi = require "programs.mpi"
 local mpi_job = require "spec.lua.mpi_job"
-local tables = require "tables"
 
 -- Cells by scaling and ranks, as strong2.
 local function by_cell(rows)

@@ -4,9 +4,9 @@
 local assert = require "luassert"
 local lfs = require "lfs"
 
-package.path = "spec/?.lua;" .. package.path
-local shell = require "shell"
+local shell = require "spec.shell"
 local support = require "spec.core.support"
+package.path = "scripts/?.lua;" .. package.path -- where modules of experiments are
 
 local M = {}
 

@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/task_lengths_spec.lua - the experiment, run for real by its command, against a tiling made here.
 
-package.path = "spec/scripts/?.lua;" .. package.path
-local tables = require "tables"
+local tables = require "spec.scripts.tables"
 local read_table = tables.words
 
 local function run(arguments) return tables.run("task_lengths", arguments) end
@@ -161,14 +160,5 @@ describe("scripts/task_lengths.lua", function()
       return pending(text:match "no BLAS[^\n]*")
     end
     check(dir, { occupied = 7, virtual = 13, unpaired = 0, tile = 4, threads = 1 })
-  end)
-
-  it("refuses what cannot be, in one line", function()
-    tables.refuses("task_lengths", {
-      ["--contractions t2_9"] = "t2_9", ["--contractions ,"] = "--contractions is empty", ["--occupied 0"] = "--occupied",
-      ["--contractions t2_8,t2_8"] = "twice", ["--virtual 513"] = "--virtual", ["--tile 65"] = "--tile",
-      ["--unpaired 7"] = "--unpaired", ["--threads 0"] = "--threads", ["--blas /nonexistent.so"] = "/nonexistent.so",
-      ["--blas ''"] = "blas is empty",
-    })
   end)
 end)

@@ -1,9 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/timers_spec.lua - the experiment, run for real by its command.
 
-package.path = "scripts/?.lua;spec/scripts/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+local tables = require "spec.scripts.tables"
 local clocks = require "timers.clocks"
-local tables = require "tables"
 
 describe("scripts/timers.lua --quick", function()
   local text, dir, rows
@@ -63,14 +62,5 @@ describe("scripts/timers.lua --quick", function()
     for _, r in ipairs(rows) do
       if r.status == "ok" then assert.truthy(at[r.clock] and share[r.clock] == 0, r.clock) end
     end
-  end)
-end)
-
-describe("scripts/timers.lua", function()
-  it("refuses what it does not know, in one line", function()
-    tables.refuses("timers", {
-      ["--clocks sundial"] = "unknown sundial", ["--clocks ,"] = "--clocks", ["--reads 1"] = "--reads needs",
-      ["--threads 100000"] = "--threads needs", ["--reads many"] = "'many'",
-    })
   end)
 end)

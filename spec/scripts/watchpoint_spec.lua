@@ -1,9 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/watchpoint_spec.lua - the experiment, run for real by its command.
 
-package.path = "spec/scripts/?.lua;" .. package.path
+local tables = require "spec.scripts.tables"
 local support = require "spec.core.support"
-local tables = require "tables"
 
 describe("scripts/watchpoint.lua --quick", function()
   local text, dir, rows, lanes, why
@@ -67,13 +66,5 @@ describe("scripts/watchpoint.lua --quick", function()
       local count = tables.shell(("otf2-print %s/%s/traces.otf2 | grep -c ^METRIC"):format(dir, name))
       assert.equal(n, tonumber(count), name)
     end
-  end)
-end)
-
-describe("scripts/watchpoint.lua", function()
-  it("refuses what it does not know, in one line", function()
-    tables.refuses("watchpoint", {
-      ["--writes 1"] = "--writes needs", ["--chunk 0"] = "--chunk needs", ["--regions many"] = "'many'",
-    })
   end)
 end)
