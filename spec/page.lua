@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/page.lua - follow a page of the documentation to the letter: save its files, type its commands, compare what they print.
 --
--- Try:  lua5.4 -e 'package.path = "spec/?.lua;" .. package.path; print(require "page".follow("docs/getting-started.md"))'
+-- Try:   lua5.4 -e 'print(require "spec.page".follow("docs/getting-started.md"))'
 --
 -- A block whose first line is a comment with a file's name is a file. A block of `sh` is typed as a whole. A block of `text`
 -- is what the `sh` above it printed: each line is looked for in the output by its words, since numbers differ from run to

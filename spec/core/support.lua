@@ -103,6 +103,13 @@ local function hash(text)
   return ("%016x"):format(h)
 end
 
+--- What C programs of specs begin with.
+M.C = "#define _GNU_SOURCE\n"
+for name in ("dirent dlfcn errno fcntl grp linux/seccomp pthread sched semaphore setjmp signal spawn stddef stdint stdio stdlib "
+  .. "string sys/mman sys/prctl sys/resource sys/stat sys/syscall sys/time sys/wait time unistd"):gmatch "%S+" do
+  M.C = M.C .. ("#include <%s.h>\n"):format(name)
+end
+
 local MAKE = [[
 at=%s-$(stat -Lc %%s-%%Y "$(command -v %s)") || exit
 if ! test -d "$at"; then

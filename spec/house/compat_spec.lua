@@ -120,11 +120,7 @@ end program
 ]]
 
 -- A thread counts and ends after the library was closed: what the library does at a thread's end is still there.
-local closing = [[
-#include <dlfcn.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdio.h>
+local closing = support.C .. [[
 static void *so;
 static sem_t counted, closed;
 static void *work(void *arg) {

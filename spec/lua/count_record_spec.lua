@@ -12,11 +12,7 @@ local it, quote, shell = counting.it, support.quote, support.shell
 
 -- Two multiplications in the source, of which the optimiser leaves one.
 local library = "double twice(double x) { return x * 2.0 * 1.0; }\n"
-local program = [[
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+local program = support.C .. [[
 double twice(double);
 static volatile double x = 1;
 int main(int argc, char **argv) {

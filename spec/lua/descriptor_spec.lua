@@ -10,13 +10,7 @@ local dir = support.folder()
 
 -- HOW is range: close 3 to 1023 and open 200 files; or all: close every descriptor, make a recorded call, and open a file
 -- at each number that a counter had. The output is the same as without pmlua.
-local program = [[
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
+local program = support.C .. [[
 #include <zlib.h>
 #define NUMBERS 8192
 static void calls(int n) { for (int i = 0; i < n; i++) crc32(0, (const Bytef *)"abc", 3); }

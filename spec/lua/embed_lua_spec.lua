@@ -4,14 +4,11 @@
 local support = require "spec.core.support"
 local quote = support.quote
 
-local PROGRAM = [[
+local PROGRAM = support.C .. [[
 #include <lua.h>
 #include <lauxlib.h>
 #include <lualib.h>
 #include <pml.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 extern int pmlua_open(void **, const void *), pmlua_live_start(const void *), pmlua_live_stop(void);
 extern int pmlua_run_string(void *, const char *, const char *, const void *, char **);
 extern int luaopen_pmlua_core(lua_State *L);

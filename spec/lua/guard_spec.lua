@@ -13,10 +13,7 @@ local command = support.build .. "/pmlua guard "
 local dir = support.folder()
 
 --- Work in a loop of ROUNDS, memory at a different address in each run, and a function that may be missing.
-local program = [[
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+local program = support.C .. [[
 static volatile unsigned sink;
 #ifndef ROUNDS
 #define ROUNDS 50000

@@ -21,14 +21,7 @@ int main(int argc, char **argv) {
 ]]
 
 --- Executes `argv[1]` in every way, and prints how each ended.
-local parent = [[
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
+local parent = support.C .. [[
 #define IN_CHILD(fork, call) \
   do { pid_t p = fork(); if (p == 0) { call; _exit(99); } waitpid(p, &s, 0); ends(s, #call); } while (0)
 static void ends(int s, const char *what) {
@@ -60,13 +53,7 @@ int main(int argc, char **argv) {
 local told = ("2 none\n"):rep(11) .. "3 none\n" -- a script has its path as one more
 
 --- Executes `argv[1]` in each way with an environment of its own, and says which one a child has that calls crc32 10 times.
-local apart = [[
-#include <fcntl.h>
-#include <spawn.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+local apart = support.C .. [[
 int main(int argc, char **argv) {
   char *const none[] = {NULL}, *const some[] = {"A=1", "LD_PRELOAD=", NULL}, *const words[] = {argv[1], NULL};
   for (int way = 0; way < 6; way++) {

@@ -5,12 +5,7 @@ local support = require "spec.core.support"
 local json = require "pmlua.json"
 
 -- n calls; with t, 300 in a thread; with f, 50 in a child; with x, 70 in a child that executes the program again.
-local PROGRAM <const> = [[
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+local PROGRAM <const> = support.C .. [[
 volatile int sink;
 __attribute__((noinline, noclone)) int target(int x) { sink += x; return sink; }
 static void *thread(void *arg) { for (int i = 0; i < 300; i++) target(i); return arg; }

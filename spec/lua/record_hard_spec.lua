@@ -9,24 +9,9 @@ local support = require "spec.core.support"
 local command = support.build .. "/pmlua"
 local dir = support.folder()
 
-local program = [[
-#define _GNU_SOURCE
-#include <dlfcn.h>
+local program = support.C .. [[
 #include <execinfo.h>
-#include <pthread.h>
-#include <sched.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/time.h>
-#include <sys/wait.h>
 #include <ucontext.h>
-#include <unistd.h>
 #include <zlib.h>
 extern char **environ;
 static unsigned long work(int n) {

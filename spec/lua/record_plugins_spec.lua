@@ -271,12 +271,7 @@ describe("pmlua record --substrate", function()
 end)
 
 --- Allocates 80 MB and calls zlib for at least 300 ms, also in a child process.
-local program = [[
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+local program = support.C .. [[
 #include <zlib.h>
 static long ms(void) {
   struct timespec t;

@@ -124,10 +124,7 @@ int main(void) {
   it("names libraries of another namespace, whose calls are not seen", function()
     support.compile(dir, { ["inside.c"] = [[
 #include <zlib.h>
-long inside(void) { return (long)crc32(0, (const unsigned char *)"a", 1); }]], ["space.c"] = [[
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stddef.h>
+long inside(void) { return (long)crc32(0, (const unsigned char *)"a", 1); }]], ["space.c"] = support.C .. [[
 int main(void) {
   long (*f)(void);
   void *h = dlmopen(LM_ID_NEWLM, "./inside.so", RTLD_NOW);

@@ -28,10 +28,7 @@ __attribute__((constructor)) static void begin(void) {
 }
 void start(void) { pthread_create(&worker, NULL, work, NULL); }
 ]]
-local forks = [[
-#include <stdio.h>
-#include <sys/wait.h>
-#include <unistd.h>
+local forks = support.C .. [[
 #include <zlib.h>
 void start(void);
 int main(void) {
@@ -49,16 +46,7 @@ int main(void) {
 -- A library that calls back; the callback may not return: the program leaves it as its argument says, at its end after 20 ms in
 -- a call in a call.
 local calls_back = "void call_back(void (*f)(void)) { f(); }\nvoid call_twice(void (*f)(void)) { f(); f(); }\n"
-local leaves = [[
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+local leaves = support.C .. [[
 void call_back(void (*f)(void));
 void call_twice(void (*f)(void));
 static const char *how;
@@ -101,12 +89,7 @@ int main(int argc, char **argv) {
 
 -- An allocator like others: one lock, and exported functions of its own that it calls while holding it. A call to the
 -- allocator from one of these never returns.
-local allocator = [[
-#include <pthread.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <unistd.h>
+local allocator = support.C .. [[
 static char memory[256 << 20] __attribute__((aligned(16)));
 static size_t used;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -150,11 +133,7 @@ void *memalign(size_t a, size_t n) { return aligned_alloc(a, n); }
 int posix_memalign(void **p, size_t a, size_t n) { *p = aligned_alloc(a, n); return *p == NULL ? 12 : 0; }
 size_t malloc_usable_size(void *p) { size_t n = 0; if (p != NULL) memcpy(&n, (char *)p - 16, sizeof n); return n; }
 ]]
-local allocates = [[
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+local allocates = support.C .. [[
 #include <zlib.h>
 static void *work(void *p) {
   (void)p;

@@ -40,10 +40,7 @@ int main(int argc, char **argv) {
 ]]
 
 --- Whether what it finds is what it was linked to, wherever it looks, and who has it.
-local identity = [[
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdio.h>
+local identity = support.C .. [[
 #include <zlib.h>
 int main(void) {
   void *library = dlopen("libz.so.1", RTLD_NOW), *own = (void *)crc32, *found = dlsym(library, "crc32");

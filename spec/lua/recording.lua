@@ -8,26 +8,8 @@ local M = { command = support.build .. "/pmlua" }
 
 --- Does what its arguments say, NAME or NAME:N, in their order; `end` closes a block. Exits with 98 where the machine does not
 --- do so, and prints what is wrong.
-local CALLS = [[
-#define _GNU_SOURCE
-#include <dirent.h>
-#include <fcntl.h>
-#include <grp.h>
+local CALLS = support.C .. [[
 #include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <zlib.h>
 static const unsigned char text[] = "pmlua";
 static unsigned long sum, more, good;

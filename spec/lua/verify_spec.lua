@@ -8,13 +8,7 @@ local quote, shell = support.quote, support.shell
 local command = support.build .. "/pmlua "
 
 -- Halves what the kernel says of a page fault's counter: of any counter that read(2) reads as one value with its times.
-local LIAR = [[
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
+local LIAR = support.C .. [[
 ssize_t read(int fd, void *buf, size_t n) {
   ssize_t (*real)(int, void *, size_t) = (ssize_t (*)(int, void *, size_t))dlsym(RTLD_NEXT, "read");
   ssize_t got = real(fd, buf, n);

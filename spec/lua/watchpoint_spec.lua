@@ -10,14 +10,7 @@ local dir = support.folder()
 --- Status, standard output, standard error.
 local shell = support.shell_of(dir)
 
-local program = [[
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+local program = support.C .. [[
 typedef float celsius;
 enum color { GREEN = -5, BLUE = 7 };
 struct point { double x[4]; struct { short s; char *name; } in[2]; };

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/truss.lua - the stiffness matrix of a plane truss, as a Matrix Market file. Try:
---   print(require("truss").text(12, 8))
+--   print(require("spec.scripts.truss").text(12, 8))
 --
 -- Nodes in a grid, a bar of stiffness 1 / length to each of its eight neighbours, the left edge clamped; two displacements
 -- a node. The matrix is symmetric and positive definite, as those of structural mechanics are.
