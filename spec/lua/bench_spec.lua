@@ -288,8 +288,7 @@ int main(int argc, char **argv) {
       [""] = "no command given", ["true ' '"] = "command 2 is empty",
       ["-P x true"] = "'x' is not NAME=VALUE,VALUE", ["-P x=1,1 'echo {x}'"] = "has the value 1 twice",
       ["-P x=1 true"] = "--parameter x: no command has {x} in it", ["-P user=1 'echo {user}'"] = "a column of the results",
-      ["-n a -n b true"] = "2 names for 1 commands", ["-r 0 true"] = "-r needs a whole number from 1 on",
-      ["-r 1 -t 1s true"] = "--runs and --time cannot be used together", ["-e a,, true"] = "an event's name is empty",
+      ["-n a -n b true"] = "2 names for 1 commands", ["-e a,, true"] = "an event's name is empty",
       ["-e sim::Xy true"] = "a simulation has no event 'sim::Xy'", ["--by z true"] = "--by z: neither 'command' nor a parameter",
     } do
       local status, out, err = support.pmlua("bench " .. arguments)

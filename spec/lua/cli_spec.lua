@@ -88,6 +88,51 @@ describe("Every verb", function()
     end)
   end)
 
+  it("refuses a value of another kind, options that exclude each other, and one without that which it needs", function()
+    local wrong = { integer = "1.5", number = "x", percent = "x", duration = "soon", size = "100X", picture = "x.pdf",
+      choice = "nothing" }
+    local n = 0
+    each(function(verb, line)
+      local words = {}
+      for _, option in ipairs(verb.options or {}) do
+        words[option.name] = "--" .. option.name .. (option.kind and "=" .. sample(verb, option) or "")
+        if wrong[option.kind] and not (option.read or option.take or option.list) then
+          local o, misuse = parse.parse(line, { ("--%s=%s"):format(option.name, wrong[option.kind]) })
+          assert.is_nil(o, verb.name .. " --" .. option.name)
+          assert.matches("^%-%-" .. option.name:gsub("%-", "%%-") .. " needs .*, not '" .. wrong[option.kind] .. "'$", misuse)
+          n = n + 1
+        end
+      end
+      local function refused(given, says)
+        local full = { options = verb.options, exclusive = verb.exclusive, arguments = line.arguments, command = line.command }
+        assert.equal(says, select(2, parse.parse(full, given)), verb.name)
+        n = n + 1
+      end
+      for _, option in ipairs(verb.options or {}) do
+        local says = option.needs and ("--%s works with --%s only"):format(option.name, option.needs)
+        if says then refused({ words[option.name] }, says) end
+      end
+      for _, names in ipairs(verb.exclusive or {}) do
+        local first, second = names[1]:gsub("_", "-"), names[2]:gsub("_", "-")
+        refused({ words[first], words[second] }, ("--%s and --%s cannot be used together"):format(names[1], names[2]))
+      end
+      if line.command or not (line.arguments and line.arguments[1]) then return end
+      local last = line.arguments[#line.arguments]
+      if not last.many and #line.arguments == 1 then
+        refused({ "a", "b" }, ("more than one %s: b"):format(last.one or last.name))
+      end
+    end)
+    assert.is_true(n > 100, n)
+  end)
+
+  it("ends misuse with status 2, and says where its help is", function()
+    each(function(verb)
+      local status, out, err = support.pmlua(verb.name .. " --bogus")
+      assert.same({ 2, "" }, { status, out })
+      assert.matches(("^pmlua %s: [^\n]*%%-%%-bogus[^\n]*\nsee 'pmlua help %s'\n$"):format(verb.name, verb.name), err)
+    end)
+  end)
+
   it("names the option that a misspelt one was meant to be", function()
     each(function(verb, line)
       for _, option in ipairs(verb.options or {}) do

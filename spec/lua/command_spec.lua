@@ -147,27 +147,6 @@ describe("Misuse of the command is answered with status 2 and a line:", function
   end
 end)
 
-describe("Misuse of a verb is answered with status 2, the fault on one line and where help is on the next:", function()
-  for arguments, answer in pairs {
-    ["events --bogus"] = "no such option: --bogus",
-    ["events --avialable"] = "no such option: --avialable; did you mean --available?",
-    ["events a b"] = "more than one pattern: b",
-    ["doctor x"] = "unexpected argument: x",
-    ["doctor --json=1"] = "--json takes no value",
-    ["doctor --json --csv"] = "--json and --csv cannot be used together",
-    ["stat -z -- true"] = "no such option: -z",
-    ["events --sde"] = "--sde needs a value",
-    ["events --out= x"] = "--out needs a value",
-  } do
-    it("'" .. arguments .. "'", function()
-      local verb = arguments:match "%S+"
-      local status, out, err = run(arguments)
-      assert.same({ 2, "" }, { status, out })
-      assert.equal(("pmlua %s: %s\nsee 'pmlua help %s'\n"):format(verb, answer, verb), err)
-    end)
-  end
-end)
-
 describe("Output", function()
   it("that does not arrive is a failure", function()
     assert.same({ 1, "pmlua: writing to standard output failed: No space left on device\n" }, complaint("--help > /dev/full"))

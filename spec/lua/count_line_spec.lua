@@ -180,7 +180,6 @@ describe("pmlua cc --count", function()
   it("says what is wrong with its own words", function()
     local cases = {
       [""] = "add --count, or --wrap NAME", ["--count"] = "name the compiler to run, after --",
-      ["--count --at=both -- clang a.c"] = "--at needs source or final, not 'both'",
       ["--count=all -- clang a.c"] = "--count needs lines, or no value, not 'all'",
     }
     for words, text in pairs(cases) do
