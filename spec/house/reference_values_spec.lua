@@ -98,6 +98,23 @@ local function check(name, ...)
   return ...
 end
 
+--- Calls of a module's functions without arguments, by name: "clock.info clock.ns".
+local function calls(names)
+  for module, f in names:gmatch "([%w_]+)%.([%w_]+)" do check(("pml.%s.%s"):format(module, f), pml[module][f]()) end
+end
+
+--- A call with arguments, by name.
+local function call(name, ...)
+  local module, f = name:match "([%w_]+)%.([%w_]+)"
+  return check("pml." .. name, pml[module][f](...))
+end
+
+--- A method of an object of a class, and several without arguments.
+local function method(class, object, name, ...) return check(("pmlua.%s:%s"):format(class, name), object[name](object, ...)) end
+local function methods(class, object, names)
+  for name in names:gmatch "%S+" do method(class, object, name) end
+end
+
 describe("The values that annotated functions give", function()
   local dir
 
@@ -113,149 +130,110 @@ describe("The values that annotated functions give", function()
   end)
 
   it("are as annotated: clocks, events, the system", function()
-    check("pml.clock.info", pml.clock.info())
-    check("pml.clock.ns", pml.clock.ns())
-    check("pml.event.parse", pml.event.parse "task-clock")
-    check("pml.event.parse", pml.event.parse "clock::ns")
-    check("pml.event.list", pml.event.list "cycles")
-    check("pml.event.pmus", pml.event.pmus())
-    check("pml.event.has_pmu", pml.event.has_pmu())
-    check("pml.sys.uname", pml.sys.uname())
-    check("pml.sys.affinity", pml.sys.affinity())
-    check("pml.sys.cpu_time", pml.sys.cpu_time())
-    check("pml.sys.realpath", pml.sys.realpath ".")
-    check("pml.region.intern", pml.region.intern("a", "b.c", 1))
-    check("pml.region.describe", pml.region.describe(pml.region.intern("a", "b.c", 1)))
-    check("pml.region.describe", pml.region.describe(pml.region.intern "alone"))
-    check("pml.count.kinds", pml.count.kinds())
-    check("pml.count.here", pml.count.here())
-    check("pml.live.folder", pml.live.folder())
-    check("pml.live.functions", pml.live.functions())
-    check("pml.live.rules", pml.live.rules())
+    calls "clock.info clock.ns event.pmus event.has_pmu sys.uname sys.affinity sys.cpu_time count.kinds count.here live.folder"
+    calls "live.functions live.rules"
+    call("event.parse", "task-clock")
+    call("event.parse", "clock::ns")
+    call("event.list", "cycles")
+    call("sys.realpath", ".")
+    call("region.describe", call("region.intern", "a", "b.c", 1))
+    call("region.describe", pml.region.intern "alone")
   end)
 
   it("are as annotated: counters, groups, sets, samples", function()
-    local counter <close> = check("pml.counter.open", pml.counter.open "task-clock")
-    check("pmlua.Counter:read", counter:read())
-    check("pmlua.Counter:path", counter:path())
-    check("pmlua.Counter:name", counter:name())
-    local group <close> = check("pml.group.open", pml.group.open { "task-clock", "page-faults" })
-    check("pmlua.CounterGroup:read", group:read())
-    local set <close> = check("pml.eventset.open", pml.eventset { "task-clock", "clock::ns" })
-    check("pmlua.Eventset:start", set:start())
-    check("pmlua.Eventset:readings", set:readings())
-    for i = 1, #set do check("pmlua.Eventset:event", set:event(i)) end
-    check("pmlua.Eventset:parts", set:parts(1))
-    check("pmlua.Eventset:accum", set:accum())
-    assert.equal("number", type(check("pmlua.Eventset:reader", set:reader())()))
-    local s <close> = check("pml.samples.new", pml.samples.new(8))
-    check("pmlua.Samples:push", s:push(7))
-    check("pmlua.Samples:copy", s:copy())
-    check("pmlua.Samples:sort", s:sort())
-    check("pmlua.Samples:moments", s:moments())
-    check("pmlua.Samples:quantile", s:quantile(0.5))
-    check("pmlua.Samples:format", s:format("", 1))
-    check("pmlua.Samples:above", s:above(1, 1))
+    local counter <close> = call("counter.open", "task-clock")
+    methods("Counter", counter, "read path name")
+    local group <close> = call("group.open", { "task-clock", "page-faults" })
+    methods("CounterGroup", group, "read")
+    local set <close> = call("eventset.open", { "task-clock", "clock::ns" })
+    methods("Eventset", set, "start readings accum")
+    for i = 1, #set do method("Eventset", set, "event", i) end
+    method("Eventset", set, "parts", 1)
+    assert.equal("number", type(method("Eventset", set, "reader")()))
+    local s <close> = call("samples.new", 8)
+    method("Samples", s, "push", 7)
+    methods("Samples", s, "copy sort moments")
+    method("Samples", s, "quantile", 0.5)
+    method("Samples", s, "format", "", 1)
+    method("Samples", s, "above", 1, 1)
   end)
 
   it("are as annotated: software-defined events", function()
-    local lib = check("pml.sde.library", pml.sde.library "REFERENCE")
-    local counter = check("pmlua.SdeLibrary:counter", lib:counter "c")
+    local lib = call("sde.library", "REFERENCE")
+    local counter = method("SdeLibrary", lib, "counter", "c")
     counter:add()
-    check("pmlua.SdeCounter:read", counter:read())
-    check("pmlua.SdeCounter:info", counter:info())
-    local recorder = check("pmlua.SdeLibrary:recorder", lib:recorder("r", { type = "double" }))
-    check("pmlua.Recorder:push", recorder:push(0.5))
-    check("pmlua.Recorder:values", recorder:values())
-    check("pmlua.Recorder:quantile", recorder:quantile(50))
-    for _, method in ipairs { "count", "dropped", "nans", "error", "epoch", "info" } do
-      check("pmlua.Recorder:" .. method, recorder[method](recorder))
-    end
-    local set = check("pmlua.SdeLibrary:set", lib:set "s")
-    check("pmlua.CountingSet:insert", set:insert "x")
-    check("pmlua.CountingSet:values", set:values())
-    local event = check("pml.sde.find", pml.sde.find "REFERENCE::c")
-    check("pmlua.SdeEvent:read", event:read())
-    check("pmlua.SdeEvent:info", event:info())
-    check("pmlua.SdeEvent:open", pml.sde.find "REFERENCE::s":open())
-    check("pml.sde.list", pml.sde.list())
-    check("pmlua.SdeLibrary:shutdown", lib:shutdown())
+    methods("SdeCounter", counter, "read info")
+    local recorder = method("SdeLibrary", lib, "recorder", "r", { type = "double" })
+    method("Recorder", recorder, "push", 0.5)
+    method("Recorder", recorder, "quantile", 50)
+    methods("Recorder", recorder, "values count dropped nans error epoch info")
+    local set = method("SdeLibrary", lib, "set", "s")
+    method("CountingSet", set, "insert", "x")
+    methods("CountingSet", set, "values")
+    methods("SdeEvent", call("sde.find", "REFERENCE::c"), "read info")
+    methods("SdeEvent", pml.sde.find "REFERENCE::s", "open")
+    calls "sde.list"
+    methods("SdeLibrary", lib, "shutdown")
   end)
 
   it("are as annotated: sections, profiles, buffers, traces", function()
-    local solve = check("pml.section.define", pml.section.define { label = "solve", events = { "task-clock" }, record = true })
-    local profile <close> = check("pml.profile.open", pml.profile.open())
-    local buffer <close> = check("pml.buffer.open", pml.buffer.open())
+    local solve = call("section.define", { label = "solve", events = { "task-clock" }, record = true })
+    local profile <close> = call "profile.open"
+    local buffer <close> = call "buffer.open"
     sh("mkdir " .. dir .. "/trace")
-    local trace = check("pml.trace.create", pml.trace.create(dir .. "/trace", { metrics = { { name = "n" } } }))
-    check("pmlua.Trace:attach", trace:attach())
+    local trace = call("trace.create", dir .. "/trace", { metrics = { { name = "n" } } })
+    methods("Trace", trace, "attach")
     do
-      local scope <close> = check("pmlua.SectionHandle:enter", solve:enter())
-      check("pmlua.SectionScope:stop", scope:stop { operations = 2 })
+      local scope <close> = method("SectionHandle", solve, "enter")
+      method("SectionScope", scope, "stop", { operations = 2 })
     end
-    check("pml.section.start", pml.section.start "bytes")
-    check("pml.section.stop", pml.section.stop("bytes", { bytes = 8 }))
+    call("section.start", "bytes")
+    call("section.stop", "bytes", { bytes = 8 })
     pml.section.stop "bytes"
-    check("pmlua.Trace:detach", trace:detach())
-    local location = check("pmlua.Trace:location", trace:location "here")
-    check("pmlua.TraceLocation:enter", location:enter(pml.region.intern "a"))
-    check("pmlua.TraceLocation:metric", location:metric { 1 })
-    check("pmlua.TraceLocation:leave", location:leave(pml.region.intern "a"))
-    check("pmlua.Trace:stats", trace:stats())
-    check("pmlua.Trace:close", trace:close())
-    check("pmlua.SectionHandle:info", solve:info())
-    check("pmlua.SectionHandle:quantile", solve:quantile(50))
-    check("pml.section.report", pml.section.report())
-    check("pml.section.report", pml.section.report { threads = true })
-    check("pml.section.snapshot", pml.section.snapshot())
-    for _, method in ipairs { "nodes", "functions", "stats" } do
-      check("pmlua.Profile:" .. method, profile[method](profile))
-    end
-    local time, values = {}, {}
-    check("pmlua.Buffer:take", buffer:take(time, {}, {}, {}, values))
-    check("pmlua.Buffer:stats", buffer:stats())
+    methods("Trace", trace, "detach")
+    local location = method("Trace", trace, "location", "here")
+    method("TraceLocation", location, "enter", pml.region.intern "a")
+    method("TraceLocation", location, "metric", { 1 })
+    method("TraceLocation", location, "leave", pml.region.intern "a")
+    methods("Trace", trace, "stats close")
+    methods("SectionHandle", solve, "info")
+    method("SectionHandle", solve, "quantile", 50)
+    call("section.report", { threads = true })
+    calls "section.report section.snapshot"
+    methods("Profile", profile, "nodes functions stats")
+    local time = {}
+    method("Buffer", buffer, "take", time, {}, {}, {}, {})
+    methods("Buffer", buffer, "stats")
     assert.is_true(#time >= 4)
   end)
 
   it("are as annotated: commands, filters, workloads", function()
-    local command <close> = check("pml.command.spawn", pml.command.spawn { "true" })
-    check("pmlua.Command:pid", command:pid())
-    check("pmlua.Command:start", command:start())
-    check("pmlua.Command:wait", command:wait())
-    local w = check("pml.workload.load", pml.workload.load(pml.paths.workloads .. "/loop.so"))
+    local command <close> = call("command.spawn", { "true" })
+    methods("Command", command, "pid start wait")
+    local w = call("workload.load", pml.paths.workloads .. "/loop.so")
     for _, field in ipairs(classes["pmlua.Workload"].fields) do assert.is_true(fits(w[field.name], field.type), field.name) end
     local samples = {}
     for i = 1, #w.sites do samples[i] = pml.samples.new(16) end
-    check("pmlua.Workload:run", w:run { operation = "empty", samples = samples, phases = 16 })
-    check("pml.substrate.list", pml.substrate.list())
-    check("pml.substrate.lines", pml.substrate.lines())
-    check("pml.balance.controller", pml.balance.controller { reference = 3e9, min = 1e9 })
-    check("pmlua.BalanceController:step", pml.balance.controller { reference = 3e9, min = 1e9 }:step(0.5, 1))
+    method("Workload", w, "run", { operation = "empty", samples = samples, phases = 16 })
+    calls "substrate.list substrate.lines"
+    method("BalanceController", call("balance.controller", { reference = 3e9, min = 1e9 }), "step", 0.5, 1)
   end)
 
-  it("are as annotated: plugins, tuners, balancers", function()
-    local plugin = check("pml.plugin.define", pml.plugin.define { name = "reference", every = "1ms",
+  it("are as annotated: plugins, tuners, balancers, variables of a program", function()
+    local plugin = call("plugin.define", { name = "reference", every = "1ms",
       events = { { name = "load", unit = "1" } }, collect = function() return { load = 1 } end })
-    check("pmlua.Plugin:start", plugin:start())
+    methods("Plugin", plugin, "start")
     pml.sys.sleep(0.02)
-    check("pmlua.Plugin:stop", plugin:stop())
-    check("pmlua.Plugin:info", plugin:info())
-    assert.is_true(#check("pmlua.Plugin:series", plugin:series()) == 1)
-    check("pml.plugin.find", pml.plugin.find "reference")
-    check("pml.plugin.list", pml.plugin.list())
-    local tune <close> = check("pml.tune.open", pml.tune.open { dry_run = true, rules = { { region = "a", threads = 2 } } })
-    for _, method in ipairs { "lines", "log", "stats" } do check("pmlua.TuneHandle:" .. method, tune[method](tune)) end
-    local options = { dry_run = true, sync = { "b" }, reference = 3e9, min = 1e9 }
-    local balancer <close> = check("pml.balance.open", pml.balance.open(options))
+    methods("Plugin", plugin, "stop info")
+    assert.is_true(#method("Plugin", plugin, "series") == 1)
+    call("plugin.find", "reference")
+    calls "plugin.list"
+    local tune <close> = call("tune.open", { dry_run = true, rules = { { region = "a", threads = 2 } } })
+    methods("TuneHandle", tune, "lines log stats")
+    local balancer <close> = call("balance.open", { dry_run = true, sync = { "b" }, reference = 3e9, min = 1e9 })
     for _ = 1, 3 do pml.section.start "b"; pml.section.stop "b" end
-    for _, method in ipairs { "lines", "log", "stats", "rule", "take" } do
-      check("pmlua.Balancer:" .. method, balancer[method](balancer))
-    end
-  end)
-
-  it("are as annotated: variables of a program", function()
-    local variable = check("pml.watchpoint.find", pml.watchpoint.find(build .. "/pmlua", "main"))
-    assert.is_true(variable.func)
+    methods("Balancer", balancer, "lines log stats rule take")
+    assert.is_true(call("watchpoint.find", build .. "/pmlua", "main").func)
   end)
 
   it("are nil, a sentence and a code where the machine refuses", function()

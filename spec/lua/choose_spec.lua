@@ -89,7 +89,7 @@ end)
 describe("pmlua choose refuses", function()
   for arguments, answer in pairs {
     [""] = { 2, "name a group, a metric, a preset or an event" }, ["X -- true"] = { 2, "a command needs" },
-    ["X --run"] = { 2, "%-%-run needs a command after %-%-" }, ["--pmu sqx X"] = { 1, "sqx: no such core PMU; did you mean skx%?" },
+    ["X --run"] = { 2, "%-%-run needs a command after" }, ["--pmu sqx X"] = { 1, "sqx: no such core PMU; did you mean skx%?" },
     ["--pmu skx FLOPZ"] = { 1, "did you mean FLOPS%?" }, ["--groups /nowhere.lua X"] = { 1, "/nowhere%.lua: No such file" },
     ["--pmu spr CPU_CLK_UNHALTED:THREAD"] = { 1, "none of these events can be counted on spr" },
     ["--pmu generic task-clock --out /nowhere/x"] = { 1, "/nowhere/x: No such file" },

@@ -47,14 +47,9 @@ describe("expressions of other tools", function()
   end
 
   for _, case in ipairs {
-    { "100 * A.B / C", 200 }, { "A.B - C - 1", 2 }, { "A.B / C / 2", 1 }, { "A.B / (C / 2)", 4 }, { "-A.B + 1", -5 },
-    { "A.B - (C - 1)", 4 }, { "A.B * (C + 1) - 2", 22 }, { "1.5e1 + .5", 15.5 }, { "0x10 + 1", 17 },
-    { "d_ratio(A.B, C)", 2 }, { "max(A.B, C) - min(A.B, C, 1)", 5 }, { "C * M", 15 }, { "10 - M - 1", 4 },
-    { "A.B if #SMT_on else C", 6 }, { "A.B if #SMT_on > 1 else C", 3 }, { "A.B / (2 if #SMT_on else 1)", 3 },
-    { "1 if 0 else 2 if 0 else 3", 3 }, { [[cpu@event\=0x3c\,cmask\=1@ / C * 3]], 10 }, { "2 * (3 - 5)", -4 },
-    { "C - -2", 5 }, { "(#SMT_on + 1) * C", 6 }, { "10 - ((A.B - 1) if #SMT_on else 5)", 5 },
-    { "12 / d_ratio(A.B, C)", 6 }, { "-(A.B + C)", -9 }, { "-((A.B + C) if #SMT_on else 1)", -9 },
-    { "d_ratio(A.B + C, (C - 1 if #SMT_on else 4))", 4.5 }, { "10 - max(A.B, C) - 1", 3 },
+    { "A.B - C - 1", 2 }, { "A.B / C / 2", 1 }, { "-A.B + 1", -5 }, { "1.5e1 + .5", 15.5 }, { "0x10 + 1", 17 },
+    { "max(A.B, C) - min(A.B, C, 1)", 5 }, { "10 - M - 1", 4 }, { "A.B if #SMT_on > 1 else C", 3 }, { "C - -2", 5 },
+    { "1 if 0 else 2 if 0 else 3", 3 }, { [[cpu@event\=0x3c\,cmask\=1@ / C * 3]], 10 }, { "10 - max(A.B, C) - 1", 3 },
   } do
     it("come to what they say: " .. case[1], function() assert.equal(case[2], (assert(value(case[1])))) end)
   end
@@ -200,7 +195,6 @@ end
 
 describe("LIKWID's group files", function()
   setup(function() folder = support.folder() end)
-
   local LEAVES <const> = { "FIXC0", "FIXC1", "PMC0", "PMC1:THRESHOLD=0x4:EDGEDETECT", "PMC1", "MBOX0C0", "PWR0", "time",
     "inverseClock", "1.0E-06", "64.0", "2" }
 
@@ -359,7 +353,6 @@ local ARM <const> = [[{ "product_configuration": { "product_name": "A core" },
 
 describe("catalogues in JSON", function()
   setup(function() folder = support.folder() end)
-
   local function value(c, full, counts)
     local name, metric = full:match "^(.-)/(.*)$"
     local g = assert(c.groups[name], name)

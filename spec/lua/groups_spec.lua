@@ -3,7 +3,6 @@
 
 local lfs = require "lfs"
 local support = require "spec.core.support"
-local formula = require "pmlua.formula"
 local literal = require "pmlua.internal.literal"
 local groups = require "pmlua.groups"
 local pmus = require "pmlua.pmus"
@@ -248,17 +247,6 @@ describe("Every formula", function()
     end
   end)
 
-  it("of FLOPS on Skylake is equation 7", function()
-    local group = groups.of("skx").FLOPS
-    local counts = { fpsp1 = 1, fpdp1 = 10, fpsp4 = 100, fpsp8 = 1000, fpsp16 = 10000, fpdp2 = 1e5, fpdp4 = 1e6, fpdp8 = 1e7,
-                     time = 2 }
-    -- 1 + 10 + 4*100 + 8*1000 + 16*10000 + 2*1e5 + 4*1e6 + 8*1e7
-    assert.equal(84368411, (groups.value(group, group.by_name.flop, counts)))
-    assert.equal(84368411 / 2, (groups.value(group, group.by_name.flop_rate, counts)))
-    assert.equal(84368411, (groups.value(groups.presets("skx").PAPI_FP_OPS, groups.presets("skx").PAPI_FP_OPS.metrics[1],
-      { s1 = 1, d1 = 10, s4 = 100, s8 = 1000, s16 = 10000, d2 = 1e5, d4 = 1e6, d8 = 1e7 })))
-  end)
-
   it("of top-down divides what there was: the shares add up to 100 %, of a section as of a run", function()
     local seed = 7
     local function random(n)
@@ -309,20 +297,6 @@ describe("Every formula", function()
     assert.same({ 30.0, 20.0, 40.0, 10.0 }, shares(3, 0))
   end)
 
-  it("refuse revisions and constants that are none, with the line", function()
-    local function refused(what, why)
-      local text = "return {\n  pmus = { 'x' },\n  %s,\n  groups = { A = { events = {}, metrics = {} } } }"
-      local file, err = groups.parse(text:format(what), "x.lua")
-      assert.is_nil(file)
-      assert.truthy(tostring(err):find("x.lua:3: " .. why, 1, true), tostring(err))
-    end
-    refused("constants = 5", "constants: must be a table")
-    refused("revisions = 5", "revisions: must be a list")
-    refused("revisions = { 5 }", "revisions: write { implementer")
-    refused("revisions = { { implementer = 1 } }", "revisions: write { implementer")
-    refused("revisions = { { implementer = 1, part = 1, before = 3 } }", "revisions: write { implementer")
-  end)
-
   it("of PERF_METRICS takes differences of fractions times slots, so that a section's shares are its own", function()
     local phases = { { 4e6, 128, 32, 64, 31 }, { 1020, 0, 51, 153, 51 }, { 9e9, 255, 0, 0, 0 }, { 2550000, 102, 51, 51, 51 } }
     local keys, names = { "slots", "retired_slots", "wasted_slots", "starved_slots", "backend_slots" },
@@ -346,19 +320,6 @@ describe("Every formula", function()
         assert.is_true(math.abs(groups.value(g, g.by_name.counted, counts) - 100) < 0.5)
       end
     end
-  end)
-
-  it("can be equation 8, whose last term is printed with the name of the first", function()
-    local f = assert(formula.compile("fpdp1 + 2.0 * fpdp2 + 4.0 * fpdp4 + 8.0 * fpdp8 + 16.0 * fpdp16"))
-    local function kernel(...)
-      local n = { ... }
-      return (f:value { fpdp1 = n[1], fpdp2 = n[2], fpdp4 = n[3], fpdp8 = n[4], fpdp16 = n[5] })
-    end
-    -- Table III; the fused multiply-add does twice the work of the addition, and table IV gives both the ratio 1.0
-    assert.equal(2048710, kernel(190, 260, 5.12e5, 0, 0))
-    assert.equal(4096720, kernel(200, 260, 0, 5.12e5, 0))
-    assert.equal("12.0", ("%.1f"):format(kernel(190, 260, 1.02e6, 2.56e6, 0) / kernel(190, 260, 5.12e5, 0, 0)))
-    assert.equal(16, kernel(0, 0, 0, 0, 1))
   end)
 
   it("says what its thresholds mean, and why it has no value", function()
@@ -411,6 +372,11 @@ describe("A file of groups", function()
     ["names a metric whose events it lacks"] = { '{ name = "rate", unit = "1/s"', '"ipc", { name = "rate", unit = "1/s"',
       "^mine%.lua:9: metric ipc: unknown event or metric instructions" },
     ["has a metric that is called like an event"] = { '"rate"', '"cycles"', "^mine%.lua:7: metric cycles: group MINE already" },
+    ["has constants that are no table"] = { '{ line = { 64, "byte" } }', "5", "^mine%.lua:3: constants: must be a table" },
+    ["has a revision without its part"] = { "groups = {", "revisions = { { implementer = 1 } }, groups = {",
+      "^mine%.lua:4: revisions: write { implementer" },
+    ["has a revision without its implementer"] = { "groups = {", "revisions = { 5 }, groups = {",
+      "^mine%.lua:4: revisions: write { implementer" },
     ["has no PMU"] = { '"skx"', "", "^mine%.lua:1: pmus" },
     ["has a constant without a unit"] = { '64, "byte"', "64", "^mine%.lua:3: constant line: must have a number and a unit" },
     ["never ends"] = { "return", "while true do end return", "^mine%.lua:1: runs too long for a data file$" },
@@ -486,13 +452,6 @@ describe("A file that is like another", function()
     assert.same({ { a = "A" }, 1, "a_rate" }, { mine.events, #mine.metrics, mine.metrics[1].name })
   end)
 
-  it("does without an event that is false, and says which formula misses it", function()
-    write("mine", 'return { like = "base", pmus = { "icx" }, groups = { MINE = { events = { cycles = false } } } }')
-    local file, err = read "mine"
-    assert.is_nil(file)
-    assert.matches("mine%.lua:1: metric rate: unknown event or metric cycles", err)
-  end)
-
   it("has the other's presets, with its own events in them, and without those that it takes away", function()
     local one = '{ name = "PAPI_%s", formula = "a + b", about = "x", events = { a = "%s", b = "B" } }'
     write("presets", ('return { pmus = { "skx" }, presets = { %s, %s } }'):format(one:format("A", "A"), one:format("B", "A")))
@@ -532,19 +491,14 @@ describe("A file that is like another", function()
     assert.same({ cycles = "CPU_CLK_UNHALTED" }, assert(read "mine").groups.MINE.events)
   end)
 
-  it("does not stand for the other's PMUs", function()
-    write("mine", 'return { like = "base" }')
-    assert.matches("mine%.lua:1: pmus", select(2, read "mine"))
-  end)
-
   for what, case in pairs {
     ["is like nothing that is there"] = { '"nosuch"', "mine%.lua:2: like: .*nosuch%.lua: No such file" },
     ["is like itself"] = { '"mine"', "mine%.lua:2: like: leads back to this file, or is nested more than %d+ deep" },
     ["is like a path"] = { '"../base"', "mine%.lua:2: like: not the name of a file beside this one" },
-    ["is like a path in a list"] = { '{ "base", "part/../base" }', "mine%.lua:2: like: not the name of a file beside this one" },
     ["is like an empty list"] = { "{}", "mine%.lua:2: like: not the name of a file beside this one" },
-    ["is like nothing that is there in a list"] = { '{ "base", "nosuch" }', "mine%.lua:2: like: .*nosuch%.lua: No such file" },
     ["is like a number of groups"] = { '"number"', "mine%.lua:1: groups are missing" },
+    ["lacks an event of a formula"] = { '"base", groups = { MINE = { events = { cycles = false } } }',
+      "mine%.lua:1: metric rate: unknown event or metric cycles" },
     ["is like a file with an error"] = { '"broken"', "mine%.lua:2: like: .*broken%.lua:1: " },
   } do
     it("and " .. what .. " is refused with its line", function()

@@ -2,7 +2,6 @@
 
 local demo = require "spec.lua.demo"
 local support = require "spec.core.support"
-local json = require "pmlua.json"
 local lfs = require "lfs"
 local results = require "pmlua.results"
 
@@ -99,54 +98,5 @@ describe("results", function()
     assert.is_nil((results.open("/nonexistent")))
     assert.is_nil((results.open("/dev/null")))
     assert.is_nil((results.open(support.folder())))
-  end)
-end)
-
-describe("json", function()
-  it("orders keys, keeps empty arrays and numbers, and makes null of NaN", function()
-    local text = json.encode { b = json.array(), a = 0 / 0, c = { 1, 2.5, "x/y\n" }, d = {}, e = (1 << 53) + 1 }
-    assert.equal('{"a": null, "b": [], "c": [1, 2.5, "x/y\\n"], "d": {}, "e": 9007199254740993}\n', text)
-  end)
-
-  it("reads what it wrote", function()
-    local value = { a = { { x = 1 }, { y = ("long"):rep(40) } }, b = "ü\"\\", c = false }
-    assert.same(value, json.decode(json.encode(value)))
-    assert.is_nil((json.decode("{")))
-  end)
-
-  it("writes UTF-8 even of bytes that are not", function()
-    assert.equal('"a?b"\n', json.encode("a\xffb"))
-  end)
-end)
-
-describe("the folder of a run that was killed", function()
-  -- the process ends itself by SIGKILL inside the measurement of the given cell
-  local function killed_in(cell)
-    local dir = support.folder()
-    support.spit(dir .. "/killed.lua", ([[
-      local pml = require "pmlua"
-      return pml.experiment { name = "killed", unit = "ns", rounds = 3, repeats = 30, warmup = 0, factors = { k = { 1, 2 } },
-        measure = function()
-          calls = (calls or 0) + 1
-          if calls > 10 * (%d - 1) then os.execute("kill -9 " .. pml.sys.pid()) end
-          return calls
-        end }]]):format(cell))
-    local code = support.shell(("cd %s && %s/pmlua killed.lua --quiet --no-plot"):format(dir, support.build))
-    assert.equal(137, code)
-    return results.open(dir .. "/results/killed/latest")
-  end
-
-  it("says that nothing was measured when it was the first cell", function()
-    local run, err = killed_in(1)
-    assert.is_nil(run)
-    assert.matches("ended before its first cell was measured", err)
-  end)
-
-  it("has the cells of the unfinished round", function()
-    local run = assert(killed_in(2))
-    assert.is_false(run.complete)
-    local measured = 0
-    for _, row in ipairs(run.data.rows) do measured = measured + (row.samples == 10 and 1 or 0) end
-    assert.equal(1, measured)
   end)
 end)
