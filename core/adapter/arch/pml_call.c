@@ -296,9 +296,10 @@ static uintptr_t open_call(struct pml__call_thread *t, pml_region_t region, uint
 
 /*
  * A signal handler may switch to another stack while a fast delivery is under way, as preemptive schedulers of fibers
- * do. The delivery continues later, unnoticed, so the lists must then be as it left them. A call on another stack is therefore recorded with all signals blocked, between a switch to its stack and a
- * switch back. A delivery with all registers saved may hold locks of its consumers: it sets `busy`, and calls made
- * meanwhile are not recorded. Neither are they where calls are counted, because all stacks read into one set.
+ * do. The delivery continues later, unnoticed, so the lists must then be as it left them. A call on another stack is
+ * therefore recorded with all signals blocked, between a switch to its stack and a switch back. A delivery with all
+ * registers saved may hold locks of its consumers: it sets `busy`, and calls made meanwhile are not recorded. Neither
+ * are they where calls are counted, because all stacks read into one set.
  */
 struct aside {
   struct pml__call_stack *stack; /* the delivery's */

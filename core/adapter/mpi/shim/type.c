@@ -28,8 +28,8 @@ __attribute__((cold, noinline)) uint64_t shim_ask_bytes(MPI_Count count, MPI_Dat
 }
 
 /*
- * A type that this MPI lacks is MPI_DATATYPE_NULL. The types that programs use most come first, because a copy of a type
- * may lie at the place of any other type, and the second one is found only by the slow path.
+ * A type that this MPI lacks is MPI_DATATYPE_NULL. The types that programs use most come first, because a copy of a
+ * type may lie at the place of any other type, and the second one is found only by the slow path.
  */
 void shim_types_begin(void) {
   const MPI_Datatype named[] = {MPI_INT,           MPI_DOUBLE,

@@ -5,7 +5,7 @@
 --
 -- samples.csv.gz has each sample. A figure shows at most POINTS quantiles of a cell, so it does not grow with the run.
 
-local killed = require "pmlua.internal.experiment.killed"
+local archive = require "pmlua.internal.experiment.archive"
 
 local M = {}
 
@@ -14,7 +14,7 @@ local POINTS <const> = 200
 --- The samples of each cell of a run, in the run's unit, ascending.
 local function samples_of(run)
   local cells = {}
-  for _, visit in ipairs(killed.archived(run.path .. "/samples.csv.gz")) do
+  for _, visit in ipairs(archive.visits(run.path .. "/samples.csv.gz")) do
     local all = cells[visit.cell] or {}
     for _, v in ipairs(visit.values) do all[#all + 1] = v * (tonumber(run.meta.scale) or 1) end
     cells[visit.cell] = all
