@@ -176,16 +176,16 @@ stage:
 	ln -sf libsde.so.1.0 "$(D)"/lib/pmlua/compat/libsde.so.1
 	ln -sf libsde.so.1 "$(D)"/lib/pmlua/compat/libsde.so
 	install -m 644 $(B)/compat/libsde.a "$(D)"/lib/pmlua/compat/
-	install -m 644 core/compat/include/* "$(D)"/include/pmlua/compat/
+	install -m 644 core/interface/sde/* "$(D)"/include/pmlua/compat/
 	install -d "$(D)"/include/pmlua/scorep/scorep
-	install -m 644 core/compat/scorep/include/scorep/*.h "$(D)"/include/pmlua/scorep/scorep/
+	install -m 644 core/interface/scorep/*.h "$(D)"/include/pmlua/scorep/scorep/
 	$(call scorep_config,"$(D)"/lib/pmlua/compat/scorep-config,$(PREFIX)/include/pmlua/scorep)
 	install -m 755 $(B)/compat/libPM.so "$(D)"/lib/pmlua/compat/
 	install -m 644 $(B)/compat/libPM.a "$(D)"/lib/pmlua/compat/
 	ln -sf libPM.so "$(D)"/lib/pmlua/compat/libPMmpi.so
 	ln -sf libPM.a "$(D)"/lib/pmlua/compat/libPMmpi.a
 	install -d "$(D)"/include/pmlua/pmlib
-	install -m 644 core/compat/pmlib/include/* "$(D)"/include/pmlua/pmlib/
+	install -m 644 core/interface/pmlib/* "$(D)"/include/pmlua/pmlib/
 	for f in $(PUBLIC_H) $(SHARED_H); do \
 	  install -D -m 644 $$f "$(D)"/include/pmlua/$${f#core/} || exit 1; done
 	install -m 644 core/adapter/section/pml_section.hpp core/adapter/section/pml_section.F90 "$(D)"/include/pmlua/adapter/section/

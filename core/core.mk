@@ -167,10 +167,10 @@ $(B)/compat/libPM.a: $(PM_OBJ) $(CORE_OBJ)
 	ln -sf libPM.a $(@D)/libPMmpi.a
 
 # What builds of Score-P plugins ask. $(call scorep_config,TO,INCLUDE): its path from there, or absolute.
-scorep_config = sed -e 's|@INCLUDE@|$(2)|' -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' core/compat/scorep/scorep-config.in >$(1) && chmod 755 $(1)
-$(B)/scorep-config: core/compat/scorep/scorep-config.in
+scorep_config = sed -e 's|@INCLUDE@|$(2)|' -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' core/interface/scorep/scorep-config.in >$(1) && chmod 755 $(1)
+$(B)/scorep-config: core/interface/scorep/scorep-config.in
 	@mkdir -p $(@D)
-	$(call scorep_config,$@,$(CURDIR)/core/compat/scorep/include)
+	$(call scorep_config,$@,$(CURDIR)/core/interface)
 
 include core/adapter/mpi/shim/shim.mk
 

@@ -9,6 +9,8 @@ local root = arg[1] or "."
 -- The text of a box after the folder's name: the folder's concepts.
 local WHAT = {
   bindings = "the command, the embedded state; a file for each handle",
+  interface = "headers of interfaces that others defined",
+  ["interface/sde"] = "libsde", ["interface/pmlib"] = "PMlib", ["interface/scorep"] = "plugins",
   base = "error, clock, region, thread, process, file",
   ["base/stream"] = "enter and leave, from adapters to substrates",
   ["base/text"] = "lines, near names",
@@ -45,7 +47,6 @@ local WHAT = {
   ["control/tune"] = "sets knobs at regions",
   compat = "interfaces of other projects",
   ["compat/pmlib"] = "PMlib",
-  ["compat/scorep"] = "headers of plugins",
   preload = "what LD_PRELOAD brings into a program",
 }
 
@@ -63,13 +64,11 @@ local function sorted(set)
   return list
 end
 
--- Adds an arrow from @from to each family that a file includes. Headers in compat's include folders are the interfaces of
--- other projects, which any family may implement or call.
+-- Adds an arrow from @from to each family that a file includes.
 local function note_includes(arrows, from, path)
-  if path:find("/include/", 1, true) then return end
   arrows[from] = arrows[from] or {}
   for line in io.lines(path) do
-    local to = not line:find("/include/", 1, true) and line:match '^%s*#%s*include%s*"(%w+)/'
+    local to = line:match '^%s*#%s*include%s*"(%w+)/'
     if to and to ~= from and WHAT[to] then arrows[from][to] = true end
     if line:find('"pml.h"', 1, true) then note_includes(arrows, from, root .. "/core/pml.h") end
   end

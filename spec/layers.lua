@@ -11,7 +11,7 @@ local rules = {
   { "core", "%.[ch]$", '#%s*include%s*[<"][^>"]*bindings/', "core/ never reaches bindings/" },
   { "core", "%.[ch]$", '#%s*include%s*[<"]pmlua%.h', "core/ never reaches bindings/" },
   { "core", "%.[ch]$", "%f[%w_]f?printf%s*%(", "core/ never prints (PMlib's reports apart)", "core/compat/pmlib/" },
-  { "core", "%.[ch]$", "%f[%w_]exit%s*%(", "core/ never exits (MPI_Abort apart)", "pmlib/include/mpi_stubs" },
+  { "core", "%.[ch]$", "%f[%w_]exit%s*%(", "core/ never exits (MPI_Abort apart)", "pmlib/mpi_stubs" },
   { "core", "%.[ch]$", "%f[%w_]abort%s*%(", "core/ never aborts" },
   { "core", "%.[ch]$", "%f[%w_]getenv%s*%(", "variables are read by secure_getenv: programs may be set-uid" },
   { "bindings", "%.[chp]+$", "%f[%w_]getenv%s*%(", "variables are read by secure_getenv: programs may be set-uid" },
@@ -27,14 +27,15 @@ local rules = {
 
 -- The families of core and what each may include. compat, whose interfaces others defined, stands apart.
 local MAY = {
+  interface = {},
   base = {},
   record = { base = true },
-  source = { base = true, record = true },
+  source = { interface = true, base = true, record = true },
   program = { base = true, record = true, source = true },
   instrument = { base = true, source = true },
-  adapter = { base = true, record = true, source = true, program = true },
+  adapter = { interface = true, base = true, record = true, source = true, program = true },
   control = { base = true },
-  substrate = { base = true, record = true, source = true, program = true },
+  substrate = { interface = true, base = true, record = true, source = true, program = true },
 }
 -- Handlers of forks are where no lock is taken, one in each library that stands alone; all others are watchers of theirs.
 local watches = "a fork is watched by pml__process_watch(): a handler that takes a lock hangs other libraries' handlers"

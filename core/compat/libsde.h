@@ -11,7 +11,7 @@
 #define PML_COMPAT_LIBSDE_H
 
 #include "base/pml_error.h"
-#include "compat/include/sde_lib.h"
+#include "interface/sde/sde_lib.h"
 #include "record/pml_recorder_cache.h"
 #include "source/sde/pml_sde.h"
 

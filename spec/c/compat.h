@@ -9,7 +9,7 @@
 #if __has_include(<sde_lib.h>)
 #include <sde_lib.h>
 #else
-#include "compat/include/sde_lib.h"
+#include "interface/sde/sde_lib.h"
 #endif
 
 #include <stdlib.h>

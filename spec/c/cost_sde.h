@@ -3,7 +3,7 @@
 #ifndef SPEC_COST_SDE_H
 #define SPEC_COST_SDE_H
 
-#include "compat/include/sde_lib.h"
+#include "interface/sde/sde_lib.h"
 #include "source/pml_eventset.h"
 #include "source/sde/pml_sde.h"
 

@@ -2,7 +2,7 @@
 
 local support = require "spec.core.support"
 local build = os.getenv("PMLUA_BUILD") or "build"
-local include = "core/compat/include"
+local include = "core/interface/sde"
 
 local shell = require "spec.shell"
 local sh, write = shell.sh, shell.write

@@ -75,7 +75,7 @@ local events = { "served", "load", "answer", "created", "latency", "latency:CNT"
 local function build(source, flags)
   local dir = support.folder()
   support.spit(dir .. "/lib.c", source)
-  support.done(support.shell(("cc -shared -fPIC -Wall -Werror -I%s/core/compat/include %s/lib.c -o %s/lib.so %s")
+  support.done(support.shell(("cc -shared -fPIC -Wall -Werror -I%s/core/interface/sde %s/lib.c -o %s/lib.so %s")
     :format(support.root, dir, dir, flags or "")))
   return dir .. "/lib.so"
 end
@@ -89,7 +89,7 @@ describe("A library that lists its events", function()
     local dir = support.folder()
     support.spit(dir .. "/lib.f90", hooked_fortran)
     local status, _, err = support.shell(("cd %s && gfortran -std=f2008 -Wall -Werror -shared -fPIC "
-      .. "%s/core/compat/include/sde_lib.F90 lib.f90 -o lib.so"):format(dir, support.root))
+      .. "%s/core/interface/sde/sde_lib.F90 lib.f90 -o lib.so"):format(dir, support.root))
     assert.equal(0, status, err)
     local out
     status, out, err = support.pmlua("events --sde " .. dir .. "/lib.so")

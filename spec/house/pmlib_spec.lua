@@ -3,7 +3,7 @@
 
 local support = require "spec.core.support"
 local build = os.getenv("PMLUA_BUILD") or "build"
-local flags = "-Icore/compat/pmlib/include -Wall -Wextra -Wconversion -Wshadow -Werror"
+local flags = "-Icore/interface/pmlib -Wall -Wextra -Wconversion -Wshadow -Werror"
 local link = ("-L%s/compat -Wl,-rpath-link,%s"):format(build, build)
 local library = support.build
 

@@ -16,7 +16,7 @@
 #define PML_COMPAT_PMLIB_H
 
 #include "adapter/section/pml_section.h"
-#include "compat/pmlib/include/pmlib_calls.h"
+#include "interface/pmlib/pmlib_calls.h"
 
 #include <stdio.h>
 

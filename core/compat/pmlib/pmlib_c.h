@@ -7,8 +7,8 @@
 #ifndef PML_COMPAT_PMLIB_C_H
 #define PML_COMPAT_PMLIB_C_H
 
-#include "compat/pmlib/include/pmlib_api_C.h"
 #include "compat/pmlib/pmlib.h"
+#include "interface/pmlib/pmlib_api_C.h"
 
 void C_pm_printgroup(const char *fc, uintptr_t p_group, uintptr_t p_comm, const int *pp_ranks, int group, int legend,
                      int fp_sort);

@@ -2,7 +2,7 @@
 /* core/compat/pmlib/pmlib_text.c - tables of a report, and their legend. */
 #include "compat/pmlib/pmlib.h"
 
-#include "compat/pmlib/include/pmVersion.h"
+#include "interface/pmlib/pmVersion.h"
 
 #include <stdlib.h>
 #include <string.h>

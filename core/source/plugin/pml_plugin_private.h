@@ -4,7 +4,7 @@
 #define PML_PLUGIN_PRIVATE_H
 
 #include "base/pml_cancel.h"
-#include "compat/scorep/include/scorep/SCOREP_MetricPlugins.h"
+#include "interface/scorep/SCOREP_MetricPlugins.h"
 #include "source/plugin/pml_plugin.h"
 #include "source/sde/pml_sde_private.h"
 

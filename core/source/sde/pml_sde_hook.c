@@ -9,7 +9,7 @@
 
 #include "base/pml_error.h"
 #include "base/pml_library.h"
-#include "compat/include/sde_lib.h"
+#include "interface/sde/sde_lib.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * core/substrate/scorep/pml_scorep.h - Score-P's substrate plugins as consumers of pml_stream.
  *
- * A plugin NAME is libscorep_substrate_NAME.so; its headers are core/compat/scorep/include. It gets enters and leaves
+ * A plugin NAME is libscorep_substrate_NAME.so; its headers are core/interface. It gets enters and leaves
  * with their values, and metric events as triggered counters; regions, metrics and threads are its definitions and
  * locations. Features without a source in pmlua are reported once, in one line.
  *

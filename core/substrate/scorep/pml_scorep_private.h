@@ -4,7 +4,7 @@
 #define PML_SCOREP_PRIVATE_H
 
 #include "base/pml_cancel.h"
-#include "compat/scorep/include/scorep/SCOREP_SubstratePlugins.h"
+#include "interface/scorep/SCOREP_SubstratePlugins.h"
 #include "source/plugin/pml_plugin.h"
 #include "substrate/scorep/pml_scorep.h"
 

@@ -46,8 +46,8 @@ $(B)/spec/plugin_watchpoint: | $(OWN_PLUGINS)
 SUBSTRATES := writer nothing enters openmp worker thrower $(addprefix bad_,unlike newer unset refusing hollow future)
 SUBSTRATE_SO := $(SUBSTRATES:%=$(B)/spec/plugins/libscorep_substrate_%.so)
 substrate_cc = @mkdir -p $(@D) && $(1) $(OPT) $(CFLAGS) -Wall -Wextra -Werror -Wno-cast-function-type $(SAN) -fPIC -shared $(LDFLAGS) \
-  -Icore/compat/scorep/include $(2) $< -lpthread -lm -o $@
-SUBSTRATE_H := $(wildcard core/compat/scorep/include/scorep/*.h) spec/c/substrates/plugin.h
+  -Icore/interface $(2) $< -lpthread -lm -o $@
+SUBSTRATE_H := $(wildcard core/interface/scorep/*.h) spec/c/substrates/plugin.h
 $(B)/spec/plugins/libscorep_substrate_bad_unlike.so: spec/c/substrates/bad.c $(SUBSTRATE_H)
 	$(call substrate_cc,$(CC) -std=gnu11,-DNAME=bad_of_another_name -DFAULT=UNLIKE)
 $(B)/spec/plugins/libscorep_substrate_bad_%.so: spec/c/substrates/bad.c $(SUBSTRATE_H)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/pmlib/include/pmlib_calls.h - library functions that PerfMonitor's members call.
+ * core/interface/pmlib/pmlib_calls.h - library functions that PerfMonitor's members call.
  *
  * C alone, so that one library serves every C++ compiler and standard. Not for programs. Strings are borrowed for the
  * call; a NULL file is standard output. All that print but print_group are collective; rank 0 writes.

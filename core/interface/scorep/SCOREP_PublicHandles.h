@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/compat/scorep/include/scorep/SCOREP_PublicHandles.h - what a handle is one of. pmlua's own; C and C++. */
+/* core/interface/scorep/SCOREP_PublicHandles.h - what a handle is one of. pmlua's own; C and C++. */
 #ifndef SCOREP_PUBLIC_HANDLES_H
 #define SCOREP_PUBLIC_HANDLES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/scorep/include/scorep/SCOREP_PublicTypes.h - handles and enumerations of Score-P's plugin interfaces,
+ * core/interface/scorep/SCOREP_PublicTypes.h - handles and enumerations of Score-P's plugin interfaces,
  * binary compatible. pmlua's own; C and C++.
  */
 #ifndef SCOREP_PUBLICTYPES_H

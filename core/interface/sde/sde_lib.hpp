@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/include/sde_lib.hpp - papi_sde::PapiSde, the C++ interface of sde_lib.h, which may be included before it.
+ * core/interface/sde/sde_lib.hpp - papi_sde::PapiSde, the C++ interface of sde_lib.h, which may be included before it.
  *
  * Header only, C++11. The caller deletes the objects returned by create_*(); nullptr: the event could not be created.
  */

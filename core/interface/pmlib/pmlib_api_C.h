@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/pmlib/include/pmlib_api_C.h - PMlib 9's C interface, documented in PerfMonitor.h.
+ * core/interface/pmlib/pmlib_api_C.h - PMlib 9's C interface, documented in PerfMonitor.h.
  *
  * File names: "" is standard output, else the report is appended; under MPI rank 0 alone writes. Types: 0 data moved,
  * 1 operations. f_exclusive and legend: 0 or 1. fp_sort: 0 by time, 1 as defined. Strings are borrowed for the call.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/compat/pmlib/include/pmVersion.h - the version of PMlib whose calls these headers declare. */
+/* core/interface/pmlib/pmVersion.h - the version of PMlib whose calls these headers declare. */
 #ifndef PML_COMPAT_PMVERSION_H
 #define PML_COMPAT_PMVERSION_H
 

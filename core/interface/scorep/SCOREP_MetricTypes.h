@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/scorep/include/scorep/SCOREP_MetricTypes.h - types of Score-P's metric plugin interface, binary
+ * core/interface/scorep/SCOREP_MetricTypes.h - types of Score-P's metric plugin interface, binary
  * compatible. pmlua's own; C and C++.
  */
 #ifndef SCOREP_METRIC_TYPES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/scorep/include/scorep/SCOREP_MetricPlugins.h - Score-P's metric plugin interface, binary compatible.
+ * core/interface/scorep/SCOREP_MetricPlugins.h - Score-P's metric plugin interface, binary compatible.
  * pmlua's own; C and C++.
  *
  *   #include <scorep/SCOREP_MetricPlugins.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/pmlib/include/mpi_stubs.h - MPI calls of programs compiled with -DDISABLE_MPI: one process.
+ * core/interface/pmlib/mpi_stubs.h - MPI calls of programs compiled with -DDISABLE_MPI: one process.
  *
  * Types are named as in mpi.h; gathering or reducing over one process copies the data.
  */

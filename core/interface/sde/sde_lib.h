@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/include/sde_lib.h - PAPI's libsde interface, for instrumenting libraries without PAPI.
+ * core/interface/sde/sde_lib.h - PAPI's libsde interface, for instrumenting libraries without PAPI.
  *
  * Names, argument order, types and numbers match libsde 1.0, so a program compiled against PAPI's header of this name
  * runs on pmlua's libsde.so.1, and vice versa. The include guard is PAPI's, so the header that is found first is used.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/scorep/include/scorep/SCOREP_SubstrateEvents.h - events of Score-P's substrate plugins, and their
+ * core/interface/scorep/SCOREP_SubstrateEvents.h - events of Score-P's substrate plugins, and their
  * callback types. pmlua's own, with the numbers and arguments of Score-P's; C and C++.
  */
 #ifndef SCOREP_SUBSTRATE_EVENTS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/pmlib/include/PerfMonitor.h - the class of PMlib 9, on pmlua's sections.
+ * core/interface/pmlib/PerfMonitor.h - the class of PMlib 9, on pmlua's sections.
  *
  * A program that calls PMlib compiles unchanged against this header and links -lPM (or -lPMmpi, the same library):
  *

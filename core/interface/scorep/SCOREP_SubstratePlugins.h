@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/compat/scorep/include/scorep/SCOREP_SubstratePlugins.h - Score-P's substrate plugin interface: functions of the
+ * core/interface/scorep/SCOREP_SubstratePlugins.h - Score-P's substrate plugin interface: functions of the
  * plugin, and callbacks of its host. pmlua's own, with the layout of Score-P's version 3; C and C++.
  *
  * The library is libscorep_substrate_NAME.so; its entry is SCOREP_SUBSTRATE_PLUGIN_ENTRY(NAME) { ... }. The host calls,

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! core/compat/include/sde_lib.F90 - libsde for Fortran 2008: module papi_sde_fortran_wrappers, to be compiled with the
+! core/interface/sde/sde_lib.F90 - libsde for Fortran 2008: module papi_sde_fortran_wrappers, to be compiled with the
 ! code that uses it (gfortran mycode.F90 sde_lib.F90 -lsde). Each papif_sde_NAME is papi_sde_NAME of sde_lib.h with
 ! Fortran strings and the argument names of PAPI's module; error, the last, is optional and 0 when all went well. Create
 ! calls take the address of a type(c_ptr) to fill in: c_loc(handle), or c_null_ptr. papif_sde_NAME_F08 is the C function
