@@ -2,6 +2,8 @@
 /* core/base/pml_error.c - names and texts of error codes, and each thread's last failure. */
 #include "base/pml_error.h"
 
+#include "base/pml_libc.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -2,6 +2,7 @@
 /* core/base/pml_thread.c - thread ids, renewed after a fork. */
 #include "base/pml_thread.h"
 
+#include "base/pml_libc.h"
 #include "base/pml_process.h"
 
 #include <dlfcn.h>

@@ -459,6 +459,8 @@ PML_API int fexecve(int fd, char *const argv[], char *const envp[]) {
   return real_fexecve(fd, argv, env);
 }
 
+/* glibc before 2.34 declares no such function. */
+int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags);
 PML_API int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags) {
   char at[PATH_MAX + 64];
   const char *known = path;

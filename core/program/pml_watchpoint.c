@@ -5,6 +5,7 @@
 #include "base/pml_array.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_libc.h"
 #include "program/pml_watchpoint_store.h"
 #include "source/kernel/event/pml_breakpoint.h"
 #include "source/kernel/event/pml_perf_descriptor.h"
@@ -186,6 +187,15 @@ int pml_watchpoint_check(const struct pml_watchpoint *p) {
   return 0;
 }
 
+/* Does a hit send a signal to its thread? Headers of Linux before 5.13 lack the fields. */
+static void set_signal(struct perf_event_attr *a, bool on) {
+#ifdef PERF_ATTR_SIZE_VER7
+  a->sigtrap = a->remove_on_exec = a->inherit_thread = on;
+#else
+  (void)a, (void)on;
+#endif
+}
+
 static void fill(struct perf_event_attr *a, const struct pml_watchpoint *p) {
   bool call = p->access == HW_BREAKPOINT_X;
   *a = (struct perf_event_attr){.size = sizeof *a, .type = PERF_TYPE_BREAKPOINT};
@@ -194,8 +204,8 @@ static void fill(struct perf_event_attr *a, const struct pml_watchpoint *p) {
   a->bp_len = call ? sizeof(long) : p->length;
   a->sample_period = 1;
   a->disabled = a->exclude_kernel = a->exclude_hv = 1;
-  a->inherit = a->inherit_thread = 1;
-  a->sigtrap = a->remove_on_exec = 1;
+  a->inherit = 1;
+  set_signal(a, true);
 }
 
 static int refused(const struct pml_watchpoint *p, struct perf_event_attr a, int err) {
@@ -214,7 +224,7 @@ static int refused(const struct pml_watchpoint *p, struct perf_event_attr a, int
   default:
     break;
   }
-  a.sigtrap = a.remove_on_exec = a.inherit_thread = 0;
+  set_signal(&a, false);
   struct pml__perf_descriptor d = {.fd = -1};
   if ((err != -EINVAL && err != -E2BIG) || pml__perf_descriptor_open(&d, &a, 0, -1, -1) < 0)
     return pml_fail(err, "%.120s: the kernel refused a breakpoint at 0x%llx: %s", p->name,
@@ -225,7 +235,10 @@ static int refused(const struct pml_watchpoint *p, struct perf_event_attr a, int
 }
 
 int pml_watchpoint_available(void) {
-#if defined(__x86_64__)
+#ifndef PERF_ATTR_SIZE_VER7
+  return pml_fail(PML_EMODE,
+                  "pmlua was built with headers of Linux before 5.13; build it with newer ones for watchpoints");
+#elif defined(__x86_64__)
   static volatile uint64_t probed;
   const struct pml_watchpoint p = {
       .name = "a variable", .address = (uintptr_t)&probed, .length = sizeof probed, .access = HW_BREAKPOINT_W};
@@ -246,7 +259,11 @@ static int open_thread(struct pml_watchpoints *w, pid_t tid, uint32_t generation
     const struct pml_watchpoint *p = &w->store.head->point[i];
     struct perf_event_attr a;
     fill(&a, p);
+#ifdef PERF_ATTR_SIZE_VER7
     a.sig_data = TAG | (uint64_t)generation << 8 | i;
+#else
+    (void)generation;
+#endif
     if (!PML__ARRAY_ROOM(w->event, w->room, w->nevents + 1)) return -ENOMEM;
     int err = pml__perf_descriptor_open(&w->event[w->nevents], &a, tid, -1, -1);
     if (err == -ESRCH) return 0; /* the thread has ended */

@@ -44,7 +44,7 @@ int pml_mailbox_make(const char *dir) {
   if (!path_of(path, dir)) return pml_fail(-ENAMETOOLONG, "the folder's name is too long");
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0 && errno == EEXIST && is_ours(path)) return 0;
-  if (fd < 0) return pml_fail(-errno, "%.400s: %s", path, strerrordesc_np(errno));
+  if (fd < 0) return pml_fail(-errno, "%.400s: %s", path, pml_error_text(-errno));
   int err = fill(fd);
   (void)close(fd);
   if (err < 0) (void)unlink(path);

@@ -50,7 +50,10 @@ static void put_back(struct pml__guard *g) {
 }
 
 static void close_range_of(unsigned first, unsigned last) {
-  if (first > last || syscall(SYS_close_range, first, last, 0) == 0) return;
+  if (first > last) return;
+#ifdef SYS_close_range /* Linux 5.9 */
+  if (syscall(SYS_close_range, first, last, 0) == 0) return;
+#endif
   for (unsigned fd = first; fd <= last && fd < 65536; fd++) close((int)fd);
 }
 

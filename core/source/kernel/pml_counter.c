@@ -3,6 +3,7 @@
 #include "source/kernel/pml_counter.h"
 
 #include "base/pml_error.h"
+#include "base/pml_libc.h"
 #include "base/pml_thread.h"
 #include "source/kernel/event/pml_breakpoint.h"
 #include "source/kernel/event/pml_event_parsers.h"

@@ -3,6 +3,7 @@
 #include "source/kernel/pml_eventset_kernel.h"
 
 #include "base/pml_error.h"
+#include "base/pml_libc.h"
 #include "source/kernel/event/pml_event_parsers.h"
 #include "source/kernel/pml_counter_error.h"
 

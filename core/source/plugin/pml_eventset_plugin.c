@@ -2,6 +2,7 @@
 /* core/source/plugin/pml_eventset_plugin.c - plugin metrics in an event set: open, read, differences. */
 #include "base/pml_bits.h"
 #include "base/pml_error.h"
+#include "base/pml_libc.h"
 #include "source/base/pml_eventset_private.h"
 #include "source/plugin/pml_plugin_guard.h"
 #include "source/plugin/pml_plugin_private.h"

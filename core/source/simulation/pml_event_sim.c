@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/simulation/pml_event_sim.c - simulated events as a source: names, list, event set. */
+#include "base/pml_libc.h"
 #include "base/pml_thread.h"
 #include "source/base/pml_source.h"
 #include "source/simulation/pml_sim.h"

@@ -8,6 +8,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_file.h"
+#include "base/pml_libc.h"
 #include "base/pml_process.h"
 #include "source/base/pml_source.h"
 #include "source/plugin/pml_plugin_guard.h"
