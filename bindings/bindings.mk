@@ -20,7 +20,7 @@ all: $(B)/lua/pmlua/core.so $(B)/pmlua $(B)/libpmlua-embed.so $(CLANG_SO)
 # The rpaths find the library beside the file in the checkout, then where `make install` puts it.
 $(B)/lua/pmlua/core.so: $(BIND_OBJ) | $(B)/libpmlua.so
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-rpath,'$$ORIGIN/../..:$$ORIGIN/../../..' $(BIND_OBJ) -L$(B) -lpmlua -ldl -lm -o $@
+	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-rpath,'$$ORIGIN/../..:$$ORIGIN/../../..' $(BIND_OBJ) -L$(B) -lpmlua -lpthread -ldl -lm -o $@
 
 $(B)/lua/pmlua/clang.so: $(CLANG_SRC) bindings/instrument/clang.h
 	@mkdir -p $(@D)
@@ -31,7 +31,7 @@ $(ELSEWHERE): | $$(@D)/.
 
 $(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) | $(B)/libpmlua.so $(ELSEWHERE)
 	$(CC) $(SAN) $(if $(SAN),,-pie) $(LDFLAGS) $(HARDEN_LD) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(MAIN_OBJ) $(BIND_OBJ) -L$(B) -lpmlua $(LUA_LIBS) \
-	  -ldl -lm -o $@
+	  -lpthread -ldl -lm -o $@
 
 # pmlua's Lua modules, compiled: the command need not compile those whose sources are the same. Where this system has Lua's
 # library but not its interpreter, the command has none.
