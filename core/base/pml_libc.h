@@ -1,16 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/base/pml_libc.h - functions that glibc before 2.30 and 2.32 lacks. Internal. */
+/*
+ * core/base/pml_libc.h - functions that glibc before 2.30 and 2.32 lacks, and system calls that kernel headers before
+ * Linux 5.3 and 5.9 lack; they have the same numbers on all architectures. Internal.
+ */
 #ifndef PML_LIBC_H
 #define PML_LIBC_H
 
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined __GLIBC__ && !__GLIBC_PREREQ(2, 30)
-#include <sys/syscall.h>
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+#ifndef SYS_clone3
+#define SYS_clone3 435
+#endif
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
 
+#if defined __GLIBC__ && !__GLIBC_PREREQ(2, 30)
 static inline pid_t gettid(void) {
   return (pid_t)syscall(SYS_gettid);
 }

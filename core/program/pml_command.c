@@ -3,6 +3,7 @@
 #include "program/pml_command.h"
 
 #include "base/pml_error.h"
+#include "base/pml_libc.h"
 #include "base/pml_library.h"
 #include "program/pml_starter.h"
 

@@ -4,6 +4,7 @@
 
 #include "base/pml_array.h"
 #include "base/pml_error.h"
+#include "base/pml_libc.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,7 @@
 #include "control/tune/pml_tune_control_private.h"
 
 #include "base/pml_error.h"
+#include "base/pml_libc.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -50,10 +51,7 @@ static void put_back(struct pml__guard *g) {
 }
 
 static void close_range_of(unsigned first, unsigned last) {
-  if (first > last) return;
-#ifdef SYS_close_range /* Linux 5.9 */
-  if (syscall(SYS_close_range, first, last, 0) == 0) return;
-#endif
+  if (first > last || syscall(SYS_close_range, first, last, 0) == 0) return;
   for (unsigned fd = first; fd <= last && fd < 65536; fd++) close((int)fd);
 }
 

@@ -8,6 +8,7 @@
  */
 #include "source/compiler/runtime/pml_count_private.h"
 
+#include "base/pml_libc.h"
 #include "base/pml_system.h"
 
 #include <dlfcn.h>
@@ -89,12 +90,10 @@ static bool makes_child(long number, const long a[6]) {
   if (number == SYS_fork) return true;
 #endif
   if (number == SYS_clone) return (a[0] & (CLONE_VM | CLONE_SETTLS)) == 0 && a[1] == 0;
-#ifdef SYS_clone3
   if (number == SYS_clone3 && a[0] != 0 && a[1] >= (long)sizeof flags) {
     memcpy(&flags, (const void *)(uintptr_t)a[0], sizeof flags); /* the first of its arguments */
     return (flags & (CLONE_VM | CLONE_SETTLS)) == 0;
   }
-#endif
   return false;
 }
 
