@@ -168,7 +168,7 @@ $(B)/compat/libPM.a: $(PM_OBJ) $(CORE_OBJ)
 
 # What builds of Score-P plugins ask. $(call scorep_config,TO,INCLUDE): its path from there, or absolute.
 scorep_config = sed -e 's|@INCLUDE@|$(2)|' -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' core/interface/scorep/scorep-config.in >$(1) && chmod 755 $(1)
-$(B)/scorep-config: core/interface/scorep/scorep-config.in
+$(B)/scorep-config: core/interface/scorep/scorep-config.in core/base/pml_api.h
 	@mkdir -p $(@D)
 	$(call scorep_config,$@,$(CURDIR)/core/interface)
 
