@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define COUNTERS 4096
@@ -196,7 +197,7 @@ static int32_t add_counter(char *name) {
   while (i < nmetrics && (metric[i].token == NULL || strcmp(metric[i].token, name) != 0)) i++;
   if (i == nmetrics || ncounters == COUNTERS) return -1;
   counter[ncounters] = (struct counter){.point = metric[i].point, .content = metric[i].content};
-  counter[ncounters].tid = gettid();
+  counter[ncounters].tid = (pid_t)syscall(SYS_gettid);
   counter[ncounters].since_ticks = now();
   return ncounters++;
 }
