@@ -13,8 +13,8 @@ local markdown = require "markdown"
 local out = ... or "build/site"
 
 -- The menu's first level. A chapter's entries are the links of its index.md, below the headings above them.
-local MENU = { "index.md", "getting-started.md", "packages.md", "how/index.md", "concepts/index.md", "experiments/index.md",
-  "reference/index.md" }
+local MENU = { "index.md", "getting-started.md", "packages.md", "compatibility.md", "how/index.md", "concepts/index.md",
+  "experiments/index.md", "reference/index.md" }
 
 local function read(path)
   local f <close> = assert(io.open(path, "rb"))
