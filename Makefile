@@ -83,7 +83,8 @@ PYTHON_TESTS := $(patsubst %,lib%-testsuite,$(shell readlink /usr/bin/python3))
 CHECK_DEPS := g++ libluajit-5.1-dev liblua5.1-0-dev liblua5.3-dev lua-busted otf2-tools python3-otf2 python3-six protobuf-compiler clang libomp-dev valgrind man-db cmark-gfm libclang-dev llvm-14-dev \
   gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev sqlite3 git $(PYTHON_TESTS)
 CHECK_ALL_DEPS := abigail-tools lua-check clang-format clang-tidy cppcheck gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static libclang-rt-14-dev \
-  curl gpg libfftw3-dev libgmp-dev luarocks chromium-headless-shell debhelper chrpath lintian mmdebstrap llvm-16-dev clang-16 flang-16
+  curl gpg libfftw3-dev libgmp-dev luarocks debhelper chrpath lintian mmdebstrap llvm-16-dev clang-16 flang-16 \
+  chromium-headless-shell python3-pandas python3-matplotlib r-base-core
 WRAP_DEPS := libopenblas-dev petsc-dev qtbase5-dev
 
 # $(call need,PACKAGES): install what is missing. Who may not gets the command for an administrator, and goes on with what is there.
@@ -226,6 +227,11 @@ docs: $(B)/pmlua ## the site, into build/site, from docs/ and the reference
 .PHONY: gallery
 gallery: $(B)/pmlua ## the figures of docs/gallery and their page, measured anew on this machine, which takes long; QUICK=1: short runs
 	PMLUA_BUILD=$(B) QUICK=$(QUICK) $(LUA) docs/gallery.lua
+
+.PHONY: docs-refresh
+docs-refresh: all ## listings of the pages of docs as their commands print them now; ONLY=PATTERN: pages whose path matches
+	@PMLUA_BUILD=$(B) $(LUA) -e 'package.path = "spec/?.lua;./?.lua;" .. package.path' \
+	  -e 'os.exit(require "page".refresh_all "$(or $(ONLY),.)")'
 
 .PHONY: architecture
 architecture: ## the picture of ARCHITECTURE.md, from what the code includes; needs graphviz

@@ -9,10 +9,12 @@
 --
 --   <!-- slow: WHY -->            the page is followed in check-all only
 --   <!-- needs: COMMAND ... -->   without these commands the page cannot be followed here; `watchpoints` is that a variable can
---                                 be watched
+--                                 be watched, `python3-NAME` a module of Debian's Python
 --   <!-- not run: WHY -->         the next block is only shown
 --   <!-- exact -->                the next block of text is printed letter by letter
 --   <!-- head -->                 the next block of text is known by its first line; the other rows depend on the machine
+--
+-- `make docs-refresh` writes the lines that the commands print now into the blocks of text.
 
 local support = require "spec.core.support"
 local shell = require "spec.shell"
@@ -25,19 +27,20 @@ local read = support.slurp
 
 local function lines_of(text) return (text:gsub("\n?$", "\n")):gmatch "(.-)\n" end
 
---- The blocks of a page: { language, text, marks = { ... } }.
+--- The blocks of a page: { language, text, marks = { ... }, first and last line }.
 function M.blocks(page)
-  local list, marks, block = {}, {}, nil
+  local list, marks, block, n = {}, {}, nil, 0
   for line in lines_of(page) do
+    n = n + 1
     local mark, rest = line:match "^<!%-%- ([%l ]+):? ?(.-) ?%-%->$"
     local language = line:match "^```(%l+)$"
     if block and line == "```" then
-      block.text = table.concat(block, "\n") .. "\n"
+      block.text, block.last = table.concat(block, "\n") .. "\n", n - 1
       list[#list + 1], block = block, nil
     elseif block then
       block[#block + 1] = line
     elseif language then
-      block, marks = { language = language, marks = marks }, {}
+      block, marks = { language = language, marks = marks, first = n + 1 }, {}
     elseif mark then
       marks[mark:gsub("%s+$", "")] = rest
     end
@@ -59,8 +62,10 @@ function M.lacks(path)
     if need == "watchpoints" then
       local why = no_watchpoints()
       if why then return why end
-    elseif select(2, shell.sh("command -v " .. need)) ~= 0 then
-      return need .. " is not installed"
+    else
+      local module = need:match "^python3%-(.*)"
+      local has = module and "/usr/bin/python3 -c 'import " .. module .. "'" or "command -v " .. need
+      if select(2, shell.sh(has)) ~= 0 then return need .. " is not installed" end
     end
   end
 end
@@ -115,10 +120,60 @@ local function unused(files, typed)
   end
 end
 
---- Follow a page in a folder of its own.
+--- The lines of a block of text as a command prints them now, in place: of a block with `head`, all lines from the first on,
+--- of others each line by its words. "..." stays, alone it is the whole output; a line that names the folder stays as well.
+local function renew(block, out, dir)
+  if block.text == "...\n" then return (out:gsub("\n$", "")) end
+  local lines, printed_lines, at = {}, {}, 0
+  for line in lines_of(out) do printed_lines[#printed_lines + 1] = line end
+  for i, line in ipairs(block) do
+    local rest = block.marks.head and i > 1
+    local now = at + 1
+    while not rest and printed_lines[now] and words(printed_lines[now]) ~= words(line) do now = now + 1 end
+    local new = printed_lines[now]
+    if line ~= "..." and new and not new:find(dir, 1, true) then line, at = new, now end
+    if line == "..." or new then lines[#lines + 1] = line end
+  end
+  return table.concat(lines, "\n")
+end
+
+--- Write the lines that the commands of a page print now into its blocks of text.
+---@return string? why the failure; the page is then as it was
+function M.refresh(path, prefix)
+  local lines, texts = {}, {}
+  for line in lines_of(read(path)) do lines[#lines + 1] = line end
+  local done, why = M.follow(path, prefix, function(block, out, dir)
+    if not block.marks.exact then texts[#texts + 1] = { block, renew(block, out, dir) } end
+  end)
+  shell.sh("rm -rf " .. done.dir)
+  if why then return why end
+  for i = #texts, 1, -1 do
+    local block, text = table.unpack(texts[i])
+    for at = block.last, block.first, -1 do table.remove(lines, at) end
+    table.insert(lines, block.first, text)
+  end
+  shell.write(path, table.concat(lines, "\n") .. "\n")
+end
+
+--- Refresh all pages whose path matches a pattern, and print those that cannot be followed.
+---@return boolean ok
+function M.refresh_all(pattern)
+  local prefix, ok = M.install(), true
+  for path in shell.sh "ls README.md docs/*.md docs/*/*.md":gmatch "%S+" do
+    local lacks = M.lacks(path)
+    if path:find(pattern) then
+      local why = not lacks and M.refresh(path, prefix)
+      print(path, lacks or why or "ok")
+      ok = ok and not why
+    end
+  end
+  return ok
+end
+
+--- Follow a page in a folder of its own. @seen, if any, gets each block of text with its output and the folder.
 ---@return table done numbers of commands typed, files saved and texts compared, and the `dir`
 ---@return string? why the failure
-function M.follow(path, prefix)
+function M.follow(path, prefix, seen)
   local dir, root = support.folder(), support.root
   local done, out = { dir = dir, commands = 0, files = 0, texts = 0 }, ""
   local files, typed = {}, ""
@@ -134,6 +189,7 @@ function M.follow(path, prefix)
     elseif block.language == "text" then
       local line = missing(block, out)
       if line then return done, ("%s: '%s' is not in:\n%s"):format(path, line, out) end
+      if seen then seen(block, out, dir) end
       done.texts = done.texts + 1
     elseif name then
       shell.write(dir .. "/" .. name, block.text)

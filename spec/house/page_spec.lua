@@ -49,6 +49,36 @@ describe("Following a page", function()
     assert.equal(0, done.commands)
   end)
 
+  -- The page after M.refresh(), and the failure.
+  local function refresh(text)
+    shell.write(dir .. "/page.md", text)
+    local why = page.refresh(dir .. "/page.md", dir)
+    return support.slurp(dir .. "/page.md"), why
+  end
+
+  it("writes what the commands print now: figures, whole outputs, rows below a first line", function()
+    local text = "# A\n\n```sh\necho 'median 7 us'\necho rest\necho 'sum 4'\n```\n\n%s```text\n%s\n```\n\nEnd.\n"
+    for before, after in pairs {
+      ["median 12.5 ms"] = "median 7 us", ["median 1 s\n...\nsum 3"] = "median 7 us\n...\nsum 4",
+      ["..."] = "median 7 us\nrest\nsum 4",
+    } do
+      assert.same({ text:format("", after) }, { refresh(text:format("", before)) })
+    end
+    local head = "<!-- head -->\n\n"
+    assert.same({ text:format(head, "median 7 us\nrest") }, { refresh(text:format(head, "median 1 s\nother")) })
+    local exact = text:format("<!-- exact -->\n\n", "sum 4")
+    assert.same({ exact }, { refresh(exact) })
+  end)
+
+  it("leaves a page alone whose listing has another form, or names the folder", function()
+    local stale = "# A\n\n```sh\necho sum 4\n```\n\n```text\nmean 3\n```\n"
+    local text, why = refresh(stale)
+    assert.equal(stale, text)
+    assert.matches("'mean 3' is not in", why)
+    local place = "# A\n\n```sh\necho $PWD/x sum 4\n```\n\n<!-- head -->\n\n```text\n...\n/home/x sum 3\n```\n"
+    assert.same({ place }, { refresh(place) })
+  end)
+
   it("says which command a page needs that is not here", function()
     shell.write(dir .. "/page.md", "# A\n\n<!-- needs: sh no-such-command -->\n")
     assert.equal("no-such-command is not installed", page.lacks(dir .. "/page.md"))
