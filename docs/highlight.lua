@@ -31,7 +31,7 @@ local LANGUAGES = {
   python = { HASH, set "as def else for from if import in lambda None not print return True False while with" },
   r = { HASH, set "else for function if in library NULL TRUE FALSE while" },
   julia = { HASH, set "begin do else end for function if in let println return using while" },
-  gnuplot = { HASH, set "do else for if load plot print set splot unset using with" },
+  gnuplot = { HASH, set "do else eval for if load plot print set splot unset using with" },
   fortran = { { "c^![^\n]*", "s" .. QUOTED, "s" .. TICKED }, set [[call character contains do end function implicit integer
     intent kind module none only parameter print program real subroutine type use]] },
 }
