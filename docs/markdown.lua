@@ -9,6 +9,7 @@ local highlight = require "highlight"
 local M = {}
 
 local function escaped(text) return highlight(text, "text") end
+M.escaped = escaped
 
 local inline
 

@@ -87,8 +87,12 @@ local function load_menu(pages)
     end
     menu[i] = chapter
   end
+  for path in pairs(pages) do assert(seen[path], path .. ": no index.md links to this page") end
+  return menu
+end
+
+local function check_links(pages)
   for path, page in pairs(pages) do
-    assert(seen[path], path .. ": no index.md links to this page")
     for _, target in ipairs(page.links) do
       local to, anchor = resolve(path, target)
       local found = pages[to] and (anchor == "" or pages[to].html:find(('id="%s"'):format(anchor:sub(2)), 1, true))
@@ -96,12 +100,11 @@ local function load_menu(pages)
       assert(found, ("%s: the link to %s leads nowhere"):format(path, target))
     end
   end
-  return menu
 end
 
 local function item(page, to)
   local here = page.path == to.path and ' aria-current="page"' or ""
-  return ('<a href="%s%s"%s>%s</a>'):format(root(page.path), html_of(to.path), here, to.short)
+  return ('<a href="%s%s"%s>%s</a>'):format(root(page.path), html_of(to.path), here, markdown.escaped(to.short))
 end
 
 -- The menu of a page: all chapters, and the entries of the page's chapter. A long chapter shows only the page's group.
@@ -127,7 +130,7 @@ local function contents(page)
   for _, heading in ipairs(page.headings) do
     if heading.level == 2 or heading.level == 3 then
       lines[#lines + 1] = ('<li class="h%d"><a href="#%s">%s</a>'):format(heading.level, heading.id,
-        heading.title:gsub("[&<>]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;" }):gsub("%(.*", "()"))
+        markdown.escaped(heading.title:gsub("%(.*", "()")))
     end
   end
   return #lines > 1 and '<ul>' .. table.concat(lines, "\n") .. "</ul>" or ""
@@ -139,7 +142,7 @@ local function index(pages)
   for path, page in pairs(pages) do
     for _, heading in ipairs(page.headings) do
       rows[#rows + 1] = cjson.encode { html_of(path) .. (heading.level > 1 and "#" .. heading.id or ""), heading.title,
-        heading.level > 1 and page.title or "", heading.text:sub(1, 2000):gsub("[\x80-\xff]*$", "") }
+        heading.level > 1 and page.title or "", (heading.text:sub(1, 2000):gsub("[\x80-\xff]*$", "")) }
     end
   end
   table.sort(rows)
@@ -149,9 +152,10 @@ end
 local function main()
   local pages = load_pages()
   local menu = load_menu(pages)
+  check_links(pages)
   local template = read "docs/theme/page.html"
   for path, page in pairs(pages) do
-    local values = { title = page.title:gsub("[&<>]", ""), root = root(path), nav = nav(page, menu, pages), content = page.html,
+    local values = { title = markdown.escaped(page.title), root = root(path), nav = nav(page, menu, pages), content = page.html,
       contents = contents(page), version = core.version }
     write(out .. "/" .. html_of(path), (template:gsub("{{(%l+)}}", values)))
   end

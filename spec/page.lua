@@ -158,6 +158,7 @@ end
 --- Refresh all pages whose path matches a pattern, and print those that cannot be followed.
 ---@return boolean ok
 function M.refresh_all(pattern)
+  io.stdout:setvbuf "line"
   local prefix, ok = M.install(), true
   for path in shell.sh "ls README.md docs/*.md docs/*/*.md":gmatch "%S+" do
     local lacks = M.lacks(path)

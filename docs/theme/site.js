@@ -17,7 +17,7 @@ document.getElementById("theme").onclick = () => {
 // Pages of file:// share no storage, so links carry the choice.
 document.addEventListener("click", event => {
   const link = event.target.closest("a[href]")
-  if (link && link.protocol === "file:") link.search = html.dataset.theme || ""
+  if (link && link.protocol === "file:" && link.pathname !== location.pathname) link.search = html.dataset.theme || ""
 }, true)
 
 // Copy buttons. Browsers without a clipboard for this address copy a selection.
