@@ -62,6 +62,16 @@ describe("The documentation", function()
     assert.same({}, wrong)
   end)
 
+  it("quotes no other version of pmlua", function()
+    local version, old = sh((os.getenv "PMLUA_BUILD" or "build") .. "/pmlua --version"):match "^pmlua ([%d.]+)", {}
+    for path in sh "ls README.md docs/*.md docs/*/*.md":gmatch "%S+" do
+      for quoted in read(path):gmatch "pmlua (%d+%.%d+%.%d+)" do
+        if quoted ~= version then old[#old + 1] = path .. ": " .. quoted end
+      end
+    end
+    assert.same({}, old)
+  end)
+
   it("lists all variables and functions that a script of a figure has", function()
     local said, missing, n = read "docs/how/paper.md", {}, 0
     local function look(name)
