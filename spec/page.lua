@@ -120,17 +120,29 @@ local function unused(files, typed)
   end
 end
 
+--- The number of the printed line with the words of the first line of a block, preferably above the words of the second.
+local function head_of(block, lines)
+  local first
+  for i, line in ipairs(lines) do
+    if words(line) == words(block[1]) then
+      if words(lines[i + 1] or "") == words(block[2] or "") then return i end
+      first = first or i
+    end
+  end
+  return first or 1
+end
+
 --- The lines of a block of text as a command prints them now, in place: of a block with `head`, all lines from the first on,
 --- of others each line by its words. "..." stays, alone it is the whole output; a line that names the folder stays as well.
 local function renew(block, out, dir)
   if block.text == "...\n" then return (out:gsub("\n$", "")) end
-  local lines, printed_lines, at = {}, {}, 0
-  for line in lines_of(out) do printed_lines[#printed_lines + 1] = line end
-  for i, line in ipairs(block) do
-    local rest = block.marks.head and i > 1
+  local lines, now_printed, at = {}, {}, 0
+  for line in lines_of(out) do now_printed[#now_printed + 1] = line end
+  if block.marks.head then at = head_of(block, now_printed) - 1 end
+  for _, line in ipairs(block) do
     local now = at + 1
-    while not rest and printed_lines[now] and words(printed_lines[now]) ~= words(line) do now = now + 1 end
-    local new = printed_lines[now]
+    while not block.marks.head and now_printed[now] and words(now_printed[now]) ~= words(line) do now = now + 1 end
+    local new = now_printed[now]
     if line ~= "..." and new and not new:find(dir, 1, true) then line, at = new, now end
     if line == "..." or new then lines[#lines + 1] = line end
   end

@@ -66,6 +66,9 @@ describe("Following a page", function()
     end
     local head = "<!-- head -->\n\n"
     assert.same({ text:format(head, "median 7 us\nrest") }, { refresh(text:format(head, "median 1 s\nother")) })
+    assert.same({ text:format(head, "sum 4") }, { refresh(text:format(head, "sum 3\nother")) })
+    local twice = "# A\n\n```sh\nprintf 'sum\\nweak 1\\nsum\\nlong 2\\n'\n```\n\n<!-- head -->\n\n```text\nsum\nlong %d\n```\n"
+    assert.same({ twice:format(2) }, { refresh(twice:format(1)) })
     local exact = text:format("<!-- exact -->\n\n", "sum 4")
     assert.same({ exact }, { refresh(exact) })
   end)
