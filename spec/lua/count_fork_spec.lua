@@ -50,6 +50,15 @@ int main(void) {
 }
 ]]
 
+--- Run a program: the operations of each of its processes, by its file.
+local function kept(dir)
+  assert.equal(0, (support.shell(("cd %s && PMLUA_COUNT=counts ./program"):format(quote(dir)))))
+  local list = {}
+  for i, p in ipairs(assert(countfile.read_all(dir .. "/counts")).processes) do list[i] = p.events.flop_count_I end
+  table.sort(list)
+  return list
+end
+
 describe("counts of a process", function()
   it("are its own, not its parent's, in its report and in its file", function()
     for _, at in ipairs { "source", "final" } do
@@ -58,11 +67,7 @@ describe("counts of a process", function()
       local told = {}
       for i, c in ipairs(all) do told[i] = c.fp_mul_double end
       assert.same({ 3, 5, 7 }, told, at) -- as they end
-      assert.equal(0, (support.shell(("cd %s && PMLUA_COUNT=counts ./program"):format(quote(dir)))))
-      local kept = {}
-      for i, p in ipairs(assert(countfile.read_all(dir .. "/counts")).processes) do kept[i] = p.events.flop_count_I end
-      table.sort(kept)
-      assert.same({ 3, 5, 7 }, kept, at)
+      assert.same({ 3, 5, 7 }, kept(dir), at)
       local csv = support.done(support.shell(("%s report %s --csv"):format(quote(support.build .. "/pmlua"),
         quote(dir .. "/counts"))))
       local reported = {}
@@ -74,11 +79,7 @@ describe("counts of a process", function()
 
   it("are its own where a system call made it", function()
     local _, dir = counting.build { ["family.c"] = by_system_call }
-    assert.equal(0, (support.shell(("cd %s && PMLUA_COUNT=counts ./program"):format(quote(dir)))))
-    local kept = {}
-    for i, p in ipairs(assert(countfile.read_all(dir .. "/counts")).processes) do kept[i] = p.events.flop_count_I end
-    table.sort(kept)
-    assert.same({ 3, 5, 7 }, kept)
+    assert.same({ 3, 5, 7 }, kept(dir))
   end)
 
   it("are some at source and some at final where its processes were compiled so, and 0 of what none did", function()

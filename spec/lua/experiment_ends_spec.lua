@@ -102,19 +102,6 @@ end }]]):format(wait))
     end
   end)
 
-  it("leaves a folder that can be read and plotted when killed, and that says it is incomplete", function()
-    local code, _, _, dir = stop("KILL")
-    assert.is_not.equal(0, code)
-    local opened = assert(results.open(dir))
-    assert.equal("incomplete", opened.status)
-    assert.equal("incomplete", opened.data.status)
-    assert.is_true(select(2, csv(dir):gsub("\n", "")) > 40)
-    local _, _, err = support.pmlua("plot " .. dir)
-    assert.matches("incomplete", err)
-    local _, warned = support.done(support.pmlua(("compare %s %s"):format(dir, dir)))
-    assert.matches("A is incomplete", warned)
-  end)
-
   --- Kill a run once it has taken so many samples. They are what it wrote to a file as it took them.
   local function killed_after(samples, body)
     local path, dir = script(([[local pml = require "pmlua"

@@ -143,14 +143,6 @@ assert(pml.section.write(arg[1]))]])
     assert.equal("5\n", out)
   end)
 
-  it("says which log is cut short, and exports the others", function()
-    local cut = support.folder()
-    assert.equal(0, (shell(("%s/spec/logs %s 2 2 2 && truncate -s 70000 %s/rank1.*"):format(support.build, cut, cut))))
-    local status, out, err = export(cut)
-    assert.same({ 0, "pmlua export: note: rank 1: the log is cut short; threads or sections are missing\n" }, { status, err })
-    assert.equal(4, select(2, out:gsub("\n0,", "")))
-  end)
-
   it("says of an experiment's folder where its numbers are", function()
     local folder = support.folder()
     require("spec.core.support").spit(folder .. "/s.lua", [[

@@ -13,7 +13,9 @@ local pmlua = "timeout 30 " .. support.build .. "/pmlua "
 --- No error of Lua in what was printed, nothing that was waited for, no crash; nil, or what is wrong.
 local function complaint(command)
   local out, code = sh(command, 60)
-  if out:find "%.lua:%d+:" or out:find "stack traceback" then return out end
+  for _, ours in ipairs { "%.lua:%d+:", "stack traceback", "not enough memory" } do
+    if out:find(ours) then return out end
+  end
   if code ~= 0 and code ~= 1 and code ~= 2 then return ("status %s: %s"):format(code, out) end
 end
 
@@ -35,13 +37,16 @@ describe("a file from others", function()
       shell.write(folder .. "/" .. name, text)
       names[#names + 1] = name
     end
-    assert.are.equal(0, select(2, sh(("mkfifo %s/fifo && mkdir %s/folder"):format(folder, folder))))
-    names[#names + 1], names[#names + 2] = "fifo", "folder"
+    local others = "cd %s && mkfifo fifo && mkdir folder && truncate -s 10G sparse && ln -s /dev/zero zero"
+    assert.are.equal(0, select(2, sh(others:format(folder))))
+    table.move({ "fifo", "folder", "sparse", "zero" }, 1, 4, #names + 1, names)
     local verbs = { "report %s", "compare %s %s", "plot %s", "trace %s", "flame %s -o " .. folder .. "/x.svg",
-      "export %s --to folded", "export %s --to perfetto", "import %s -o " .. folder .. "/imported", "record --finish %s" }
+      "export %s --to folded", "export %s --to perfetto", "import %s -o " .. folder .. "/imported", "record --finish %s",
+      "guard %s -- true", "record --filter %s -o /nowhere/x -- true", "choose --groups %s FLOPS", "wrap build %s", "attach %s",
+      "wrap init --recipe %s" }
     for _, name in ipairs(names) do
       for _, verb in ipairs(verbs) do
-        local command = (pmlua .. verb .. " </dev/null"):gsub("%%s", folder .. "/" .. name)
+        local command = ("ulimit -v 4000000; " .. pmlua .. verb .. " </dev/null"):gsub("%%s", folder .. "/" .. name)
         assert.is_nil(complaint(command), command)
         os.execute(("rm -rf %s/imported"):format(folder))
       end

@@ -16,10 +16,6 @@ local function p(region, enter, leave)
 end
 
 describe("trace", function()
-  it("puts phases in the order of time", function()
-    assert.same({ "enter 2 10", "leave 2 20", "enter 1 20", "leave 1 30" }, sequence({ p(1, 20, 30), p(2, 10, 20) }, 0, 99))
-  end)
-
   it("nests what lies inside, the longer of two that begin together outside", function()
     assert.same({ "enter 1 10", "enter 2 10", "leave 2 20", "enter 3 25", "leave 3 30", "leave 1 40" },
       sequence({ p(2, 10, 20), p(1, 10, 40), p(3, 25, 30) }, 0, 99))
@@ -46,10 +42,6 @@ describe("trace", function()
       end
       assert.equal(0, #open)
     end
-  end)
-
-  it("offers what the core has under its name", function()
-    assert.equal(support.core.trace.create, trace.create)
   end)
 
   it("writes an archive that otf2-print reads: a region per cell, phases, metrics", function()

@@ -97,25 +97,3 @@ describe("A link in a folder", function()
     end
   end)
 end)
-
-describe("What is no file", function()
-  it("is refused in one line by each verb that reads files, and nothing waits for it", function()
-    local dir = support.folder()
-    os.execute(("cd %s && mkfifo fifo && mkdir folder && truncate -s 10G sparse && ln -s /dev/zero zero"):format(dir))
-    local verbs = { "report %s", "plot %s", "compare %s %s", "guard %s -- true", "record --filter %s -o /nowhere/x -- true",
-      "choose --groups %s FLOPS", "wrap build %s", "report --csv x %s", "-- %s", "attach %s", "wrap init --recipe %s" }
-    for _, verb in ipairs(verbs) do
-      for _, name in ipairs { "fifo", "zero", "sparse", "folder" } do
-        local path = dir .. "/" .. name
-        local status, out, err = support.shell(("ulimit -v 4000000; timeout 60 %s %s </dev/null"):format(command,
-          (verb:gsub("%%s", path))))
-        local what = ("%s: %d %s%s"):format(verb:gsub("%%s", name), status, out, err)
-        assert.is_true(status == 1 or status == 2, what)
-        for _, pattern in ipairs { "traceback", "attempt to", "bad argument", "not enough memory" } do
-          assert.is_nil(err:find(pattern), what)
-        end
-        assert.matches("^[^\n]+\n$", err, nil, nil)
-      end
-    end
-  end)
-end)
