@@ -196,7 +196,8 @@ end
 ---@return pmlua.Failure? failure
 function M.parse(text)
   local guard, number, ended = { about = {}, rows = {} }, 0, false
-  for line in text:gmatch("([^\n]*)\n") do
+  local lines = text:sub(-1) == "\n" and text or text .. "\n" -- without a last one, gmatch is quadratic
+  for line in lines:gmatch "([^\n]*)\n" do
     number = number + 1
     if number == 1 then
       if line ~= VERSION then return nil, "not a file of pmlua guard, or one of another version" end
@@ -204,7 +205,6 @@ function M.parse(text)
     elseif line == "end" then ended = true
     elseif not take_line(guard, line) then return nil, ("line %d: neither a row nor a condition"):format(number) end
   end
-  if number == 0 then return nil, "not a file of pmlua guard, or one of another version" end
   if not ended then return nil, "the file is cut short: its last line is not 'end'" end
   for _, keys in ipairs { M.conditions, others } do
     for _, key in ipairs(keys) do
