@@ -205,6 +205,13 @@ function M.refused(verb, run)
   end
 end
 
+--- The tables of a list by the value of a field.
+function M.by(list, field)
+  local of = {}
+  for _, row in ipairs(list) do of[row[field]] = row end
+  return of
+end
+
 --- The cells of a line of a table; one blank does not part them.
 function M.cells(text, beginning)
   local line = ("\n" .. text):match("\n(" .. beginning .. "[^\n]*)")

@@ -98,8 +98,7 @@ describe("A program that counts", function()
   counted("is counted by pmlua stat, with the source named", function()
     local status, out, err = shell(quote(command) .. " stat --json -- ./final")
     assert.same({ 0, "" }, { status, permission.unexplained(err) })
-    local rows = {}
-    for _, row in ipairs(json.decode(out:match("{.*}")).counts) do rows[row.event] = row end
+    local rows = support.by(json.decode(out:match("{.*}")).counts, "event")
     assert.equal(10 * 1000 + 10, rows[FLOPS].value)
     assert.equal("compiler, some at source, some at final", rows[FLOPS].source) -- its library is at source
     assert.equal("perf_event", (rows[permission.name "page-faults"] or rows[permission.name "minor-faults"]).source)

@@ -6,6 +6,7 @@ local cjson = require "cjson"
 local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
 local pml = require "pmlua"
+local recorded = require "spec.lua.recorded"
 local shell = require "spec.shell"
 local sh = shell.sh
 
@@ -20,20 +21,7 @@ local CALLS <const> = { { "one", "+", "a", 100 }, { "one", "+", "b", 200 }, { "o
 
 --- A trace of calls, each with a value of the metric "work" that is its time in µs: the path of the archive.
 local function planted(name, calls)
-  local dir = folder .. "/" .. name
-  require "lfs".mkdir(dir)
-  local t = assert(pml.trace.create(dir, { metrics = { { name = "work", unit = "W" } } }))
-  local at, first, rate = {}, pml.clock.ticks(), pml.clock.info().ticks_per_second / 1e6
-  for _, c in ipairs(calls) do
-    local when = first + math.floor(c[4] * rate + 0.5)
-    at[c[1]] = at[c[1]] or assert(t:location(c[1]))
-    local region = pml.region.intern(c[3])
-    if c[2] == "-" then assert(at[c[1]]:metric({ c[4] }, when)) end
-    assert(at[c[1]][c[2] == "+" and "enter" or "leave"](at[c[1]], region, when))
-    if c[2] == "+" then assert(at[c[1]]:metric({ c[4] }, when)) end
-  end
-  assert(t:close())
-  return dir .. "/traces.otf2"
+  return recorded.planted(folder .. "/" .. name, calls, recorded.us, { { name = "work", unit = "W" } })
 end
 
 local function export(path, form, options)
@@ -146,7 +134,6 @@ end
 describe("pmlua export of a trace", function()
   local path
   setup(function() path = planted("whole", CALLS) end)
-
   it_decoded("gives Perfetto all calls, threads and counters", function()
     local of, sums = of_perfetto((export(path, "perfetto"))), {}
     for _, track in pairs(of.tracks) do sums_of(track, sums) end
@@ -248,7 +235,6 @@ end)
 describe("pmlua export of call paths", function()
   local path
   setup(function() path = planted("paths", CALLS) end)
-
   local function folded(options)
     local of = {}
     for line in read((export(path, "folded", options))):gmatch "[^\n]+" do

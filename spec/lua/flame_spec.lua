@@ -2,7 +2,7 @@
 -- spec/lua/flame_spec.lua - pmlua flame: bars as wide as planted times, one below the other, whatever names are.
 
 local support = require "spec.core.support"
-local pml = require "pmlua"
+local recorded = require "spec.lua.recorded"
 local shell = require "spec.shell"
 local sh = shell.sh
 
@@ -10,21 +10,9 @@ local folder = support.folder()
 local ODD <const> = '<b>&"\'\xff ]]>'
 
 -- outer 1000 µs, in it odd 300 and inner 500, in which odd is 100.
-local CALLS <const> = { { "+", "outer", 0 }, { "+", ODD, 100 }, { "-", ODD, 400 }, { "+", "inner", 450 }, { "+", ODD, 500 },
-  { "-", ODD, 600 }, { "-", "inner", 950 }, { "-", "outer", 1000 } }
-
-local function planted()
-  local dir = folder .. "/planted"
-  require "lfs".mkdir(dir)
-  local t = assert(pml.trace.create(dir))
-  local at, first, rate = assert(t:location "one"), pml.clock.ticks(), pml.clock.info().ticks_per_second / 1e6
-  for _, c in ipairs(CALLS) do
-    local region, when = pml.region.intern(c[2]), first + math.floor(c[3] * rate + 0.5)
-    assert(at[c[1] == "+" and "enter" or "leave"](at, region, when))
-  end
-  assert(t:close())
-  return dir .. "/traces.otf2"
-end
+local CALLS <const> = { { "one", "+", "outer", 0 }, { "one", "+", ODD, 100 }, { "one", "-", ODD, 400 },
+  { "one", "+", "inner", 450 }, { "one", "+", ODD, 500 }, { "one", "-", ODD, 600 }, { "one", "-", "inner", 950 },
+  { "one", "-", "outer", 1000 } }
 
 --- The bars of a picture as Python's XML parser reads them: { name, depth, x, w, title, y }.
 local function bars_of(path)
@@ -51,8 +39,7 @@ end
 
 describe("pmlua flame", function()
   local path
-  setup(function() path = planted() end)
-
+  setup(function() path = recorded.planted(folder .. "/planted", CALLS, recorded.us) end)
   it("draws bars as wide as the time in each path", function()
     local expected = { ["all 0"] = 1, ["outer 1"] = 1, ["inner 2"] = 0.5, ["odd 2"] = 0.3, ["odd 3"] = 0.1 }
     local below

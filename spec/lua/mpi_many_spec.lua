@@ -27,11 +27,7 @@ end
 
 local function report(path, options) return mpi_job.report(path, options, LIMIT_S) end
 
-local function call_of(r, name)
-  for _, c in ipairs(r.calls) do
-    if c.name == name then return c end
-  end
-end
+local function call_of(r, name) return support.by(r.calls, "name")[name] end
 
 --- The archive is valid, as far as the validator is installed.
 local function check_archive(path, locations, options)
@@ -82,4 +78,3 @@ for name in pairs(mpi_job.RUN) do
     end
   end)
 end
-

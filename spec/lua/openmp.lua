@@ -36,11 +36,7 @@ function M.record(dir, program, options, environment)
 end
 
 --- Constructs by their names.
-function M.constructs(all)
-  local by_name = {}
-  for _, c in ipairs(all.openmp) do by_name[c.name] = c end
-  return by_name
-end
+function M.constructs(all) return support.by(all.openmp, "name") end
 
 --- Calls of a construct by each thread of its team.
 function M.calls_by_thread(construct)

@@ -51,7 +51,11 @@ local function start(arguments, name)
     local p = io.popen(("ls %s/pmlua 2>/dev/null"):format(quote(runtime)))
     for entry in p:lines() do
       local id, called = entry:match("^(%d+)%.(.*)$")
-      if called == name and not started[id] then pid = id end
+      local link = called == name and not started[id] and support.core.link.connect(socket(id, name))
+      if link then -- it is bound, and listens
+        pid = id
+        link:close()
+      end
     end
     p:close()
     return pid ~= nil

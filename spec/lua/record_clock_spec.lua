@@ -55,11 +55,7 @@ local function finished(folder, options)
   return json.decode(out)
 end
 
-local function crc32_of(all)
-  for _, f in ipairs(all.functions) do
-    if f.name == "crc32" then return f end
-  end
-end
+local function crc32_of(all) return support.by(all.functions, "name").crc32 end
 
 --- The time of crc32 in the flow graphs.
 local function in_flow(folder)
@@ -112,9 +108,7 @@ describe("a recording of another clock", function()
   it("has a trace as long as its ticks are", function()
     local function seconds(folder)
       local _, out = shell(("%s trace %s/traces.otf2 --json"):format(command, folder))
-      for _, row in ipairs(json.decode(out).regions) do
-        if row.region == "crc32" then return row.inclusive_s end
-      end
+      return support.by(json.decode(out).regions, "region").crc32.inclusive_s
     end
     shell "rm -rf plain/traces* slow/traces*"
     finished("plain", "")

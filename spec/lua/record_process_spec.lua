@@ -180,11 +180,7 @@ local function with(library, what)
   return ("sh -c 'LD_PRELOAD=%s:$LD_PRELOAD exec %s'"):format(library, what)
 end
 
-local function by_name(all)
-  local of = {}
-  for _, f in ipairs(all.functions) do of[f.name] = f end
-  return of
-end
+local function by_name(all) return support.by(all.functions, "name") end
 
 describe("pmlua record in processes and threads", function()
   setup(function()

@@ -24,6 +24,27 @@ function M.calls(t)
   return of, first
 end
 
+--- A new trace of planted calls, each { location, "+" or "-", region, time }: the path of its archive. @at converts a time to
+--- ticks after the first one; with @metrics each event has its time as their value.
+function M.planted(dir, calls, at, metrics)
+  local pml = require "pmlua"
+  require "lfs".mkdir(dir)
+  local t, of, first = assert(pml.trace.create(dir, { metrics = metrics })), {}, pml.clock.ticks()
+  for i, c in ipairs(calls) do
+    if i % 60000 == 0 then t:flush() end
+    local when, region = first + (at and at(c[4]) or c[4]), pml.region.intern(c[3])
+    of[c[1]] = of[c[1]] or assert(t:location(c[1]))
+    if metrics and c[2] == "-" then assert(of[c[1]]:metric({ c[4] }, when)) end
+    assert(of[c[1]][c[2] == "+" and "enter" or "leave"](of[c[1]], region, when))
+    if metrics and c[2] == "+" then assert(of[c[1]]:metric({ c[4] }, when)) end
+  end
+  assert(t:close())
+  return dir .. "/traces.otf2"
+end
+
+--- Microseconds as ticks.
+function M.us(us) return math.floor(us * require "pmlua".clock.info().ticks_per_second / 1e6 + 0.5) end
+
 --- How long a call lies between two times.
 function M.overlap(call, from_s, to_s) return math.max(0, math.min(call.leave, to_s) - math.max(call.enter, from_s)) end
 

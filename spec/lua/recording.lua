@@ -231,9 +231,8 @@ function M.place(before)
     local status, out, err = at.shell(("%s %s record --json %s"):format(environment or "", M.command, arguments))
     local text = out:match "\n?({\n.*)$"
     if not text then error(err, 2) end
-    local all, by_name = json.decode(text), {}
-    for _, f in ipairs(all.functions) do by_name[f.name] = f end
-    return by_name, all, status, err, out:sub(1, #out - #text)
+    local all = json.decode(text)
+    return support.by(all.functions, "name"), all, status, err, out:sub(1, #out - #text)
   end
 
   local number = 0

@@ -23,9 +23,7 @@ describe("A program with sections", function()
   end
 
   local function check(r, processes, steps)
-    local by = {}
-    for _, s in ipairs(r.sections) do by[s.label] = s end
-    local n = 2 * processes
+    local by, n = support.by(r.sections, "label"), 2 * processes
     assert.same({ processes, n, n * steps, n * steps, n * (steps // 4) },
       { #r.processes, by.solve.calls, by.sweep.calls, by.exchange.calls, by.residual.calls })
     assert.same({ n * steps * 4.0 * 128 * 510, n * steps * 2.0 * 512 * 8, "byte" }, { by.sweep.work, by.exchange.work,

@@ -5,6 +5,7 @@ local cjson = require "cjson"
 local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
 local pml = require "pmlua"
+local recorded = require "spec.lua.recorded"
 local sh = require("spec.shell").sh
 
 local folder = support.folder()
@@ -14,20 +15,9 @@ local function shown(path, options)
   return out, code
 end
 
---- A trace of planted calls: each { location, "+" or "-", region, tick }. Its path, and the ticks of a second.
+--- A trace of planted calls: its path, and the ticks of a second.
 local function planted(name, calls)
-  local dir = folder .. "/" .. name
-  require "lfs".mkdir(dir)
-  local t = assert(pml.trace.create(dir))
-  local at, first = {}, pml.clock.ticks()
-  for i, c in ipairs(calls) do
-    if i % 60000 == 0 then t:flush() end
-    at[c[1]] = at[c[1]] or assert(t:location(c[1]))
-    local region = pml.region.intern(c[3])
-    assert(at[c[1]][c[2] == "+" and "enter" or "leave"](at[c[1]], region, first + c[4]))
-  end
-  assert(t:close())
-  local path = dir .. "/traces.otf2"
+  local path = recorded.planted(folder .. "/" .. name, calls)
   local r <close> = assert(pml.trace.open(path))
   return path, r:about().ticks_per_second
 end

@@ -27,9 +27,7 @@ local dir = support.folder()
 
 local function verified(environment)
   local status, out, err = shell(("%s XDG_STATE_HOME=%s %s doctor --verify --json"):format(environment, quote(dir), command))
-  local of = {}
-  for _, row in ipairs(json.decode(out)) do of[row.event] = row end
-  return of, status, err
+  return support.by(json.decode(out), "event"), status, err
 end
 
 describe("pmlua doctor --verify", function()

@@ -48,6 +48,16 @@ local function trial(folder)
   return ways
 end
 
+--- The functions that pmlua record reports as JSON behind a program's output: calls by library and name, "LIBRARY NAME".
+local function calls_of(out)
+  local calls = {}
+  for _, f in ipairs(require("pmlua.json").decode(out:match "\n({\n.*)$").functions) do
+    local key = f.library .. " " .. f.name
+    calls[key] = (calls[key] or 0) + f.calls
+  end
+  return calls
+end
+
 --- All programs that the trial built print the same.
 local function assert_same_output(folder, name)
   local there = ("cd %s/build && "):format(folder)
@@ -181,12 +191,7 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
       local text = support.slurp(dir .. "/record.out")
       local plain = support.slurp(dir .. "/plain.out")
       assert.equal(plain, text:sub(1, #plain))
-      local functions = require("pmlua.json").decode(text:sub(#plain + 1)).functions
-      local adds = 0
-      for _, f in ipairs(functions) do
-        if f.name == "plain_add" and f.library == "libplain.so.3" then adds = adds + f.calls end
-      end
-      assert.equal(100, adds, how)
+      assert.equal(100, calls_of("\n" .. text:sub(#plain + 1))["libplain.so.3 plain_add"], how)
     end
   end)
 
@@ -200,12 +205,12 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
         done(shell(("%s cc --wrap plain %s -- gcc example.o -L. -lplain -Wl,-rpath,%s -o both"):format(command, how, dir)))
       end
       local out = done(shell(("rm -rf twice && %s%s record --json -o twice -- %s 2>/dev/null"):format(preload, command, program)))
-      local adds, swaps = 0, 0
-      for _, f in ipairs(require("pmlua.json").decode(out:match("\n({\n.*)$")).functions) do
-        if f.name == "plain_add" then adds = adds + f.calls end
-        if f.name == "plain_swap" then swaps = swaps + f.calls end
+      local adds = {}
+      for key, n in pairs(calls_of(out)) do
+        local name = key:match "%S+$"
+        adds[name] = (adds[name] or 0) + n
       end
-      assert.same({ how, 100, 1 }, { how, adds, swaps })
+      assert.same({ how, 100, 1 }, { how, adds.plain_add, adds.plain_swap })
     end
   end)
 
@@ -214,9 +219,7 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
       local line = "rm -rf chosen && %s record --json %s -o chosen -- ./linked 2>chosen.err"
       local _, out, err = shell(line:format(command, options))
       local names = {}
-      for _, f in ipairs(require("pmlua.json").decode(out:match("\n({\n.*)$") or err).functions) do
-        if f.library == "libplain.so.3" then names[f.name] = f.calls end
-      end
+      for key, n in pairs(calls_of(out .. err)) do names[key:match "^libplain%.so%.3 (.*)" or key] = n end
       return names, support.slurp(dir .. "/chosen.err")
     end
     for _, how in ipairs { "", "--static", "--runtime" } do
@@ -239,11 +242,8 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
       local line = "%s cc --wrap plain %s -- gcc example.o -Lnewer -lplain -Wl,-rpath,%s/newer -o linked"
       done(shell(line:format(command, how, dir)))
       local out = done(shell("rm -rf version && " .. command .. " record --json --lib libplain.so.4 -o version -- ./linked"))
-      local found = {}
-      for _, f in ipairs(require("pmlua.json").decode(out:match("\n({\n.*)$")).functions) do
-        if f.name == "plain_add" then found[#found + 1] = { f.library, f.calls } end
-      end
-      assert.same({ { "libplain.so.4", 100 } }, found, how)
+      local calls = calls_of(out)
+      assert.same({ 100, nil }, { calls["libplain.so.4 plain_add"], calls["libplain.so.3 plain_add"] }, how)
     end
   end)
 
