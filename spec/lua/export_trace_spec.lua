@@ -235,6 +235,7 @@ end)
 describe("pmlua export of call paths", function()
   local path
   setup(function() path = planted("paths", CALLS) end)
+
   local function folded(options)
     local of = {}
     for line in read((export(path, "folded", options))):gmatch "[^\n]+" do

@@ -40,6 +40,7 @@ end
 describe("pmlua flame", function()
   local path
   setup(function() path = recorded.planted(folder .. "/planted", CALLS, recorded.us) end)
+
   it("draws bars as wide as the time in each path", function()
     local expected = { ["all 0"] = 1, ["outer 1"] = 1, ["inner 2"] = 0.5, ["odd 2"] = 0.3, ["odd 3"] = 0.1 }
     local below

@@ -353,6 +353,7 @@ local ARM <const> = [[{ "product_configuration": { "product_name": "A core" },
 
 describe("catalogues in JSON", function()
   setup(function() folder = support.folder() end)
+
   local function value(c, full, counts)
     local name, metric = full:match "^(.-)/(.*)$"
     local g = assert(c.groups[name], name)

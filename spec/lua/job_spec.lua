@@ -112,18 +112,6 @@ describe("a folder with results of a job", function()
     end
     assert.equal(before, state(to))
   end)
-
-  mpi_job.it_once("has a trace of another run: that is not written over", function(name)
-    local to = ("%s/trace-%s"):format(folder, name)
-    assert.equal(0, select(2, sh(("mkdir %s && echo mine > %s/traces.otf2"):format(to, to))))
-    local out, code = record_job(name, 2, to, "--trace")
-    assert.equal(1, code)
-    for _, line in ipairs(lines_of(out)) do
-      assert(line:find(("rank N of 2: %s already has results"):format(to), 1, true), line)
-    end
-    assert.equal("traces.otf2\n", (sh("ls -A " .. to)))
-    assert.equal("mine\n", support.slurp(to .. "/traces.otf2"))
-  end)
 end)
 
 describe("mpirun -n K pmlua report", function()

@@ -1,14 +1,29 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_away_spec.lua - logs of processes on other hosts, which may be killed or go on: nobody here can tell.
+-- spec/lua/record_away_spec.lua - logs of processes on other hosts, which may be killed or go on: nobody here can tell. They are
+-- read by the clock of the machine they were made on, whatever the reader's is.
 
 local support = require "spec.core.support"
-local json = require "pmlua.json"
+local quote, json = support.quote, require "pmlua.json"
 local recording = require "spec.lua.recording"
 
-local HOST_AT = 120 -- of a log's head (docs/log.md)
+local HEAD <const> = { started = 40, ticks_per_second = 56, clock = 64, ended = 96, state = 104, host = 120 } -- docs/log.md
 local CALLS = 40
 local at, command = recording.place(), recording.command
 local dir, shell = at.dir, at.shell
+
+--- Write a value into a log's head: @value, or what it makes of the one that is there.
+local function patch(path, place, format, value)
+  local f <close> = assert(io.open(path, "r+b"))
+  f:seek("set", place)
+  if type(value) == "function" then value = value(string.unpack(format, f:read(8))) end
+  f:seek("set", place)
+  f:write(string.pack(format, value))
+end
+
+local function log_of(folder)
+  local _, out = shell(("ls %s/*.pmlog"):format(folder))
+  return dir .. "/" .. out:match "%S+"
+end
 
 local function traced(folder) return at.traced(folder).crc32 end
 
@@ -16,11 +31,7 @@ local function traced(folder) return at.traced(folder).crc32 end
 local function seen_from_afar(from, folder)
   shell(("mkdir -p %s && cp -r %s/* %s/"):format(folder, from, folder))
   local _, out = shell(("find %s -name '*.pmlog'"):format(folder))
-  for path in out:gmatch "%S+" do
-    local f <close> = assert(io.open(dir .. "/" .. path, "r+b"))
-    f:seek("set", HOST_AT)
-    f:write "node7\0"
-  end
+  for path in out:gmatch "%S+" do patch(dir .. "/" .. path, HEAD.host, "z", "node7") end
 end
 
 local function finish(folder)
@@ -32,6 +43,7 @@ end
 
 describe("a log of another host", function()
   setup(function() support.done(shell "mkfifo go said") end)
+
   it("whose process has not ended may go on: its trace is made anew when it did", function()
     local run = command .. " record -q --trace --lib libz --sym crc32 -o recorded -- ./calls crc32:20 ask crc32:20"
     shell(("{ (%s < go > said 2> err) > out 2>&1 & echo $! > pid; }"):format(run))
@@ -98,13 +110,132 @@ describe("a log of another host", function()
 
   it("is not said to be away where the process would be seen", function()
     shell "mkdir near && cp recorded/*.pmlog near/"
-    local _, out = shell "ls near/*.pmlog"
-    local f <close> = assert(io.open(dir .. "/" .. out:match "%S+", "r+b"))
-    f:seek("set", 104)
-    f:write(string.pack("<I4", 0)) -- it never said that it ended
-    f:flush()
+    patch(log_of "near", HEAD.state, "<I4", 0) -- it never said that it ended
     local _, process, err = finish "near"
     assert.equal("cut", process.ended)
     assert.truthy(err:find("was cut short by a signal", 1, true), err)
+  end)
+end)
+
+local program = [[
+#include <zlib.h>
+int main(void) {
+  static unsigned char text[1 << 16];
+  unsigned long sum = 0;
+  for (int i = 0; i < 200; i++) sum = crc32(sum, text, i % 2 ? sizeof text : 16);
+  for (int i = 0; i < 20; i++) {
+#pragma omp parallel num_threads(2)
+    text[0] = 0;
+  }
+  return sum == 1;
+}
+]]
+
+-- Longer than the calls of a process whose clock is read a million times slower, also where one waited for a cpu.
+local RAN_S = 1000000
+
+--- A copy of folder @from, as if the clock of its process had gone @slower times slower, and the wall clock had been @ahead
+--- seconds ahead.
+local function slow_down(from, to, slower, ahead)
+  shell(("cp -r %s %s"):format(from, to))
+  local log = log_of(to)
+  patch(log, HEAD.ticks_per_second, "<d", function(rate) return rate / slower end)
+  patch(log, HEAD.clock, "z", "sundial")
+  if not ahead then return end
+  patch(log, HEAD.started, "<I8", function(ns) return ns + ahead * 1000000000 end)
+  patch(log, HEAD.ended, "<I8", function(ns) return ns + (ahead + RAN_S) * 1000000000 end)
+end
+
+local function finished(folder, options)
+  local out = support.done(shell(("%s record --finish %s --json %s"):format(command, folder, options or "")))
+  return json.decode(out)
+end
+
+local function crc32_of(all) return support.by(all.functions, "name").crc32 end
+
+--- The time of crc32 in the flow graphs.
+local function in_flow(folder)
+  finished(folder, "--flow=flow.json")
+  local sum = 0
+  for _, graph in ipairs(json.decode(support.slurp(dir .. "/flow.json")).graphs) do
+    for _, node in ipairs(graph.nodes) do
+      if node.name == "crc32" then sum = sum + node.inclusive_ns end
+    end
+  end
+  return sum
+end
+
+--- What the calls took together, by the middles of their buckets.
+local function by_buckets(f)
+  local calls, sum = require "pmlua.internal.record.functions", 0
+  for i, n in pairs(f.bucket) do
+    local from = math.tointeger(tonumber(i))
+    sum = sum + n * (calls.bucket_ns(from, f.tick_ns) + calls.bucket_ns(from + 1, f.tick_ns)) / 2
+  end
+  return sum
+end
+
+--- To whole nanoseconds, of each of some calls.
+local function near(expected, got)
+  local off = math.abs(got - expected)
+  assert.is_true(off <= 4 or off < 2e-4 * expected, ("%.17g is not %.17g"):format(got, expected))
+end
+
+describe("a recording of another clock", function()
+  setup(function()
+    support.compile(dir, { ["sums.c"] = program }, "gcc -O1 -fopenmp sums.c -o sums -lz")
+    support.done(shell(command .. " record -q --trace --flow -o plain -- ./sums"))
+    slow_down("plain", "slow", 3)
+  end)
+
+  it("has times by its own ticks: of functions, paths, constructs of OpenMP and flows", function()
+    local plain, slow = finished "plain", finished "slow"
+    local p, s = crc32_of(plain), crc32_of(slow)
+    assert.same({ 200, 200 }, { p.calls, s.calls })
+    for _, what in ipairs { "inclusive_ns", "exclusive_ns", "min_ns", "median_ns", "max_ns", "tick_ns" } do
+      near(3 * p[what], s[what])
+    end
+    near(3 * plain.processes[1].paths[1].inclusive_ns, slow.processes[1].paths[1].inclusive_ns)
+    near(3 * plain.openmp[1].ns, slow.openmp[1].ns)
+    near(3 * plain.openmp[1].waited_ns, slow.openmp[1].waited_ns)
+    near(3 * in_flow "plain", in_flow "slow")
+  end)
+
+  it("has a trace as long as its ticks are", function()
+    local function seconds(folder)
+      local _, out = shell(("%s trace %s/traces.otf2 --json"):format(command, folder))
+      return support.by(json.decode(out).regions, "region").crc32.inclusive_s
+    end
+    shell "rm -rf plain/traces* slow/traces*"
+    finished("plain", "")
+    finished("slow", "")
+    near(3e9 * seconds "plain", 1e9 * seconds "slow")
+  end)
+
+  it("adds up with those of other clocks, calls by duration too", function()
+    shell("mkdir both && cp plain/*.pmlog both")
+    shell(("cp %s both/other.1.pmlog"):format(quote(log_of "slow")))
+    local one, both = crc32_of(finished "plain"), crc32_of(finished "both")
+    assert.equal(400, both.calls)
+    near(4 * one.inclusive_ns, both.inclusive_ns)
+    near(one.min_ns, both.min_ns)
+    near(3 * one.max_ns, both.max_ns)
+    local calls = 0
+    for _, n in pairs(both.bucket) do calls = calls + n end
+    assert.equal(400, calls)
+    local ratio = by_buckets(both) / by_buckets(one) -- the sum is of those of 1 and of 3, to a bucket's width
+    assert.is_true(ratio > 4 / 1.125 and ratio < 4 * 1.125, ratio)
+  end)
+
+  it("may be of a machine whose wall clock is ahead", function()
+    slow_down("plain", "ahead", 1e6, 3600)
+    local one, ahead = crc32_of(finished "plain"), crc32_of(finished "ahead")
+    assert.is_true(ahead.inclusive_ns > 60e9) -- longer than what is allowed clocks that were set
+    assert.is_true(math.abs(ahead.inclusive_ns / one.inclusive_ns - 1e6) < 1e3)
+  end)
+
+  it("is read where the reader's clock is another kind", function()
+    local out = support.done(shell(("PMLUA_CLOCK=monotonic %s record --finish plain --json"):format(command)))
+    near(crc32_of(finished "plain").inclusive_ns, crc32_of(json.decode(out)).inclusive_ns)
   end)
 end)

@@ -293,6 +293,7 @@ int main(void) {
 
 describe("pmlua record --metric", function()
   setup(function() support.compile(dir, { ["crc.c"] = program }, "gcc -O1 crc.c -o crc -lz") end)
+
   it("lays the host's metrics and the process's beside the calls, in a table, a file and the trace", function()
     local _, err = support.done(shell(command .. " record --trace --lib libz --every 10ms --metric 'host::cpus_*' "
       .. "--metric plugin::process::resident -o all -- ./crc"))

@@ -334,14 +334,6 @@ describe("pmlua record in processes and threads", function()
     end
   end)
 
-  support.with "mpirun" ("records under mpirun", function()
-    local run = "mpirun --allow-run-as-root --oversubscribe -n 2"
-    if shell(run .. " true") ~= 0 then run = "mpirun -n 2" end
-    if shell(run .. " true") ~= 0 then return pending "mpirun cannot start a job here" end
-    local _, err = support.done(shell(("rm -rf r; %s %s record -o r --lib 'libz*' --sym crc32 -- %s"):format(run, command, FIVE)))
-    assert.truthy(err:find("12 processes; results in", 1, true), err)
-  end)
-
   -- The call of call_twice() that sleeps is the outer one of three.
   for how, said in pairs { exit = "", _exit = "", kill = "was cut short by signal 9;",
     bare = "ended with status 3 by the system call exit_group itself;" } do

@@ -271,6 +271,7 @@ end
 
 describe("pmlua record of a large program", function()
   setup(function() support.compile(dir, { ["large.c"] = large }, "cc -O2 -fno-plt large.c -lz -o large") end)
+
   it("keeps what it finds in the code, and has the same calls then", function()
     local first = calls_of_large "XDG_CACHE_HOME=$PWD/cache"
     local kept = names()

@@ -145,18 +145,6 @@ describe("A program with sections", function()
     assert.same({ "rank 0", "rank 1", "rank 2" }, { r.processes[1].name, r.processes[2].name, r.processes[3].name })
   end)
 
-  if os.execute("command -v mpirun >/dev/null 2>&1") then
-    it("is merged over the ranks of mpirun -n 2", function()
-      local dir = support.folder()
-      local root = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-      local r = reported(dir, root .. "timeout 60 mpirun --oversubscribe -n 2 " .. example .. " 8")
-      check(r, 2, 8)
-      assert.same({ 0, 1, 2 }, { r.processes[1].rank, r.processes[2].rank, r.processes[2].size })
-    end)
-  else
-    pending "is merged over the ranks of mpirun -n 2: Open MPI is not installed (apt-get install openmpi-bin)"
-  end
-
   it("is reported while it runs", function()
     local dir = support.folder()
     local environment = ("cd %s && export XDG_RUNTIME_DIR=%s; "):format(dir, dir)

@@ -269,6 +269,8 @@ describe("stats", function()
       for i, v in ipairs { stats.welch(of[1], of[2], of[3]) } do near(of[3 + i], v, 1e-4 * math.abs(of[3 + i])) end
     end
     near(0.05, stats.student(-2.776, 4), 5e-5)
+    near(0.05, stats.student(1.96, 100000), 5e-5)
+    near(1.96, stats.student_quantile(0.05, 100000), 1e-4)
     near(1, (stats.welch({ 7, 7 }, { 7, 7 })))
     assert.same({ 0, 1, 1 }, { stats.welch({ 1, 1 }, { 2, 2 }) })
   end)
