@@ -56,74 +56,72 @@ describe("An ordinary user", function()
     assert.equal(user_only and modes ~= "none" and 1 or 0, lines, err)
   end
 
+  --- Run the command as that user in a folder that everybody may write to: output, errors, the folder. The errors say once why
+  --- events are called so, if the user may count any event that way.
+  local function ran(arguments, modes, environment)
+    local folder = support.folder()
+    os.execute("chmod a+rwx " .. quote(folder))
+    local line = ("cd %s && %s %s%s/pmlua %s"):format(quote(folder), environment or "", as, support.build, arguments)
+    local out, err = support.done(support.shell(line))
+    explained(err, modes)
+    return out, err, folder
+  end
+
+  local function script(text, environment)
+    return ran(("-e '%s'"):format(text), nil, environment)
+  end
+
   it_counts("runs the README's first example, which checks for errors", function()
     local folder, example = readme()
     assert.truthy(example:find("assert(pml.eventset", 1, true))
     os.execute(("chmod -R a+rwX %s"):format(quote(folder)))
-    local out, err = support.done(support.shell(("%s%s/pmlua %s/first_touch.lua --quick --no-plot --out %s/out"):format(as,
-      support.build, quote(folder), quote(folder))))
+    local out = ran(("%s/first_touch.lua --quick --no-plot"):format(quote(folder)))
     assert.truthy(out:find("complete, ", 1, true), out)
-    explained(err)
   end)
 
   it_counts("has counters, groups and sets that are called what they count", function()
-    local status, out, err = support.shell(([[%s%s/pmlua -e '
+    local u = user_only and ":u" or ""
+    assert.equal(("task-clock\ttask-clock\tpage-faults%s\tpage-faults%s\ttask-clock\ttask-clock:u\tpage-faults%s\n"):format(
+      u, u, u), (script [[
       local c = assert(pml.counter.open "task-clock")
       local g = assert(pml.group.open { "task-clock", "page-faults" })
       local s = assert(pml.eventset { "page-faults", "task-clock", "task-clock:u" })
       local r = s:readings()
-      print(c:name(), g:read()[1].name, g:read()[2].name, r[1].name, r[2].name, r[3].name, s:event(1).name)']]):format(as,
-      support.build))
-    assert.equal(0, status, err)
-    local u = user_only and ":u" or ""
-    assert.equal(("task-clock\ttask-clock\tpage-faults%s\tpage-faults%s\ttask-clock\ttask-clock:u\tpage-faults%s\n")
-      :format(u, u, u), out)
-    explained(err)
+      print(c:name(), g:read()[1].name, g:read()[2].name, r[1].name, r[2].name, r[3].name, s:event(1).name)]]))
   end)
 
   it_counts("has clocks under their own names: they count the kernel also where it may not be counted", function()
-    local folder = support.folder()
-    os.execute(("chmod a+rwx %s"):format(quote(folder)))
-    local line = "%s%s/pmlua stat -e task-clock,cpu-clock --json -o %s/stat -- "
-      .. "dd if=/dev/zero of=/dev/null bs=64k count=20000 status=none"
-    local _, err = support.done(support.shell(line:format(as, support.build, quote(folder))))
-    explained(err, "none")
-    local by = {}
-    for _, row in ipairs(json.decode(support.slurp(folder .. "/stat")).counts) do by[row.event] = row.value end
-    local system = by["system time"]
+    local _, _, folder = ran("stat -e task-clock,cpu-clock --json -o stat -- "
+      .. "dd if=/dev/zero of=/dev/null bs=64k count=20000 status=none", "none")
+    local by = support.by(json.decode(support.slurp(folder .. "/stat")).counts, "event")
+    local system = by["system time"].value
     assert.is_true(system > 0)
-    for _, clock in ipairs { "task-clock", "cpu-clock" } do assert.is_true(by[clock] > 0.8 * system, clock) end
+    for _, clock in ipairs { "task-clock", "cpu-clock" } do assert.is_true(by[clock].value > 0.8 * system, clock) end
   end)
 
-  it_counts("sees in pmlua stat what was counted, and what only the kernel can say", function()
-    local _, err = support.done(support.shell(("%s%s/pmlua stat -e page-faults,context-switches -- true"):format(as,
-      support.build)))
-    assert.truthy(err:find("\n" .. name:gsub("-", "%%-") .. " +%d+"), err)
-    explained(err)
+  it_counts("sees in pmlua stat and choose --run what was counted, and what only the kernel can say", function()
+    local called_so = "\n" .. name:gsub("-", "%%-") .. " +%d+"
+    local _, err = ran "stat -e page-faults,context-switches -- true"
+    assert.matches(called_so, err)
     if user_only then
       assert.truthy(err:find("context%-switches +%- .*not counted: perf_event_paranoid is %d, which forbids counting the kernel; "
         .. "run with CAP_PERFMON, or as root: sysctl kernel.perf_event_paranoid=1\n"), err)
     end
+    assert.matches(called_so, (ran "choose page-faults --run -- true"))
   end)
 
   it_counts("has sections whose events are called so, and one definition of them", function()
-    local status, out, err = support.shell(([[%s%s/pmlua -e '
+    assert.equal(name .. "\n", (script [[
       local s = assert(pml.section.define { label = "x", events = { "page-faults" } })
       assert(pml.section.define { label = "x", events = { "page-faults" } })
       do local _ <close> = s:enter() end
-      for event in pairs(pml.section.report()[1].events) do print(event) end']]):format(as, support.build))
-    assert.equal(0, status, err)
-    assert.equal(name .. "\n", out)
-    explained(err)
+      for event in pairs(pml.section.report()[1].events) do print(event) end]]))
   end)
 
   it_counts("reads in a report why its events are called so", function()
-    local folder = support.folder()
-    os.execute(("chmod a+rwx %s"):format(quote(folder)))
-    local status, _, err = support.shell(([[cd %s && PMLUA_REPORT=out %s%s/pmlua -e '
+    local _, _, folder = script([[
       local s = assert(pml.section.define { label = "x", events = { "task-clock", "page-faults" } })
-      do local _ <close> = s:enter() end']]):format(quote(folder), as, support.build))
-    assert.equal(0, status, err)
+      do local _ <close> = s:enter() end]], "PMLUA_REPORT=out")
     local report = ("%s%s/pmlua report %s/out"):format(as, support.build, quote(folder))
     local _, out = support.shell(report)
     assert.truthy(out:find "task%-clock " and out:find("page%-faults" .. (user_only and ":u" or " ")), out)
@@ -139,36 +137,22 @@ describe("An ordinary user", function()
 
   it_counts("has traces that take the values of sections, under the name that says what they are", function()
     if support.shell "command -v otf2-print" ~= 0 then return pending "otf2-print is not installed" end
-    local folder = support.folder()
-    os.execute(("chmod a+rwx %s"):format(quote(folder)))
-    local status, _, err = support.shell(([[cd %s && %s%s/pmlua -e '
+    local _, _, folder = script [[
       local t = assert(pml.trace.create(".", { metrics = { { name = "page-faults" } } }))
       local s = assert(pml.section.define { label = "x", events = { "page-faults" } })
       assert(t:attach())
       do local _ <close> = s:enter() end
       assert(t:detach() == 0)
-      t:close()']]):format(quote(folder), as, support.build))
-    assert.equal(0, status, err)
+      t:close()]]
     local _, out = support.shell(("otf2-print %s/traces.otf2"):format(quote(folder)))
     local _, values = out:gsub(('\nMETRIC [^\n]*%%("%s" <'):format(name:gsub("-", "%%-")), "")
     assert.equal(2, values, out)
   end)
 
-  it_counts("sees in pmlua choose --run what was counted", function()
-    local out, err = support.done(support.shell(("%s%s/pmlua choose page-faults --run -- true"):format(as, support.build)))
-    assert.truthy(out:find("\n" .. name:gsub("-", "%%-") .. " +%d+"), out)
-    explained(err)
-  end)
-
   it_counts("has calls whose events are called so", function()
-    local folder = support.folder()
-    os.execute(("chmod a+rwx %s"):format(quote(folder)))
-    local status, out, err = support.shell(("%s%s/pmlua record --lib 'libz*' --event page-faults -o %s/out -- lua5.4 -e " ..
-      "'local z = require \"zlib\"; z.crc32()(\"x\")'"):format(as, support.build, quote(folder)))
-    if err:find("lua5.4", 1, true) or err:find("'zlib'", 1, true) then return pending "no lua5.4 with lua-zlib" end
-    assert.equal(0, status, err)
+    if support.shell [[lua5.4 -e 'require "zlib"']] ~= 0 then return pending "no lua5.4 with lua-zlib" end
+    local out, err = ran [[record --lib 'libz*' --event page-faults -o out -- lua5.4 -e 'require "zlib".crc32()("x")']]
     assert.truthy(out:find(name, 1, true) or err:find(name, 1, true), out .. err)
-    explained(err)
   end)
 
   it_counts("is told by the doctor, once, and told no remedy twice", function()
