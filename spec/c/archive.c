@@ -5,7 +5,6 @@
  * `archive write DIR HOW`: leave the logs of such a job in DIR. HOW is one of the names of jobs in archive_job.h.
  */
 #include "archive_job.h"
-
 #include "substrate/archive/pml_archive_private.h"
 #include "substrate/archive/pml_archive_skew.h"
 

@@ -9,7 +9,6 @@
 #define ARCHIVE_JOB_H
 
 #include "check.h"
-
 #include "record/log/pml_log.h"
 #include "substrate/archive/pml_archive.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/balance.c - regions, call paths and files of a balancer; spec/core/balance_spec.lua has the decision. */
-#include "control/balance/pml_balance.h"
-
 #include "check.h"
+#include "control/balance/pml_balance.h"
 #include "cpus_folder.h"
 
 #include <math.h>

@@ -5,9 +5,8 @@
  *
  * SOAK_SECONDS (1) says how long threads raise while another drains.
  */
-#include "check.h"
-
 #include "base/pml_thread.h"
+#include "check.h"
 #include "record/pml_buffer.h"
 
 static pml_region_t outer, inner;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/clock.c - the clock is right before it is set up and after, and says what it is. */
-#include "base/text/pml_locale.h"
-
 #include "base/pml_cpuid.h"
+#include "base/text/pml_locale.h"
 #include "check.h"
 
 #include <linux/perf_event.h>

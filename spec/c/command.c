@@ -2,7 +2,6 @@
 /* spec/c/command.c - what spec/core/command_spec.lua cannot see of a child that waits: streams, signals, descriptors.
  */
 #include "check.h"
-
 #include "program/pml_command.h"
 
 #define PATIENCE_MS 60000

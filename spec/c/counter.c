@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/counter.c - a counter, and a group of them: what they count, on whom, and how they refuse. */
 #include "base/pml_thread.h"
-#include "source/kernel/pml_counter_private.h"
-#include "source/kernel/pml_group.h"
-
 #include "check.h"
 #include "events.h"
+#include "source/kernel/pml_counter_private.h"
+#include "source/kernel/pml_group.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -4,10 +4,9 @@
 #define SPEC_DRESSED_H
 
 #include "base/pml_thread.h"
+#include "events.h"
 #include "source/kernel/pml_eventset_kernel.h"
 #include "source/kernel/pml_group.h"
-
-#include "events.h"
 
 #define MEMBERS 3u
 

@@ -3,13 +3,12 @@
  * spec/c/fork_objects.c - a forked child that asks its parent's traces, profiles, tuners and balancers, whose locks
  * other threads held when it was made: it is answered at once, and changes nothing of its parent's.
  */
+#include "check.h"
 #include "control/balance/pml_balance_private.h"
 #include "control/tune/pml_tune_private.h"
+#include "cpus_folder.h"
 #include "substrate/profile/pml_profile_private.h"
 #include "substrate/trace/pml_otf2_write.h"
-
-#include "check.h"
-#include "cpus_folder.h"
 
 enum { CHILD_SECONDS = 60 };
 

@@ -6,7 +6,6 @@
  * incremented in their blocks only, must give the same number for every block of the loop, each time it is left.
  */
 #include "instrument/instrument_cfg.h"
-
 #include "check.h"
 
 enum { BLOCKS_MAX = 24, EDGES_MAX = 96, GRAPHS = 4000, STEPS = 400 };

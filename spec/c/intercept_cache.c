@@ -5,12 +5,11 @@
  *
  * This program is large, and calls functions of a library through slots of addresses.
  */
+#include "adapter/intercept/pml_intercept.h"
+#include "adapter/intercept/pml_intercept_cache.h"
 #include "check.h"
 #include "intercept/counted.h"
 #include "intercept/library.h"
-
-#include "adapter/intercept/pml_intercept.h"
-#include "adapter/intercept/pml_intercept_cache.h"
 
 #include <dirent.h>
 #include <limits.h>

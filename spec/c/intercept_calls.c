@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/intercept_calls.c - an intercepted call is the plain call, with an enter and a leave. */
+#include "adapter/arch/pml_call.h"
+#include "adapter/intercept/pml_intercept.h"
+#include "base/pml_process.h"
 #include "check.h"
 #include "intercept/arguments.h"
 #include "intercept/counted.h"
@@ -7,10 +10,6 @@
 #include "intercept/registers.h"
 #include "intercept/sparing.h"
 #include "intercept/ways.h"
-
-#include "adapter/arch/pml_call.h"
-#include "adapter/intercept/pml_intercept.h"
-#include "base/pml_process.h"
 
 #include <setjmp.h>
 #include <sys/time.h>

@@ -5,13 +5,12 @@
  *
  * Calls are counted once in a process: each claim has its own.
  */
-#include "check.h"
-#include "intercept/library.h"
-#include "intercept/sparing.h"
-
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_events.h"
 #include "base/stream/pml_stream_private.h"
+#include "check.h"
+#include "intercept/library.h"
+#include "intercept/sparing.h"
 #include "record/pml_buffer.h"
 #include "substrate/recording/pml_recording_file.h"
 #include "substrate/recording/pml_recording_read_private.h"

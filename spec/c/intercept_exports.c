@@ -3,9 +3,8 @@
  * spec/c/intercept_exports.c - the index of all names that the program's libraries have leads where the loader's search
  * does, for names that one library alone has.
  */
-#include "check.h"
-
 #include "adapter/intercept/pml_intercept_exports.h"
+#include "check.h"
 
 #include <dlfcn.h>
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/intercept_first.c - a first call does not show the time that its consumers take to get ready for it. */
+#include "adapter/intercept/pml_intercept.h"
+#include "adapter/wrap/pml_wrap.h"
 #include "check.h"
 #include "intercept/library.h"
 #include "intercept/sparing.h"
-
-#include "adapter/intercept/pml_intercept.h"
-#include "adapter/wrap/pml_wrap.h"
 
 #define REGIONS 256
 

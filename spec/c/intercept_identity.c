@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/intercept_identity.c - every address that a program can compare or look up is what it was. */
+#include "adapter/intercept/pml_intercept.h"
 #include "check.h"
 #include "intercept/counted.h"
 #include "intercept/library.h"
-
-#include "adapter/intercept/pml_intercept.h"
 
 #include <dlfcn.h>
 

@@ -10,11 +10,10 @@
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 
-#include "intercept/library.h"
-#include "intercept/sparing.h"
-
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_events.h"
+#include "intercept/library.h"
+#include "intercept/sparing.h"
 #include "source/sde/pml_sde_private.h"
 #include "substrate/recording/pml_recording_file.h"
 #include "substrate/recording/pml_recording_read_private.h"

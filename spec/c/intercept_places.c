@@ -3,10 +3,9 @@
  * spec/c/intercept_places.c - segments, slots and read-only parts that end where a library's tables say, and one past
  * it: nothing beyond is read, filled or made writable.
  */
+#include "adapter/arch/pml_arch.h"
 #include "check.h"
 #include "intercept/edge.h"
-
-#include "adapter/arch/pml_arch.h"
 
 #include <elf.h>
 

@@ -3,12 +3,11 @@
  * spec/c/intercept_pointers.c - functions that are called through a slot, and whose address code takes through it: the
  * calls are seen, the address stays what it was, and what cannot be seen is named.
  */
+#include "adapter/intercept/pml_intercept.h"
 #include "check.h"
 #include "intercept/counted.h"
 #include "intercept/library.h"
 #include "sanitized.h"
-
-#include "adapter/intercept/pml_intercept.h"
 
 #include <dlfcn.h>
 #include <linux/audit.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/intercept_slots.c - calls are seen through whatever slot or pointer they go, and go where they went. */
+#include "adapter/intercept/pml_intercept.h"
+#include "adapter/intercept/pml_intercept_private.h"
 #include "check.h"
 #include "intercept/counted.h"
 #include "intercept/library.h"
 #include "sanitized.h"
-
-#include "adapter/intercept/pml_intercept.h"
-#include "adapter/intercept/pml_intercept_private.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -6,11 +6,10 @@
  * stacks inside a frame of the thread's own, or all on the same memory, from which and to which each one's stack is
  * copied, as greenlets are. Each call knows what it must return; each is counted when it is made.
  */
+#include "adapter/intercept/pml_intercept.h"
 #include "check.h"
 #include "intercept/library.h"
 #include "intercept/sparing.h"
-
-#include "adapter/intercept/pml_intercept.h"
 
 #include <setjmp.h>
 #include <sys/time.h>

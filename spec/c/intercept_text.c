@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/intercept_text.c - code is read whole, in pieces, and every use of a slot is found in it. */
-#include "check.h"
-
 #include "adapter/arch/pml_arch.h"
 #include "adapter/intercept/pml_intercept_object.h"
+#include "check.h"
 
 #include <dlfcn.h>
 

@@ -4,10 +4,9 @@
  * the source says and writes nothing beside its vector; and a team of threads calls as often as it is told.
  * The team starts them by pthread_create(), so ThreadSanitizer runs this spec, too.
  */
+#include "check.h"
 #include "kernels/kernels.h"
 #include "kernels/team.h"
-
-#include "check.h"
 
 #include <math.h>
 #include <sched.h>

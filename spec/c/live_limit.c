@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/live_limit.c - code in Lua cannot get beyond its instructions or its memory, whatever it tries. */
+#include "check.h"
 #include "live/limit.h"
 #include "pmlua.h"
-
-#include "check.h"
 
 #include <lauxlib.h>
 

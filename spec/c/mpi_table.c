@@ -4,7 +4,6 @@
  * that get each other's handles.
  */
 #include "adapter/mpi/pml_mpi.h"
-
 #include "check.h"
 
 enum { MANY = 20000, THREADS = 4, TIMES = 20000, SHARED = 8 };

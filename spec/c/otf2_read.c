@@ -5,7 +5,6 @@
  */
 #include "check.h"
 #include "folder.h"
-
 #include "substrate/trace/read/pml_otf2_events.h"
 #include "substrate/trace/read/pml_otf2_read.h"
 

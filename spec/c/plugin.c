@@ -2,10 +2,9 @@
 /*
  * spec/c/plugin.c - metric plugins of Score-P's interface, built as others build theirs: loaded, read, ended, survived.
  */
-#include "source/plugin/pml_plugin_private.h"
-
 #include "check.h"
 #include "plugins.h"
+#include "source/plugin/pml_plugin_private.h"
 
 #include <dlfcn.h>
 

@@ -3,7 +3,6 @@
 #include "check.h"
 #include "folder.h"
 #include "plugins.h"
-
 #include "record/log/pml_log.h"
 #include "source/plugin/pml_plugin_log.h"
 

@@ -5,7 +5,6 @@
  */
 #include "check.h"
 #include "plugins.h"
-
 #include "program/pml_watchpoint.h"
 
 volatile int watched_count;

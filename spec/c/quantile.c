@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/quantile.c - exact quantiles give what qsort gives, on data made to break them. */
+#include "check.h"
 #include "record/pml_samples.h"
 #include "record/quantile/pml_quantile.h"
 #include "record/quantile/pml_quantile_sort.h"
-
-#include "check.h"
 
 #include <float.h>
 #include <math.h>

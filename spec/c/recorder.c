@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/recorder.c - what is pushed is there, in order, in few allocations and little memory. */
-#include "record/recorder/pml_recorder_lane.h"
-
 #include "check.h"
+#include "record/recorder/pml_recorder_lane.h"
 
 #include <dlfcn.h>
 #include <math.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/recorder_threads.c - eight threads push while others read and reset; threads end, and their lanes go on. */
-#include "record/recorder/pml_recorder_lane.h"
-
 #include "check.h"
+#include "record/recorder/pml_recorder_lane.h"
 
 #include <math.h>
 

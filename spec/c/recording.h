@@ -3,12 +3,11 @@
 #ifndef SPEC_RECORDING_H
 #define SPEC_RECORDING_H
 
+#include "check.h"
+#include "folder.h"
 #include "substrate/archive/pml_archive.h"
 #include "substrate/recording/pml_recording_file.h"
 #include "substrate/recording/pml_recording_read_private.h"
-
-#include "check.h"
-#include "folder.h"
 
 #include <sys/mman.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/recording_values.c - what calls were given and gave, in a recording: added up, and in its trace. */
-#include "sanitized.h"
-
 #include "recording.h"
+#include "sanitized.h"
 
 #include <math.h>
 #include <sys/syscall.h>

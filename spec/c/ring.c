@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/ring.c - values of an event come out of a ring as they went in, wherever in it they lie. */
-#include "record/pml_ring.h"
-
 #include "check.h"
+#include "record/pml_ring.h"
 
 #define SLOTS 8u
 #define MOST (2 * (SLOTS - 1)) /* values behind one event */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/samples.c - a series keeps, sorts, summarises and writes its samples exactly. */
-#include "record/pml_samples.h"
-
 #include "check.h"
+#include "record/pml_samples.h"
 
 #include <math.h>
 #include <sys/mman.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/say.c - a line on stderr arrives, harms nobody where no reader is left, and goes into no other file. */
 #include "base/text/pml_say.h"
-
 #include "check.h"
 
 /* What this program does when it is executed anew, with a pipe as its stderr: "other:FILE": that is number 2 by then.

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/sde_threads.c - many threads count, read, group, register and take back the same events at once. */
-#include "source/sde/pml_sde_private.h"
-
 #include "check.h"
+#include "source/sde/pml_sde_private.h"
 
 #include <sched.h>
 

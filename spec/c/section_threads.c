@@ -2,7 +2,6 @@
 /* spec/c/section_threads.c - sections on many threads at once: nothing lost, nothing torn, threads' ends, whose stop.
  */
 #include "base/pml_thread.h"
-
 #include "sanitized.h"
 #include "sections.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/sketch.c - every quantile of a sketch is within the bound it states, merged or not, coarse or not. */
-#include "record/quantile/pml_sketch.h"
-
 #include "base/pml_pack.h"
 #include "check.h"
+#include "record/quantile/pml_sketch.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,10 +3,9 @@
  * spec/c/source_toy.c - a source that is added in one file: its names parse, are listed, and are found when misspelt;
  * event sets, sections and Lua read it.
  */
-#include "source/pml_sources.h"
-
 #include "check.h"
 #include "pmlua.h"
+#include "source/pml_sources.h"
 
 #include <lauxlib.h>
 

@@ -6,11 +6,10 @@
  *
  * A consumer that was removed is never called again, and a removal ends though no thread ever rests.
  */
-#include "check.h"
-#include "intercept/sparing.h"
-
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_events.h"
+#include "check.h"
+#include "intercept/sparing.h"
 
 #include <math.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/thread.c - ids of threads are unique, lasting, and new in a forked child. */
 #include "base/pml_thread.h"
-
 #include "check.h"
 
 #define AT_ONCE 8

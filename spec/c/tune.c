@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/tune.c - what rules set while a region is open, and put back after; on a folder like the kernel's. */
-#include "control/tune/pml_tune.h"
-
 #include "check.h"
+#include "control/tune/pml_tune.h"
 #include "cpus_folder.h"
 
 #include <sched.h>

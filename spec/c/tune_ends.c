@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/tune_ends.c - what a tuned process leaves when it ends, however it does; and what cannot be set. */
-#include "control/tune/pml_tune.h"
-
 #include "check.h"
+#include "control/tune/pml_tune.h"
 #include "cpus_folder.h"
 
 #include <sys/prctl.h>

@@ -3,9 +3,8 @@
  * spec/c/tune_openmp.c - numbers of threads by rules, and balancing at the barriers of OpenMP's parallel regions.
  * Link: -fopenmp
  */
-#include "control/balance/pml_balance.h"
-
 #include "check.h"
+#include "control/balance/pml_balance.h"
 #include "cpus_folder.h"
 
 #include <omp.h>

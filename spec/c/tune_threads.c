@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/tune_threads.c - threads that enter and leave tuned regions while tuners come and go. */
-#include "control/balance/pml_balance.h"
-
 #include "check.h"
+#include "control/balance/pml_balance.h"
 #include "cpus_folder.h"
 
 #define THREADS 4

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/variable.c - variables of this very program, found as a debugger finds them. */
 #include "check.h"
-
 #include "program/pml_variable.h"
 
 typedef float celsius;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/watchpoint.c - plans, refusals, traps of others, and descriptors that a program closes. */
 #include "check.h"
-
 #include "program/pml_watchpoint_plan.h"
 
 #include <linux/hw_breakpoint.h>

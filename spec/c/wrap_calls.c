@@ -6,13 +6,12 @@
  * This program has its wrappers linked into it with --wrap. It is also linked with a shared library of such (.shared),
  * with wrappers that have the functions' own names (.runtime), and without any (.preload), to have them preloaded.
  */
+#include "adapter/intercept/pml_intercept.h"
+#include "adapter/wrap/pml_wrap.h"
 #include "check.h"
 #include "folder.h"
 #include "intercept/library.h"
 #include "intercept/ways.h"
-
-#include "adapter/intercept/pml_intercept.h"
-#include "adapter/wrap/pml_wrap.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>
