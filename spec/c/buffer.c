@@ -19,41 +19,17 @@ static void raise_event(enum pml_stream_kind kind, pml_region_t region, uint64_t
 #define SEEN_MAX 70000u
 static struct pml_buffer_event seen[SEEN_MAX];
 static uint64_t value[PML_STREAM_METRICS_MAX];
-static uint32_t nseen, stop_after;
+static uint32_t nseen;
 
 static int see(const struct pml_buffer_event *e, void *arg) {
   (void)arg;
   if (nseen < SEEN_MAX) seen[nseen++] = *e;
   if (e->metrics != NULL) memcpy(value, e->values, e->metrics->n * sizeof value[0]);
-  return stop_after != 0 && nseen == stop_after ? 7 : 0;
+  return 0;
 }
 static int drain(struct pml_buffer *b) {
   nseen = 0;
   return pml_buffer_drain(b, see, NULL);
-}
-
-static void order(void) {
-  struct pml_buffer *b;
-  if (!CHECK(pml_buffer_open(&b, NULL) == 0, "a buffer opens")) return;
-  raise_event(PML_STREAM_ENTER, outer, 10);
-  raise_event(PML_STREAM_ENTER, inner, 20);
-  raise_event(PML_STREAM_LEAVE, inner, 30);
-  raise_event(PML_STREAM_LEAVE, outer, 40);
-  CHECK(drain(b) == 0 && nseen == 4, "what was raised is drained");
-  bool same = seen[0].kind == PML_STREAM_ENTER && seen[0].region == outer && seen[0].ticks == 10 && seen[0].depth == 0;
-  same &= seen[1].kind == PML_STREAM_ENTER && seen[1].region == inner && seen[1].ticks == 20 && seen[1].depth == 1;
-  same &= seen[2].kind == PML_STREAM_LEAVE && seen[2].region == inner && seen[2].ticks == 30 && seen[2].depth == 1;
-  same &= seen[3].kind == PML_STREAM_LEAVE && seen[3].region == outer && seen[3].ticks == 40 && seen[3].depth == 0;
-  CHECK(same && seen[0].thread == pml_thread_id(), "in its order, with its thread and its depth");
-  CHECK(drain(b) == 0 && nseen == 0, "once");
-  for (uint64_t i = 0; i < 10; i++) raise_event(i % 2 == 0 ? PML_STREAM_ENTER : PML_STREAM_LEAVE, outer, i);
-  stop_after = 3;
-  bool ended = drain(b) == 7 && nseen == 3;
-  stop_after = 0;
-  CHECK(ended && drain(b) == 0 && nseen == 7 && seen[0].ticks == 3, "a drain that ended early is gone on with");
-  pml_buffer_close(b);
-  raise_event(PML_STREAM_ENTER, outer, 1);
-  raise_event(PML_STREAM_LEAVE, outer, 2);
 }
 
 static void carries_values(void) {
@@ -301,7 +277,6 @@ static void soak(void) {
 int main(void) {
   (void)pml_clock_init();
   if (pml_region_intern("outer", NULL, 0, &outer) < 0 || pml_region_intern("inner", NULL, 0, &inner) < 0) return 1;
-  order();
   carries_values();
   full();
   crossed();

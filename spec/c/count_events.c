@@ -74,23 +74,6 @@ static void new_operations(void) {
   pml_eventset_close(set);
 }
 
-static void groups(void) {
-  struct pml_sde_library *lib;
-  const char *const names[] = {"sde:::BYFL::moved"};
-  struct pml_eventset *set;
-  uint64_t v = 0;
-  int rc = pml_sde_library(&lib, "BYFL");
-  if (rc == 0) rc = pml_sde_group_add(lib, "load_count_I", "moved", PML_SDE_SUM);
-  if (rc == 0) rc = pml_sde_group_add(lib, "store_count_I", "moved", PML_SDE_SUM);
-  if (rc == 0) rc = pml_eventset_open(&set, names, 1, NULL);
-  if (!CHECK(rc == 0, "bytes loaded and stored make a group")) return;
-  pml_eventset_start(set);
-  add_doubles(2);
-  pml_eventset_read(set, &v);
-  CHECK(v == 16, "which is the thread's, too");
-  pml_eventset_close(set);
-}
-
 static void others(void) {
   struct pml_count_runtime other = {.abi = PML_COUNT_ABI + 1};
   const char *name, *text;
@@ -114,7 +97,6 @@ int main(void) {
   the_nine();
   information();
   new_operations();
-  groups();
   others();
   pml_count_module_end(&m);
   return check_done();

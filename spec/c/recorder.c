@@ -51,34 +51,6 @@ static double median(struct pml_recorder *r) {
   return pml_recorder_quantile(r, 50, &v) == 0 ? pml_value_number(&v) : NAN;
 }
 
-static void types(void) {
-  struct pml_value v;
-  struct pml_recorder *r = opened(PML_TYPE_INT32, 0);
-  int wrong = 0;
-  for (int32_t i = 10; i >= 1; i--) wrong += pml_recorder_push(r, &i) != 0;
-  int32_t copy[12] = {0};
-  CHECK(wrong == 0 && pml_recorder_count(r) == 10, "ten int32 are kept");
-  CHECK(pml_recorder_copy(r, 7, copy, 12) == 3 && copy[0] == 3 && copy[2] == 1, "in the order of pushing");
-  CHECK(pml_recorder_quantile(r, 25, &v) == 0 && v.type == PML_TYPE_INT64 && v.i == 3, "Q1 is 3, widened");
-  CHECK(pml_recorder_quantile_bytes(r, 75, copy) == 0 && copy[0] == 8, "Q3 is 8, as it was pushed");
-  CHECK(pml_recorder_push_double(r, 1.5) == -EINVAL && pml_recorder_count(r) == 10, "a double is not an int32");
-  pml_recorder_close(r);
-
-  r = opened(PML_TYPE_INT64, 0);
-  int64_t large = INT64_MAX;
-  pml_recorder_push(r, &large);
-  CHECK(pml_recorder_quantile(r, 50, &v) == 0 && v.i == INT64_MAX, "int64 keep all their digits");
-  pml_recorder_close(r);
-
-  r = opened(PML_TYPE_FLOAT, 0);
-  float f[3] = {0.25f, NAN, -1.5f};
-  for (int i = 0; i < 3; i++) pml_recorder_push(r, &f[i]);
-  CHECK(pml_recorder_nans(r) == 1 && pml_recorder_count(r) == 3, "a NaN is kept and counted");
-  CHECK(pml_recorder_quantile(r, 0, &v) == 0 && v.type == PML_TYPE_DOUBLE && v.d == -1.5, "and not sorted in");
-  pml_recorder_close(r);
-  pml_recorder_close(NULL);
-}
-
 static void refusals(void) {
   struct pml_recorder *r;
   struct pml_value v;
@@ -270,7 +242,6 @@ static void counting_meanwhile(void) {
 }
 
 int main(void) {
-  types();
   refusals();
   cost_of_growth();
   no_memory();
