@@ -145,41 +145,6 @@ static struct pml__log_entry *put_series(uint32_t number, uint64_t committed) {
   return entry;
 }
 
-static int count(const char *plugin, const struct pml_plugin_series *s, const struct pml_plugin_log_clock *clock,
-                 void *arg) {
-  (void)plugin, (void)clock;
-  *(size_t *)arg += 10 + s->n;
-  return 0;
-}
-
-static size_t counted(void) {
-  size_t n = 0;
-  CHECK(pml_plugin_load_series(path, count, &n) == 0, "the rest is read");
-  return n;
-}
-
-static void is_not_trusted(void) {
-  new_log();
-  define((struct pml__log_measured){.number = 1, .value = PML_PLUGIN_VALUES}, "p", "m");
-  define((struct pml__log_measured){.number = 1, .mode = PML_MODES}, "p", "m");
-  define((struct pml__log_measured){.number = 1, .binary = 2}, "p", "m");
-  define((struct pml__log_measured){.number = 1, .exponent = 1001}, "p", "m");
-  define((struct pml__log_measured){.number = 1, .tid = -1}, "p", "m");
-  define((struct pml__log_measured){.number = 1}, "", "m");
-  define((struct pml__log_measured){.number = 1}, "p", "");
-  (void)put_series(1, 16 + 2 * 16);
-  (void)put_series(7, 16 + 2 * 16);
-  CHECK(counted() == 0, "values without a sound definition are left out");
-  define((struct pml__log_measured){.number = 1}, "p", "m");
-  define((struct pml__log_measured){.number = 1}, "p", "again");
-  CHECK(counted() == 12, "of two definitions of a number, the first has its values");
-  (void)put_series(1, 16 + 16 + 15);
-  CHECK(counted() == 13, "half a value is none");
-  (void)put_series(1, 8);
-  CHECK(counted() == 13, "nor is half a head");
-  end_log();
-}
-
 static int take_clock(const char *plugin, const struct pml_plugin_series *s, const struct pml_plugin_log_clock *clock,
                       void *arg) {
   (void)plugin, (void)s;
@@ -213,7 +178,6 @@ int main(void) {
   (void)snprintf(path, sizeof path, "%s/spec.pmlog", dir);
   comes_back();
   in_order();
-  is_not_trusted();
   of_another_clock();
   folder_remove(dir);
   return check_done();
