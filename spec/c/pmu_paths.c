@@ -140,46 +140,6 @@ static void another_thread(void) {
   pml_counter_close(&c);
 }
 
-static void another_process(void) {
-  int go[2];
-  char byte = 0;
-  if (pipe(go) != 0) return;
-  pid_t pid = fork();
-  if (pid == 0) {
-    if (read(go[0], &byte, 1) == 1) pmu_spin(LOOP);
-    raise(SIGSTOP);
-    _exit(0);
-  }
-  struct pml_counter c;
-  struct pml_target target = {.pid = pid};
-  bool opened = pml_counter_open(&c, &insns, 0, &target, NULL, 0) == 0;
-  bool told = write(go[1], &byte, 1) == 1;
-  waitpid(pid, NULL, WUNTRACED);
-  uint64_t n = opened && told ? raw_of(&c) : 0;
-  CHECK(n >= LOOP && n < LOOP + LOOP / 10, "attached to a process: its %llu", (unsigned long long)n);
-  if (opened) reads_by_kernel(&c, "attached to a process", "another thread");
-  kill(pid, SIGCONT);
-  waitpid(pid, NULL, 0);
-  pml_counter_close(&c);
-  close(go[0]), close(go[1]);
-}
-
-static void inherited(void) {
-  struct pml_counter c;
-  struct pml_target target = {.inherit = true};
-  if (!CHECK(pml_counter_open(&c, &insns, 0, &target, NULL, 0) == 0, "inherited: opens")) return;
-  pid_t pid = fork();
-  if (pid == 0) {
-    pmu_spin(LOOP);
-    _exit(0);
-  }
-  waitpid(pid, NULL, 0);
-  uint64_t n = raw_of(&c);
-  CHECK(n >= LOOP && n < LOOP + LOOP / 10, "inherited: the child's %llu are in it", (unsigned long long)n);
-  reads_by_kernel(&c, "inherited", "inherited");
-  pml_counter_close(&c);
-}
-
 /* A forked child holds the counter that its parent opened: it counts the parent, and the child must not read a page. */
 static void forked(void) {
   struct pml_counter c;
@@ -198,47 +158,12 @@ static void forked(void) {
   pml_counter_close(&c);
 }
 
-static void whole_cpu(void) {
-  struct pml_counter c;
-  cpu_set_t was, one;
-  struct pml_target target = {.pid = -1, .cpu_plus = sched_getcpu() + 1};
-  int rc = pml_counter_open(&c, &insns, 0, &target, NULL, 0);
-  if (rc == PML_EPARANOID || rc == PML_ECAP) {
-    SKIP("counting a whole cpu needs CAP_PERFMON");
-    return;
-  }
-  if (!CHECK(rc == 0, "cpu-wide: opens: %s", pml_error_detail(rc))) return;
-  sched_getaffinity(0, sizeof was, &was);
-  CPU_ZERO(&one);
-  CPU_SET((size_t)target.cpu_plus - 1, &one);
-  sched_setaffinity(0, sizeof one, &one);
-  uint64_t before = raw_of(&c);
-  pid_t pid = fork();
-  if (pid == 0) {
-    pmu_spin(LOOP);
-    _exit(0);
-  }
-  waitpid(pid, NULL, 0);
-  uint64_t n = raw_of(&c) - before;
-  sched_setaffinity(0, sizeof was, &was);
-  CHECK(n >= LOOP, "cpu-wide: another process on it is counted (%llu)", (unsigned long long)n);
-  reads_by_kernel(&c, "cpu-wide", "a cpu");
-  pml_counter_close(&c);
-  target.pid = 0;
-  rc = pml_counter_open(&c, &insns, 0, &target, NULL, 0);
-  if (CHECK(rc == 0, "this thread on one cpu: opens")) reads_by_kernel(&c, "on one cpu", "one cpu only");
-  pml_counter_close(&c);
-}
-
 int main(void) {
   if (!pmu_is_here() || !pmu_event(&insns, "instructions:u")) return check_done();
   disabled();
   forbidden();
   another_threads_set();
   another_thread();
-  another_process();
-  inherited();
   forked();
-  whole_cpu();
   return check_done();
 }
