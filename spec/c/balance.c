@@ -91,6 +91,16 @@ static void files(void) {
   CHECK(cpus_are(0, MAX, "3500000\n"), "in the end all is as it was");
 }
 
+static void misspelt(void) {
+  struct pml_balance *b;
+  CHECK(balance(&b, "bariers", true) == 0, "a name may be misspelt");
+  pml_balance_stop(b);
+  const char *line = pml_balance_line(b, 0);
+  CHECK(line != NULL && strstr(line, "sync 'bariers': no such region was entered; nearest: barrier") != NULL,
+        "which is reported at the end");
+  pml_balance_close(b);
+}
+
 static void refused(void) {
   struct pml_balance *b;
   struct pml_balance_record r[8];
@@ -153,6 +163,7 @@ int main(void) {
   if (sched_getcpu() == 0) {
     files();
     refused();
+    misspelt();
   } else {
     SKIP("cpu 0 is not for this process: the files of its own are not in the folder");
   }

@@ -8,6 +8,12 @@
 
 static char *const shell_true[] = {"sh", "-c", "exit 0", NULL};
 
+static int descriptors(void) {
+  int n = 0;
+  for (int fd = 0; fd < 256; fd++) n += fcntl(fd, F_GETFD) >= 0;
+  return n;
+}
+
 static void streams_are_files_where_that_is_asked_for(void) {
   struct pml_command c;
   char *const argv[] = {"sh", "-c", "read x; echo \"got $x\"; echo wrong >&2", NULL};
@@ -90,10 +96,24 @@ static void without_a_pidfd_the_end_is_looked_for(void) {
   pml_command_close(&c);
 }
 
+static void closing_leaves_no_child_and_no_descriptor(void) {
+  int before = descriptors();
+  for (int i = 0; i < 20; i++) {
+    struct pml_command c;
+    char *const argv[] = {"sleep", "60", NULL};
+    CHECK(pml_command_spawn(&c, argv) == 0, "a command is forked");
+    if (i % 2 == 1) CHECK(pml_command_start(&c) == 0, "it starts (every second one)");
+    pml_command_close(&c);
+  }
+  CHECK(descriptors() == before, "no descriptor is left");
+  CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "no child is left");
+}
+
 int main(void) {
   streams_are_files_where_that_is_asked_for();
   a_child_killed_before_it_starts_is_seen_to_end();
   a_signal_ends_the_wait_but_not_the_child();
   without_a_pidfd_the_end_is_looked_for();
+  closing_leaves_no_child_and_no_descriptor();
   return check_done();
 }

@@ -74,6 +74,43 @@ static void new_operations(void) {
   pml_eventset_close(set);
 }
 
+static void groups(void) {
+  struct pml_sde_library *lib;
+  const char *const names[] = {"sde:::BYFL::moved"};
+  struct pml_eventset *set;
+  uint64_t v = 0;
+  int rc = pml_sde_library(&lib, "BYFL");
+  if (rc == 0) rc = pml_sde_group_add(lib, "load_count_I", "moved", PML_SDE_SUM);
+  if (rc == 0) rc = pml_sde_group_add(lib, "store_count_I", "moved", PML_SDE_SUM);
+  if (rc == 0) rc = pml_eventset_open(&set, names, 1, NULL);
+  if (!CHECK(rc == 0, "bytes loaded and stored make a group")) return;
+  pml_eventset_start(set);
+  add_doubles(2);
+  pml_eventset_read(set, &v);
+  CHECK(v == 16, "which is the thread's, too");
+  pml_eventset_close(set);
+}
+
+static void forks(void) {
+  const char *const names[] = {"sde:::BYFL::flop_count_I"};
+  struct pml_eventset *set;
+  uint64_t v = 0;
+  int status = -1;
+  if (!CHECK(pml_eventset_open(&set, names, 1, NULL) == 0, "a set opens before a fork")) return;
+  pml_eventset_start(set);
+  add_doubles(4);
+  pid_t child = fork();
+  if (child == 0) {
+    add_doubles(3);
+    _exit(pml_eventset_read(set, &v) == 0 && v == 7 ? 0 : 1);
+  }
+  waitpid(child, &status, 0);
+  pml_eventset_read(set, &v);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "in the child it counts on from where it was");
+  CHECK(v == 4, "and the parent knows nothing of that");
+  pml_eventset_close(set);
+}
+
 static void others(void) {
   struct pml_count_runtime other = {.abi = PML_COUNT_ABI + 1};
   const char *name, *text;
@@ -97,6 +134,8 @@ int main(void) {
   the_nine();
   information();
   new_operations();
+  groups();
+  forks();
   others();
   pml_count_module_end(&m);
   return check_done();

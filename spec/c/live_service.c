@@ -125,6 +125,9 @@ static void pipelined(void) {
     live_frame_reset(&answer[0]);
     live_frame_reset(&answer[1]);
   }
+  int other = live_connect_self();
+  CHECK(live_evals(fd, "x = 1 return x", "1") && live_evals(other, "x", "nil"), "each connection has its own state");
+  close(other);
   close(fd);
 }
 

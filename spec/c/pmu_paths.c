@@ -5,7 +5,6 @@
 
 #include "pmu.h"
 
-#include <sched.h>
 #include <semaphore.h>
 #include <sys/ioctl.h>
 

@@ -243,6 +243,17 @@ static void defining(void) {
   free(huge);
 }
 
+static void lists_of_events(void) {
+  const char *names[PML_SECTION_EVENTS_MAX + 1] = {"clock::ns", "clock::ticks"};
+  struct pml_section_options o = {.events = names, .nevents = 2};
+  struct pml_section *s = NULL, *other = NULL;
+  CHECK(pml_section_define("with events", &o, &s) == 0, "a section with events: %s", pml_error_detail(0));
+  o.nevents = 1;
+  CHECK(pml_section_define("with events", &o, &other) == -EINVAL, "another list is another option");
+  o.nevents = PML_SECTION_EVENTS_MAX + 1;
+  CHECK(pml_section_define("too many", &o, &other) == -EINVAL, "too many are refused");
+}
+
 static void limits(void) {
   struct pml_section *s = defined("limits", NULL);
   CHECK(pml_section_start(s) == 0 && pml_section_stop_work(s, (double)NAN, 1) == -EINVAL, "no number is no workload");
@@ -427,6 +438,7 @@ int main(int argc, char **argv) {
   if (argc == 2 && strcmp(argv[1], "environment") == 0) return environment();
   any_order();
   defining();
+  lists_of_events();
   limits();
   forgetting();
   by_label();
