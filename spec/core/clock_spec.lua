@@ -6,15 +6,6 @@ local it = support.it
 local clock = support.core and support.core.clock
 
 describe("The clock", function()
-  it("does not go back", function()
-    local last, last_ns = clock.ticks(), clock.ns()
-    for _ = 1, 1000 do
-      local now, ns = clock.ticks_ordered(), clock.ns()
-      assert.is_true(now >= last and ns >= last_ns)
-      last, last_ns = now, ns
-    end
-  end)
-
   it("turns tick differences into ns at its own rate", function()
     local rate = clock.info().ticks_per_second
     local ns = clock.to_ns(math.floor(rate))

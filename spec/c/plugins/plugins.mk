@@ -56,4 +56,4 @@ $(B)/spec/plugins/libscorep_substrate_thrower.so: spec/c/substrates/thrower.cpp 
 	$(call substrate_cc,$(CXX))
 $(B)/spec/plugins/libscorep_substrate_%.so: spec/c/substrates/%.c $(SUBSTRATE_H)
 	$(call substrate_cc,$(CC) -std=gnu11)
-$(B)/spec/scorep $(B)/spec/scorep_threads $(B)/spec/cost $(B)/bench: | $(SUBSTRATE_SO)
+$(B)/spec/scorep $(B)/spec/cost $(B)/bench: | $(SUBSTRATE_SO)
