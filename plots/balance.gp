@@ -94,7 +94,7 @@ do for [panel = 1:3] {
   set title word("(c) (d) (e)", panel) . (panel == 1 ? " Energy, before and after" : panel == 2 ? " Time lost" : " Changes of frequency") font ",11"
   set ylabel panel == 1 ? "energy of an iteration [J]" : panel == 2 ? "time lost [%]" : "changes a rank, in 100 iterations"
   set yrange [0:*]
-  if (panel == 1) { set key at graph 0.98, graph 0.05 right bottom vertical Left reverse samplen 1.6 font ",10" } else { unset key }
+  if (panel == 1) { set key at screen 0.07, screen 0.467 left center horizontal Left reverse samplen 1.6 font ",10" } else { unset key }
   if (panel == 1) {
     plot "effect.dat" using ($1 == delta[2] ? $2 : NaN):3 with linespoints linecolor rgb col_grey pointtype 4 pointsize 0.9 \
            title "not balanced", \

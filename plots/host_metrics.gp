@@ -64,7 +64,7 @@ set tics nomirror out scale 0.6
 set xtics autofreq
 set ytics autofreq
 set grid ytics linetype 1 linecolor rgb "#dddddd" linewidth 0.6 dashtype solid
-set key at graph 0.995, graph 0.98 right top horizontal noreverse Right samplen 1.6 noenhanced font ",10"
+set key at graph 1, graph 1.01 right bottom horizontal noreverse Right samplen 1.6 noenhanced font ",10"
 set style fill solid 0.35 noborder
 do for [k = 1:panels] {
   set tmargin at screen high(k)

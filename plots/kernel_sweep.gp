@@ -148,6 +148,7 @@ if (has_counts) {
     set title sprintf("%s, %s precision, %s", what[panel], counted_precision, build_name(counted_build)) font ",10.5" offset 0, -0.5
     unset ylabel
     set yrange [0:*]
+    set format y "%.0s%c"
     set ytics autofreq
     if (panel == 1) {
       set key at screen 0.985, screen (count_height + 14.0) / plot_height right center horizontal Left reverse samplen 1.6 maxrows 1 \

@@ -28,14 +28,15 @@ set lmargin at screen 0.085
 set rmargin at screen 0.985
 set title "(a) Each detour: when, how long, and what the kernel counted meanwhile" font ",11.5"
 set logscale y
-set format y "%g"
+set micro # in utf8: µs, not us
+set format y "%.0s %cs"
 set xlabel "time [s]" offset 0, 0.4
-set ylabel "length [µs]" offset 0.8, 0
+set ylabel "length" offset 0.8, 0
 set xrange [0:until / 1000 * 1.01]
-set yrange [least / 1.6 : most * 3.5]
+set yrange [1e-6 * least / 1.6 : 1e-6 * most * 3.5]
 set key at graph 0.99, graph 0.98 right top opaque horizontal samplen 1
 if (rows > 0) {
-  plot for [i = 1:words(causes)] "detours.dat" using ($2 / 1000):(strcol(4) eq word(causes, i) ? $3 : NaN) with points \
+  plot for [i = 1:words(causes)] "detours.dat" using ($2 / 1000):(strcol(4) eq word(causes, i) ? 1e-6 * $3 : NaN) with points \
     pointtype 7 pointsize 0.35 linecolor rgb word(sprintf("%s %s %s %s %s %s", col_vermillion, col_blue, col_blue, col_purple, col_green, col_orange), i) \
     title (strstrt(seen . " ", " " . word(causes, i) . " ") ? plain(word(causes, i)) : "")
 } else {
@@ -53,6 +54,7 @@ set lmargin at screen 0.085
 set rmargin at screen 0.46
 set title "(b) Share of the time, by who says it" font ",11.5"
 unset logscale
+set format y "% h"
 set xlabel "cpu" offset 0, 0.4
 set ylabel "of the time [%]" offset 0, 0
 set style data histograms
@@ -79,28 +81,28 @@ set title "(c) Detours of like length that come regularly" font ",11.5"
 set style data points
 set logscale xy
 set xtics autofreq
-set format x "%g"
-set xlabel "length [µs]" offset 0, 0.4
-set ylabel "period [µs]"
+set format "%.0s %cs"
+set xlabel "length" offset 0, 0.4
+set ylabel "period"
 first_cpu = -1; families = 0; short = 1e30; long = 0; shortest = 1e30; longest = 0
 family(l, p, cpu) = (families = families + 1, first_cpu < 0 ? (first_cpu = cpu) : 0, l < short ? (short = l) : 0, l > long ? (long = l) : 0, p < shortest ? (shortest = p) : 0, \
   p > longest ? (longest = p) : 0, 0)
 if (has("periods.dat")) { stats "periods.dat" using ($3 > 0 ? family($2, $3, $1) : NaN) nooutput }
 if (families > 0) {
   # Whole powers of ten, so that each axis has two at least.
-  set xrange [10 ** floor(log10(short / 3)) : 10 ** ceil(log10(long * 3))] # a label is in the middle
-  set yrange [10 ** floor(log10(shortest / 3)) : 10 ** ceil(log10(longest * 3))]
+  set xrange [1e-6 * 10 ** floor(log10(short / 3)) : 1e-6 * 10 ** ceil(log10(long * 3))] # a label is in the middle
+  set yrange [1e-6 * 10 ** floor(log10(shortest / 3)) : 1e-6 * 10 ** ceil(log10(longest * 3))]
   unset key
   pixel(v, low, high, size) = size * (log10(v) - floor(log10(low / 3))) / (ceil(log10(high * 3)) - floor(log10(low / 3)))
   said(l, p) = sprintf(l < 100 ? "%.2g µs every %.4g ms" : "%.0f µs every %.4g ms", l, p / 1000)
   period_label(l, p) = free_label(pixel(l, short, long, 0.42 * plot_width) - text_wide(said(l, p), 9) / 2, \
     pixel(p, shortest, longest, 0.335 * plot_height), said(l, p), 9, 1)
-  plot "periods.dat" using 2:3:(0.4 + 0.35 * log10($4)) with points pointtype 7 pointsize variable linetype 1, \
-    "" using 2:($1 == first_cpu ? $3 : NaN):($1 == first_cpu && $3 > 0 ? period_label($2, $3) : "") \
+  plot "periods.dat" using (1e-6 * $2):(1e-6 * $3):(0.4 + 0.35 * log10($4)) with points pointtype 7 pointsize variable linetype 1, \
+    "" using (1e-6 * $2):($1 == first_cpu ? 1e-6 * $3 : NaN):($1 == first_cpu && $3 > 0 ? period_label($2, $3) : "") \
       with labels offset 0, 1.1 font ",9"
 } else {
-  set xrange [1:10]
-  set yrange [1:10]
+  set xrange [1e-6:1e-5]
+  set yrange [1e-6:1e-5]
   set label 3 "none" at graph 0.5, graph 0.5 center textcolor rgb col_grey
   plot NaN notitle
 }

@@ -125,7 +125,8 @@ set tmargin at screen 0.45
 set bmargin at screen 0.085
 set title "(d) Cost that a plugin adds to an event, in C and in Lua"
 set logscale x
-set xlabel "cost of an event [ns]; open mark: the part that delays the program" offset 0, 0.4
+set xtics ("1 ns" 1, "10 ns" 10, "100 ns" 100, "1 µs" 1e3, "10 µs" 1e4, "100 µs" 1e5, "1 ms" 1e6)
+set xlabel "cost of an event; open mark: the part that delays the program" offset 0, 0.4
 set ylabel ""
 set xrange [0.7:*]
 rows = 0
@@ -155,6 +156,7 @@ if (rows > 0) {
       ($11 / 2 > 0.7 ? "" : "not more, within the noise") with labels left font ",9" textcolor rgb col_grey
 }
 unset logscale
+set xtics autofreq font ",10"
 set ytics autofreq font ",10"
 set yrange [0:*]
 

@@ -89,7 +89,7 @@ stats "spikes.dat" using ($2 > last_round ? (last_round = $2, 0) : 0) nooutput
 set xlabel "number of the push (last round; short ones: every 8th)"
 set ylabel "duration of the push" offset 1.0, 0
 unset logscale x
-set format x "%.0f"
+set format x "%.0s%c"
 set format y "%.0s %cs"
 set xrange [-100:*]
 set autoscale xfixmax

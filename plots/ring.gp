@@ -84,16 +84,19 @@ set size ratio -1
 set style fill solid 1 noborder
 unset key
 set palette defined (0 "#f7fbff", 1 "#6baed6", 2 "#08306b")
-array title_of[2] = [sprintf("(c) Time of %s [µs]", size_text(least)), sprintf("(d) Bandwidth of %s [MB/s]", size_text(most))]
+# By what the values of a matrix are divided.
+big = measured && highest[2] >= 1e4 ? 1000.0 : 1
+part(panel) = panel == 2 ? big : 1
+array title_of[2] = [sprintf("(c) Time of %s [µs]", size_text(least)), sprintf("(d) Bandwidth of %s [%s/s]", size_text(most), big > 1 ? "GB" : "MB")]
 do for [panel = 1:2] {
   set lmargin at screen panel == 1 ? 0.10 : 0.61
   set rmargin at screen panel == 1 ? 0.42 : 0.93
   set title title_of[panel] font ",11.5"
   if (measured) {
-    set cbrange [lowest[panel] < highest[panel] ? lowest[panel] : lowest[panel] / 2 : highest[panel]]
+    set cbrange [(lowest[panel] < highest[panel] ? lowest[panel] : lowest[panel] / 2) / part(panel) : highest[panel] / part(panel)]
     v(x) = $1 == shown[panel] ? x : NaN
-    plot "pairs.dat" using (v($2)):3:($2 - 0.5):($2 + 0.5):($3 - 0.5):($3 + 0.5):(column(3 + panel)) with boxxyerror fillcolor palette, \
-      "" using (ranks <= 8 ? v($2) : NaN):3:(sprintf(column(3 + panel) < 1000 ? "%.3g" : "%.0f", column(3 + panel))): \
+    plot "pairs.dat" using (v($2)):3:($2 - 0.5):($2 + 0.5):($3 - 0.5):($3 + 0.5):(column(3 + panel) / part(panel)) with boxxyerror fillcolor palette, \
+      "" using (ranks <= 8 ? v($2) : NaN):3:(sprintf(column(3 + panel) / part(panel) < 1000 ? "%.3g" : "%.0f", column(3 + panel) / part(panel))): \
         (column(3 + panel) >= (lowest[panel] + highest[panel]) / 2 ? 0xffffff : 0x000000) with labels font ",9" textcolor rgb variable
   } else {
     set label 3 "not measured: see data.dat" at graph 0.5, graph 0.5 center textcolor rgb col_grey

@@ -60,12 +60,12 @@ if (shared) {
 set lmargin at screen 0.06
 set rmargin at screen 0.275
 set tmargin at screen 0.86
-set bmargin at screen 0.56
+set bmargin at screen 0.585
 set title "(a) Time of a run" font ",11.5" offset 0, 0.5
 set ylabel "time [s]" offset 0.8
 set logscale y
 set yrange [least / 4 : longest * 2 * (longest / least) ** 0.4] # above, the key
-set key at graph 0.02, graph 0.98 left top vertical Left reverse samplen 1.6 spacing 1.05 font ",10"
+set key at screen 0.03, screen 0.481 left center vertical Left reverse samplen 1.6 spacing 1.05 font ",10"
 plot "data.dat" using (x(column(c_ranks))):(cell("strong", c_median)):(cell("strong", c_min)):(cell("strong", c_max)) \
        with yerrorlines linetype 1 title strstrt(shown, "strong") ? "strong: the same problem" : "", \
      "" using (x(column(c_ranks))):(cell("weak", c_median)):(cell("weak", c_min)):(cell("weak", c_max)) \
@@ -97,7 +97,7 @@ do for [i = 1:words(shown)] {
 }
 
 # the sections, the ones above the others
-set tmargin at screen 0.43
+set tmargin at screen 0.405
 set bmargin at screen 0.09
 set ylabel "mean share of the time [%]" offset 0.8
 set yrange [0:100]

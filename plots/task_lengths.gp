@@ -80,12 +80,13 @@ do for [i = 1:groups] {
 }
 set label 301 "length of a task: DGEMMs one after the other" at graph 0.5, screen 34.0 / plot_height center
 unit = typical < 1e-3 ? 1e6 : 1e3
-set ylabel "time of a task [" . (unit == 1e6 ? "µs" : "ms") . "]" offset 0.5, 0
+set micro # in utf8: µs, not us
+set ylabel "time of a task" offset 0.5, 0
 set logscale y
 set ytics ()
 do for [p = -6:9] {
-  set ytics add (sprintf("%g", 10.0**p) 10.0**p)
-  if (longest < 1e3 * shortest) { set ytics add (sprintf("%g", 3 * 10.0**p) 3 * 10.0**p) }
+  set ytics add (gprintf("%.0s %cs", 10.0**p / unit) 10.0**p)
+  if (longest < 1e3 * shortest) { set ytics add (gprintf("%.0s %cs", 3 * 10.0**p / unit) 3 * 10.0**p) }
 }
 set yrange [unit * shortest / 1.5 : unit * longest * 1.5]
 set grid ytics nomytics

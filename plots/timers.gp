@@ -20,7 +20,7 @@ set label 1 "The clocks of this machine" at screen 0.012, 0.972 left font ",16" 
 set lmargin at screen 0.175
 set rmargin at screen 0.485
 set tmargin at screen 0.885
-set bmargin at screen 0.085
+set bmargin at screen 0.135
 set title "(a) Cost of a reading, and the smallest step" font ",11.5"
 set logscale x
 set format x "10^{%L}"
@@ -33,7 +33,7 @@ stats "data.dat" using (put(int(column(c_cell)), strcol(c_clock))) nooutput
 do for [i = 1:run_cells] { set ytics add (tic(clock_name[i]) i) }
 set xrange [0.2:*]
 set grid xtics ytics
-set key at graph 0.98, graph 0.975 right top vertical Left reverse samplen 1.6 noenhanced font ",9.5"
+set key at screen 0.33, screen 0.055 center center horizontal Left reverse samplen 1.6 noenhanced font ",9.5"
 plot "data.dat" using (column(c_claimed)):(column(c_cell)) with points linetype 8 pointtype 6 pointsize 1 title "step it claims", \
      "" using (column(c_resolution)):(column(c_cell)) with points linetype 2 pointtype 5 pointsize 0.8 title "smallest step seen", \
      "" using (column(c_q1)):(column(c_cell)):(column(c_q1)):(column(c_p99)) with xerrorbars linetype 1 pointtype 0 linewidth 1.2 notitle, \
@@ -43,7 +43,7 @@ unset label 1
 
 # (b) stairs
 set lmargin at screen 0.565
-set rmargin at screen 0.98
+set rmargin at screen 0.835
 set tmargin at screen 0.885
 set bmargin at screen 0.575
 set title "(b) Readings in the first 4 µs"
@@ -55,7 +55,7 @@ set xrange [0:4]
 set yrange [-0.3:5]
 set ytics autofreq font ",10" enhanced
 set xtics font ",10"
-set key at graph 0.02, graph 0.97 left top vertical Left reverse samplen 1.6 spacing 1.05 noenhanced font ",9"
+set key at graph 1.02, graph 1 left top vertical Left reverse samplen 1.6 spacing 1.05 noenhanced font ",9"
 plot for [name in curves] "stairs.dat" using ($3 / 1000):(strcol(2) eq name ? $4 / 1000 : NaN) \
   with steps linetype style(name) dashtype style(name) linewidth 1.4 title name
 
@@ -70,7 +70,6 @@ set xlabel "length of the step [ns]"
 set ylabel "share of the steps"
 set xrange [1:*]
 set yrange [1e-6:1.5]
-set key at graph 0.98, graph 0.97 right top
 plot for [name in step_curves] "jitter.dat" using (strcol(2) eq name && $4 > 0 ? $4 : NaN):($3 > 0 ? $3 : 1e-6) \
   with linespoints linetype style(name) linewidth 1.4 pointsize 0.4 title name
 unset multiplot

@@ -4,6 +4,8 @@
 -- Two series of a panel differ if they have other marks or dashes, or if their colours differ. Colour vision is simulated after
 -- G. Machado et al., A physiologically-based model for simulation of color vision deficiency (2009), severity 1.
 
+local svg_texts = require "spec.lua.svg_texts"
+
 local M = {}
 
 local LEAST <const> = 8 -- distance of colours (CIE 1976); black and white are 100 apart
@@ -91,12 +93,21 @@ local function look(group)
   return most and { rgb = rgb, marks = words(marks), dashes = words(dashes) }
 end
 
---- The series that a legend names, by panel. Their groups contain the legend's text.
+--- Each group of a series with its panel, and its title if a legend names it. Then it contains the legend's text.
+local function groups_of(svg)
+  local out = {}
+  for from, panel, title in svg:gmatch '()<g id="gnuplot_plot_%d+(%a*)" ><title>([^<]*)</title>' do
+    local text = group_at(svg, from)
+    out[#out + 1] = { panel = panel, text = text, title = text:find(("<text>%s</text>"):format(title), 1, true) and title }
+  end
+  return out
+end
+
+--- The series that a legend names, by panel.
 local function panels_of(svg)
   local panels = {}
-  for from, panel, title in svg:gmatch '()<g id="gnuplot_plot_%d+(%a*)" ><title>([^<]*)</title>' do
-    local group = group_at(svg, from)
-    local series = group:find(("<text>%s</text>"):format(title), 1, true) and look(group)
+  for _, group in ipairs(groups_of(svg)) do
+    local panel, title, series = group.panel, group.title, group.title and look(group.text)
     if series then
       series.title = title
       panels[panel] = panels[panel] or {}
@@ -125,6 +136,55 @@ function M.faults(svg)
     end
   end
   table.sort(out)
+  return out
+end
+
+--- Whether a line from a to b enters a box: Liang and Barsky's clipping.
+local function enters(box, a, b)
+  local first, last = 0, 1
+  for i = 1, 2 do
+    local way = b[i] - a[i]
+    local near, far = (box.low[i] - a[i]) / way, (box.high[i] - a[i]) / way
+    if way == 0 then
+      if a[i] <= box.low[i] or a[i] >= box.high[i] then return false end
+    else
+      first, last = math.max(first, math.min(near, far)), math.min(last, math.max(near, far))
+    end
+  end
+  return first < last
+end
+
+--- Whether a mark, a line or a box of a series lies in a box.
+local function covers(group, box)
+  for x, y in group:gmatch "<use [^>]*translate%(([-%d.]+),([-%d.]+)%)" do
+    local at = { tonumber(x), tonumber(y) }
+    if enters(box, { at[1] - 1, at[2] }, { at[1] + 1, at[2] }) then return true end
+  end
+  for path in group:gmatch "[ds] ?= ?'([-M%d][^']*)'" do
+    local last
+    for command, x, y in path:gmatch "(%a?)([-%d.]+),([-%d.]+)" do
+      local at = { tonumber(x), tonumber(y) }
+      if last and command ~= "M" and enters(box, last, at) then return true end
+      last = at
+    end
+  end
+end
+
+--- Texts of legends that lie on data, a line each.
+---@param svg string
+---@return string[]
+function M.covered(svg)
+  local groups, titles, out = groups_of(svg), {}, {}
+  for _, group in ipairs(groups) do titles[group.title or ""] = true end
+  for _, text in ipairs((svg_texts.of(svg))) do
+    local box = { low = text.corners[1], high = text.corners[3] }
+    for _, group in ipairs(titles[text.text] and groups or {}) do
+      if covers(group.text, box) then
+        out[#out + 1] = ("'%s' lies on data"):format(text.text)
+        break
+      end
+    end
+  end
   return out
 end
 

@@ -36,25 +36,43 @@ local function lacks(err)
   end
 end
 
+--- No text lies on another or on data, or leaves the picture, and series differ without colours.
+local function legible(svg, message)
+  local faults = svg_texts.faults(svg)
+  for _, more in ipairs { svg_series.faults(svg), svg_series.covered(svg) } do table.move(more, 1, #more, #faults + 1, faults) end
+  assert.same({}, faults, message)
+end
+
+--- Numbers have the prefixes of SI units instead of exponents or many digits.
+local function short_numbers(svg)
+  for _, one in ipairs((svg_texts.of(svg))) do
+    assert.is_nil(one.text:match "^%-?[%d.]+e[-+]?%d+$" or one.text:match "^%-?%d%d%d%d%d+$")
+  end
+end
+
 describe("The figure of", function()
 
   it("every experiment is looked at", function() assert.is_true(#gallery.experiments() >= 20) end)
 
   for _, experiment in ipairs(gallery.experiments()) do
-    support.with "gnuplot" (experiment.name .. " can be read, also when it is drawn larger or its numbers differ", function()
+    support.with "gnuplot" (experiment.name .. " can be read in grey, larger, with other numbers, and has all formats", function()
       local dir, err = run(experiment)
       if not dir then
         assert.truthy(lacks(err), err)
         return pending(err)
       end
-      local svg = read(dir .. "/plot.svg")
-      assert.same({}, svg_texts.faults(svg))
-      assert.same({}, svg_series.faults(svg))
-      assert.same({}, svg_texts.faults(svg_texts.draw(dir, 1.25)))
+      legible(read(dir .. "/plot.svg"))
+      short_numbers(read(dir .. "/plot.svg"))
+      legible(svg_texts.draw(dir, 1.25))
       for seed = 1, SEEDS do
         local other = support.folder()
         svg_texts.disturb(dir, other, seed)
-        assert.same({}, svg_texts.faults(svg_texts.draw(other, 1)), "seed " .. seed)
+        legible(svg_texts.draw(other, 1), "seed " .. seed)
+      end
+      for format, begin in pairs { png = "\137PNG", pdf = "%PDF", eps = "%!PS" } do
+        local file = ("%s/larger.%s"):format(support.folder(), format)
+        support.done(support.pmlua(("plot -o %s --size 1400,1100 %s"):format(file, dir)))
+        assert.equal(begin, read(file):sub(1, #begin))
       end
       local graph = read(dir .. "/event_flow.svg") -- by Graphviz
       if graph then assert.same({}, svg_texts.faults(graph)) end
