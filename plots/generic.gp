@@ -14,7 +14,9 @@ if (run_unit eq "ns" && high_max >= 1e6) { unit = 1e-6; unit_name = "ms" }
 if (run_unit eq "ns" && high_max >= 1e9) { unit = 1e-9; unit_name = "s" }
 is_time = strstrt(" ns us µs ms s ", " " . run_unit . " ") > 0
 spread = low_min > 0 && high_max > 30 * low_min
-set title run_name . (strlen(run_description) > 0 ? ": " . run_description : "")
+set title fit(run_name . (strlen(run_description) > 0 ? ": " . run_description : ""), 0.95)
+# A narrow figure has its legend below, one entry a line.
+foot(rows) = caption_height + 15.0 * rows
 set ylabel (is_time ? "time per sample" : "sample") . (strlen(unit_name) > 0 ? " [" . unit_name . "]" : "") noenhanced
 
 # The factor of the axis: the first of numbers with three levels or more.
@@ -48,7 +50,7 @@ if (axis > 0) { stats "data.dat" using (note_line(line_name(0))) nooutput }
 if (axis > 0 && lines <= 6) {
   stats "data.dat" using (column(1 + axis)) name "x" nooutput
   set xlabel name_at(axis) . (word(run_factor_units, axis) eq "-" || word(run_factor_units, axis) eq name_at(axis) ? "" : " [" . word(run_factor_units, axis) . "]") noenhanced
-  set bmargin at screen 0.15
+  set bmargin at screen (narrow ? (foot(lines) + 58) / plot_height : 0.15)
   if (strlen(axis_levels)) { set xtics () }
   do for [level in axis_levels] { set xtics add (level level + 0) }
   if (x_min > 0 && x_max >= 16 * x_min) {
@@ -60,23 +62,29 @@ if (axis > 0 && lines <= 6) {
   if (spread) { set logscale y; set yrange [unit * low_min / 1.5 : unit * high_max * 1.5] } else { if (low_min >= 0) { set yrange [0:*] } }
   set offsets 0, 0, graph 0.08, 0
   if (lines > 1) { set key outside right top vertical Left reverse } else { set key inside left top Left reverse }
+  if (narrow) {
+    set rmargin at screen 1 - 22.0 / plot_width
+    set key at screen 0.5, screen 0.5 * (foot(lines) + caption_height) / plot_height center center vertical
+  }
   of(i) = line_name(0) eq line_of[i] && column(c_samples) > 0 ? column(1 + axis) : NaN
   plot for [i = 1:lines] "data.dat" using (of(i)):(unit * column(c_median)) smooth unique with lines linetype i notitle, \
        for [i = 1:lines] "" using (of(i)):(unit * column(c_median)):(unit * column(c_median_lo)):(unit * column(c_median_hi)) \
          with yerrorbars linetype i pointsize 0.9 title line_of[i] . (lines == 1 ? ", 95 % interval" : ""), \
-       "" using (column(1 + axis)):(unit * column(c_median_hi)):(short(remark(0))) with labels center offset 0, 0.8 noenhanced font ",8" \
+       "" using (column(1 + axis)):(unit * column(c_median_hi)):(short(remark(0))) with labels center offset 0, 0.8 noenhanced font text_font(8) \
          textcolor rgb col_grey notitle
 } else {
   cell_label(n) = n == 0 ? "" : (n == 1 ? "" : cell_label(n - 1) . " ") . plain(strcol(1 + n))
   label_of(dummy) = run_factors == 0 ? "all" : cell_label(run_factors)
   if (run_cells <= 4) { set xlabel run_factor_names noenhanced }
   # Beneath labels that are turned, where nothing else is; above the line of the machine.
-  if (run_cells > 4) { set label 9003 run_factor_names at screen 0.02, screen 0.045 left noenhanced }
+  if (run_cells > 4) { set label 9003 run_factor_names at screen 0.02, screen (narrow ? (foot(2) + 8) / plot_height : 0.045) left noenhanced }
   set xrange [0.4:run_cells + 0.6]
   set xtics rotate by (run_cells > 4 ? -40 : 0) noenhanced
   set grid noxtics
   stats "data.dat" using (strlen(label_of(0))) name "label" nooutput
-  set bmargin at screen (run_cells > 4 ? 0.1 + 0.008 * (label_max > 50 ? 50 : label_max) : 0.15)
+  longest = label_max > 50 ? 50 : label_max
+  set bmargin at screen (run_cells > 4 ? (narrow ? (foot(2) + 30 + 5.2 * longest) / plot_height : 0.1 + 0.008 * longest) \
+    : narrow ? (foot(2) + 58) / plot_height : 0.15)
   low_end = 0.02 * high_max
   if (low_min >= 0) { set yrange [0:*] }
   set offsets 0, 0, graph 0.05, 0
@@ -88,6 +96,10 @@ if (axis > 0 && lines <= 6) {
   }
   set boxwidth 0.5 absolute
   set key inside top left horizontal
+  if (narrow) {
+    set rmargin at screen 1 - (run_cells > 4 ? 12 + 5.8 * longest : 16.0) / plot_width
+    set key at screen 0.5, screen 0.5 * (foot(2) + caption_height) / plot_height center center vertical
+  }
   plot "data.dat" using (column(0) + 1):(unit * column(c_q1)):(unit * column(c_whisker_lo)):(unit * column(c_whisker_hi)):(unit * column(c_q3)):xtic(label_of(0)) \
        with candlesticks whiskerbars 0.5 linetype 1 title "quartiles, whiskers within 1.5 IQR", \
     "" using (column(0) + 1):(unit * column(c_median)):(unit * column(c_median)):(unit * column(c_median)):(unit * column(c_median)) \
@@ -95,5 +107,5 @@ if (axis > 0 && lines <= 6) {
     "" using (column(0) + 1):(unit * column(c_median)):(unit * column(c_median_lo)):(unit * column(c_median_hi)) \
        with yerrorbars linetype 2 pointsize 0.7 title "median, 95 % interval", \
     "" using (column(0) + 1.35):(unit * low_end):(remark(0)) \
-       with labels rotate by 90 left noenhanced font ",9" textcolor rgb col_grey notitle
+       with labels rotate by 90 left noenhanced font text_font(9) textcolor rgb col_grey notitle
 }

@@ -112,6 +112,7 @@ set title noenhanced
 narrow = plot_width < 500
 tiny = narrow ? 9.4 : plot_width / 0.75 / (strlen(run_subtitle) + 1) # 8 where the whole line has room
 tiny = !narrow && tiny > 8 ? 8 : tiny
+text_font(size) = sprintf(",%g", narrow && size < 9.4 ? 9.4 : size)
 per_line = int((plot_width - 8) / (0.62 * tiny))
 last_blank(s, n) = n < 2 ? per_line : s[n:n] eq " " ? n : last_blank(s, n - 1)
 line_end(s) = strlen(s) <= per_line || !narrow ? strlen(s) : last_blank(s, per_line)
@@ -127,5 +128,5 @@ do for [i = 1:caption_lines] {
     screen (narrow ? caption_height - 13 * i + 6 : 8.0) / plot_height @caption_side noenhanced font sprintf(",%.1f", tiny) textcolor rgb col_grey
   if (i > 1) { caption_drawn = caption_drawn . sprintf("; unset label %d", 9009 + i) }
 }
-if (!run_complete) set label 9002 "incomplete run (" . run_status . ")" at screen 0.005, screen 0.012 left noenhanced \
-  font ",9" textcolor rgb col_vermillion
+if (!run_complete) set label 9002 "incomplete run (" . run_status . ")" at screen 0.005, screen (narrow ? caption_height + 6.0 : 0.012 * plot_height) / plot_height left noenhanced \
+  font text_font(9) textcolor rgb col_vermillion

@@ -80,6 +80,7 @@ describe("plot", function()
         assert(plot.draw(dir, options))
         local svg, texts = support.slurp(options.out), {}
         assert.same({}, svg_texts.faults(svg), ("case %d, width %d"):format(i, width))
+        if width == 318 then assert.is_true(svg_texts.smallest(svg) >= 7 * 96 / 72) end
         for _, one in ipairs((svg_texts.of(svg))) do texts[one.text] = true end
         local message = ("case %d, width %d"):format(i, width)
         assert.is_true(texts[shown] or texts["how " .. shown], message)
@@ -101,6 +102,20 @@ describe("plot", function()
     end
     assert(os.remove(dir .. "/samples.csv.gz"))
     assert.matches("no samples.csv.gz", tostring(select(2, plot.draw(dir, { out = out .. "/a.svg", kind = "violin" }))), 1, true)
+  end)
+
+  draws("draws the figure of an experiment without a table in one column of a page, with text of 7 pt", function()
+    local numbers, words = { size = { 1, 4, 64 }, how = { "fast", "slow one" } }, { way = { "by hand", "a", "b", "c", "of five" } }
+    for _, factors in ipairs { numbers, words } do
+      local exp = require "pmlua.experiment" { name = "demo", unit = "ns", repeats = 8, rounds = 8, warmup = 0, factors = factors,
+        measure = function(_, p) return (p.size or #p.way) * (p.how == "slow one" and 2 or 1) end }
+      local out = support.folder()
+      local dir = assert(exp:run { out = out, quiet = true, no_plot = true }).dir
+      assert(plot.draw(dir, { out = out .. "/a.svg", width = 318, height = 340 }))
+      local svg = support.slurp(out .. "/a.svg")
+      assert.same({}, svg_texts.faults(svg))
+      assert.is_true(svg_texts.smallest(svg) >= 7 * 96 / 72)
+    end
   end)
 
   draws("says in the figure that the run is incomplete", function()

@@ -88,6 +88,15 @@ function M.of(svg)
   return texts, tonumber(width), tonumber(height)
 end
 
+--- The size of the smallest font in a picture of gnuplot, in pixels of 1/96 inch.
+---@param svg string
+---@return number
+function M.smallest(svg)
+  local least = math.huge
+  for size in svg:gmatch 'font%-size="([%d.]+)"' do least = math.min(least, tonumber(size)) end
+  return least
+end
+
 local function span(points, nx, ny)
   local low, high = math.huge, -math.huge
   for _, p in ipairs(points) do
