@@ -21,14 +21,15 @@ array mark[3] = [7, 5, 9]
 unset key
 
 set multiplot
-set label 1 "Balancing: slow the ranks that would wait, so that all arrive just in time" at screen 0.012, 0.97 left font ",16" noenhanced
+set label 1 headed(1, "Balancing: slow the ranks that would wait, so that all arrive just in time") at screen 0.012, 0.97 left font ",16" noenhanced
 
 # (a) frequencies of the ranks, one round
 set lmargin at screen 0.07
 set rmargin at screen 0.60
 set tmargin at screen 0.875
 set bmargin at screen 0.56
-set title sprintf("(a) Frequency of %d of %d simulated ranks; noise %d %%, delta %d %% of the reference; the load is then reversed", \
+set title sprintf(narrow ? "(a) Frequency of %d of %d ranks; noise %d %%, delta %d %%" \
+  : "(a) Frequency of %d of %d simulated ranks; noise %d %%, delta %d %% of the reference; the load is then reversed", \
   ranks < 5 ? ranks : 5, ranks, shown_noise, shown_delta) font ",11"
 set xlabel "iteration" offset 0, 0.4
 set ylabel "frequency [GHz]"
@@ -41,6 +42,9 @@ rank_of(k) = shown_ranks > 1 ? 1 + int((k - 1.0) * (ranks - 1) / (shown_ranks - 
 rank_rgb(k) = word("0x000000 0x005A94 0x2BB58A 0xD55E00 0xF2B544", k) + 0
 rank_dash(k) = int(word("1 2 1 4 1", k))
 rank_width(k) = k % 2 ? 2.2 : 1.4
+panel_count = 5; key_total = 6 + shown_ranks
+panel_number = 1; key_lines = shown_ranks
+if (narrow) { @column_head; @column }
 plot for [k = 1:shown_ranks] "course.dat" using ($1 == shown_delta && $2 == shown_noise && $3 == rank_of(k) ? $4 : NaN):5 with steps \
   linewidth rank_width(k) dashtype rank_dash(k) linecolor rgb rank_rgb(k) title k == 1 ? "rank 1: most work" : \
   k == shown_ranks ? sprintf("rank %d: least", rank_of(k)) : sprintf("rank %d", rank_of(k))
@@ -67,6 +71,8 @@ unset grid
 set grid ytics linetype 1 linecolor rgb "#dddddd" linewidth 0.6 dashtype solid
 name(b, t) = sprintf("%d%s", t, b eq "no" ? "" : ", set")
 if (rows > 0) {
+  panel_number = 2; key_lines = 2
+  if (narrow) { @column }
   plot "shares.dat" using 0:(0):xticlabels(name(strcol(1), int($2))) with points pointsize 0 notitle, \
        "" using ($0 + 1):(100):xticlabels(name(strcol(1), int($2))) with boxes linecolor rgb col_orange title "waits", \
        "" using ($0 + 1):4 with boxes linecolor rgb col_blue title "computes", \
@@ -95,6 +101,8 @@ do for [panel = 1:3] {
   set ylabel panel == 1 ? "energy of an iteration [J]" : panel == 2 ? "time lost [%]" : "changes a rank, in 100 iterations"
   set yrange [0:*]
   if (panel == 1) { set key at screen 0.07, screen 0.467 left center horizontal Left reverse samplen 1.6 font ",10" } else { unset key }
+  panel_number = 2 + panel; key_lines = panel == 1 ? 4 : 0
+  if (narrow) { @column; if (panel > 1) { unset key } }
   if (panel == 1) {
     plot "effect.dat" using ($1 == delta[2] ? $2 : NaN):3 with linespoints linecolor rgb col_grey pointtype 4 pointsize 0.9 \
            title "not balanced", \

@@ -16,7 +16,7 @@ measured = pairs > 0
 if (!measured) { cpus = 1; least = 1; most = 2 }
 
 set multiplot
-set label 1 "A cache line from one cpu to another" at screen 0.012, 0.955 left font ",16" noenhanced
+set label 1 headed(1, "A cache line from one cpu to another") at screen 0.012, 0.955 left font ",16" noenhanced
 set tmargin at screen 0.83
 set bmargin at screen 0.15
 set title "(a) Latency, one way [ns]" font ",11.5"
@@ -46,9 +46,12 @@ if (measured) {
   }
   set cbrange [least < most ? least : least / 2 : most]
   set format cb "%g"
+  panel_count = 2
+  panel_number = 1; key_lines = 0
+  if (narrow) { @column_head; @column; set rmargin at screen 0.78; unset key }
   plot "matrix.dat" using 6:7:($6 - 0.5):($6 + 0.5):($7 - 0.5):($7 + 0.5):3 with boxxyerror fillcolor palette, \
     "" using (cpus <= 12 ? $6 : NaN):7:(sprintf($3 < 1000 ? "%.3g" : "%.0f", $3)):($3 >= (least + most) / 2 ? 0xffffff : 0x000000) \
-      with labels font ",9" textcolor rgb variable
+      with labels font text_font(9) textcolor rgb variable
 } else {
   set label 3 "not measured: see data.dat" at graph 0.5, graph 0.5 center textcolor rgb col_grey
   plot NaN notitle
@@ -61,7 +64,7 @@ unset label 1
 set size noratio
 set lmargin at screen 0.56
 set rmargin at screen 0.985
-set title "(b) Pairs, in order of latency: median, its 95 % interval, quartiles" font ",11.5"
+set title "(b) Pairs by latency: median, 95 % interval, quartiles" font ",11.5"
 set grid ytics
 set xrange [0.4 : (pairs > 0 ? pairs / 2 : 1) + 0.6]
 set yrange [0:*]
@@ -75,6 +78,8 @@ if (measured) {
   name_pair(rank, name) = (pair_name[rank] = name, 0)
   stats "order.dat" using (name_pair(int($1), strcol(2))) nooutput
   if (pairs <= 32) { do for [i = 1:pairs / 2] { set xtics add (pair_name[i] i) } }
+  panel_number = 2; key_lines = 0
+  if (narrow) { @column; unset key }
   plot "order.dat" using 1:3:6:7 with yerrorbars linetype 6 pointtype 0 linewidth 6, \
     "" using 1:3:4:5 with yerrorbars linetype 1
 } else {

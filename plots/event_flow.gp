@@ -11,7 +11,7 @@ load "theme.gp"
 is(program) = strcol(c_program) eq program && column(c_samples) > 0
 
 set multiplot
-set label 1 "Loops of a program as labels of its event flow graph" at screen 0.012, 0.955 left font ",16" noenhanced
+set label 1 headed(1, "Loops of a program as labels of its event flow graph") at screen 0.012, 0.955 left font ",16" noenhanced
 set logscale xy
 # Ranges of the plotted values, because gnuplot would round them to decades.
 steps_min = 1; steps_max = 1; calls_max = 1; paths_min = 1; least_min = 1; most_max = 1 # where nothing was measured
@@ -37,6 +37,8 @@ set ylabel "number"
 set format y "10^{%T}"
 set yrange [paths_min / 2 : calls_max * (calls_max / paths_min) ** 0.4] # above, the key
 set key at graph 0.03, graph 0.97 left top vertical Left reverse samplen 1.6 noenhanced font ",10"
+panel_number = 1; panel_count = 2; key_total = 6; key_lines = 4
+if (narrow) { @column_head; @column }
 plot "data.dat" using (is("original") ? column(c_steps) : NaN):(2 * column(c_calls)) with linespoints linetype 2 title "events of a trace", \
      "" using (is("original") ? column(c_steps) : NaN):(column(c_labels)) with linespoints linetype 1 title "labels of all edges", \
      "" using (is("original") ? column(c_steps) : NaN):(column(c_edges)) with linespoints linetype 3 title "edges", \
@@ -49,6 +51,8 @@ set rmargin at screen 0.97
 set title "(b) Time of a thread in its calls" font ",11.5"
 set yrange [least_min / 2 : most_max * (most_max / least_min) ** 0.3]
 set ylabel run_unit eq "" ? "time" : sprintf("time [%s]", run_unit)
+panel_number = 2; key_lines = 2
+if (narrow) { @column }
 plot for [i = 1:2] "data.dat" using (is(word("original skeleton", i)) ? column(c_steps) : NaN):(column(c_median)):(column(c_q1)):(column(c_q3)) \
        with yerrorlines linetype i == 1 ? 2 : 1 title word("program skeleton", i)
 unset multiplot

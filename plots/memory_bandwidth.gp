@@ -12,9 +12,9 @@ once(list, name) = strstrt(list . " ", " " . name . " ") ? list : list . " " . n
 measured = 0
 stats "data.dat" using (threads = once(threads, strcol(c_threads)), measured = measured + column(c_samples), 0) nooutput
 
-set label 1 "Bandwidth of memory, by what is read and written" at screen 0.012, 0.955 left font ",16" noenhanced
-set label 2 "bytes of loads and stores; solid: shortest pass of all threads, dashed: median with its quartiles" \
-  at screen 0.012, 0.905 left font ",9" noenhanced textcolor rgb col_grey
+set label 1 headed(1, "Bandwidth of memory, by what is read and written") at screen 0.012, 0.955 left font ",16" noenhanced
+set label 2 headed(2, "bytes of loads and stores; solid: shortest pass of all threads, dashed: median with its quartiles") \
+  at screen 0.012, 0.905 left font text_font(9) noenhanced textcolor rgb col_grey
 set tmargin at screen 0.85
 set bmargin at screen 0.155
 set lmargin at screen 0.09
@@ -26,6 +26,8 @@ set xtics 0, 25, 100
 set xlabel "share of the bytes that is written [%]"
 set ylabel "bandwidth [GB/s]"
 set key at screen 0.985, screen 0.85 right top title "threads" left
+key_lines = words(threads) + 1; key_total = key_lines
+if (narrow) { @column_head; @column }
 # The bandwidth of a time: a cell's bytes are computed from its median.
 of(t, c) = strcol(c_threads) eq t && column(c_samples) > 0 ? column(c_gbytes) * column(c_median) / column(c) : NaN
 if (measured > 0) {

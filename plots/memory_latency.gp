@@ -41,10 +41,10 @@ y_of(stride, name, c) = simulated ? (is_row(stride, name) ? column(4) : NaN) : c
 title_of(name) = simulated ? "simulated cache " . name : name . " pages: median and quartiles"
 
 set multiplot
-set label 1 (simulated ? "Misses of a load in simulated caches, by the size of the working set" : \
-  "Latency of a load, by the size of the working set") at screen 0.012, 1 - 24.0 / plot_height left font ",16" noenhanced
-set label 2 "each load has the address of the next; dashed: where the curve leaves a plateau; grey: sizes of caches, by " . \
-  (simulated ? "the model" : "the kernel") at screen 0.012, 1 - 48.0 / plot_height left font ",9" noenhanced textcolor rgb col_grey
+set label 1 headed(1, (simulated ? "Misses of a load in simulated caches, by the size of the working set" : \
+  "Latency of a load, by the size of the working set")) at screen 0.012, 1 - 24.0 / plot_height left font ",16" noenhanced
+set label 2 headed(2, "each load has the address of the next; dashed: where the curve leaves a plateau; grey: sizes of caches, by " . \
+  (simulated ? "the model" : "the kernel")) at screen 0.012, 1 - 48.0 / plot_height left font text_font(9) noenhanced textcolor rgb col_grey
 # Both axes in pixels, to place the knees' labels.
 low_x = smallest / 1.3; high_x = largest * 1.3
 low_y = simulated ? -0.15 : 0.5; high_y = simulated ? 1.25 : 10
@@ -53,17 +53,21 @@ if (!simulated) { stats "data.dat" using (column(c_samples) > 0 ? (higher(column
 if (simulated) { set logscale x } else { set logscale xy }
 set xrange [low_x : high_x]
 set yrange [low_y : high_y]
-left = 0.065; right = 0.985
+left = narrow ? column_left / plot_width : 0.065; right = narrow ? 1 - 22.0 / plot_width : 0.985
 wide = (right - left) * plot_width
 pixel_x(b) = left * plot_width + wide * log(b / low_x) / log(high_x / low_x)
 at_x(pixel) = low_x * (high_x / low_x) ** ((pixel - left * plot_width) / wide)
 pixel_y(v) = floor_y + tall * (simulated ? (v - low_y) / (high_y - low_y) : log(v / low_y) / log(high_y / low_y))
 at_y(pixel) = simulated ? low_y + (high_y - low_y) * (pixel - floor_y) / tall : low_y * (high_y / low_y) ** ((pixel - floor_y) / tall)
 set xtics ()
-do for [k = 0:44] { if (k % 2 == 0) { set xtics add (size_text(2.0 ** k) 2.0 ** k) } }
+do for [k = 0:44] { if (k % (narrow ? 4 : 2) == 0) { set xtics add (size_text(2.0 ** k) 2.0 ** k) } }
 set xlabel "working set" offset 0, 0.3
-set ylabel simulated ? "misses of a load" : "latency [ns]"
-set format y "%g"
+set ylabel simulated ? "misses of a load" : "latency" offset (narrow ? 0 : 1.5), 0
+set micro # in utf8: µs, not us
+if (!simulated) {
+  set ytics ()
+  do for [k = -1:9] { set ytics add (gprintf("%.0s %cs", 1e-9 * 10.0 ** k) 10.0 ** k) }
+}
 set lmargin at screen left
 set rmargin at screen right
 step = (1 - 108.0 / plot_height) / panels
@@ -78,8 +82,11 @@ do for [panel = 1:panels] {
   set bmargin at screen 1 - 100.0 / plot_height - panel * step + 104.0 / plot_height
   floor_y = plot_height - 100.0 - panel * step * plot_height + 104
   tall = step * plot_height - 104
+  panel_number = panel; panel_count = panels; key_total = 2 * panels; key_lines = 2
+  if (narrow) { @column; floor_y = panel_bottom; tall = panel_top - panel_bottom }
+  if (narrow && panel == 1) { @column_head }
   boxes = 0
-  over_key = take_box(pixel_x(low_x), floor_y + tall - 30, 290, 60)
+  over_key = narrow ? 0 : take_box(pixel_x(low_x), floor_y + tall - 30, 290, 60)
   set title sprintf("(%s) A slot every %s bytes", substr("abcdefgh", panel, panel), stride) font ",11.5"
   unset arrow
   if (has_caches) {
@@ -89,7 +96,7 @@ do for [panel = 1:panels] {
         at_y(floor_y + 12) left font ",10" textcolor rgb col_grey
     }
   }
-  set key at graph 0.02, graph 0.96 left top opaque vertical Left reverse samplen 1.6 font ",10"
+  if (!narrow) { set key at graph 0.02, graph 0.96 left top opaque vertical Left reverse samplen 1.6 font ",10" }
   plot for [i = 1:2] file using (x_of(stride, word(curves, i))):(y_of(stride, word(curves, i), c_median)): \
          (y_of(stride, word(curves, i), c_q1)):(y_of(stride, word(curves, i), c_q3)) with yerrorlines linetype i \
          title title_of(word(curves, i)), \
@@ -97,7 +104,7 @@ do for [panel = 1:panels] {
          (has_knees && is_row(stride, word(curves, i)) ? sqrt($3 * $4) : NaN):5:(0):($6 - $5) \
          with vectors nohead linetype i dashtype 2 linewidth 1.6 notitle, \
        for [i = 1:2] knee_file using (has_knees && is_row(stride, word(curves, i)) ? knee_at(sqrt($3 * $4), $6) : NaN): \
-         (has_knees ? at_y(free_label_y) : NaN):(knee_text) with labels left font ",9" textcolor linetype i notitle
+         (has_knees ? at_y(free_label_y) : NaN):(knee_text) with labels left font text_font(9) textcolor linetype i notitle
   unset label 1
   unset label 2
   @caption_drawn

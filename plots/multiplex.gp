@@ -15,9 +15,9 @@ stats "data.dat" using (phases = once(phases, strcol(c_phase)), numbers = once(n
 simulated = strstrt(run_command, "--model") > 0
 if (fewest > most) { fewest = 1 }
 
-set label 1 simulated ? "Error of scaled counts: a simulation" : "Error of scaled counts" at screen 0.012, 0.955 left font ",16" noenhanced
-set label 2 "bars: quartiles of the error; a line for each length of the phases in which a program counts much and little" \
-  at screen 0.012, 0.905 left font ",9" noenhanced textcolor rgb col_grey
+set label 1 headed(1, simulated ? "Error of scaled counts: a simulation" : "Error of scaled counts") at screen 0.012, 0.955 left font ",16" noenhanced
+set label 2 headed(2, "bars: quartiles of the error; a line for each length of the phases in which a program counts much and little") \
+  at screen 0.012, 0.905 left font text_font(9) noenhanced textcolor rgb col_grey
 set tmargin at screen 0.85
 set bmargin at screen 0.15
 set lmargin at screen 0.085
@@ -29,6 +29,8 @@ do for [number in numbers] { set xtics add (number number + 0) }
 set xlabel "events at the same time"
 set ylabel "error of a scaled count [%]"
 set key at screen 0.985, screen 0.85 right top title "phase" left
+key_lines = words(phases) + 1; key_total = key_lines
+if (narrow) { @column_head; @column }
 set arrow from graph 0, first 0 to graph 1, first 0 nohead linecolor rgb col_grey dashtype 3
 length_text(us) = us < 1000 ? sprintf("%g µs", us) : sprintf("%g ms", us / 1000.0)
 is(phase) = strcol(c_phase) eq phase && column(c_samples) > 0

@@ -21,12 +21,12 @@ seen = ""
 if (rows > 0) { stats "detours.dat" using (seen = strstrt(seen . " ", " " . strcol(4) . " ") ? seen : seen . " " . strcol(4), 0) nooutput }
 
 set multiplot
-set label 1 "What takes the processor away" at screen 0.012, 0.968 left font ",16" noenhanced
+set label 1 headed(1, "What takes the processor away") at screen 0.012, 0.968 left font ",16" noenhanced
 set tmargin at screen 0.885
 set bmargin at screen 0.555
 set lmargin at screen 0.085
 set rmargin at screen 0.985
-set title "(a) Each detour: when, how long, and what the kernel counted meanwhile" font ",11.5"
+set title "(a) Detours, by the cause that the kernel counted" font ",11.5"
 set logscale y
 set micro # in utf8: µs, not us
 set format y "%.0s %cs"
@@ -36,6 +36,8 @@ set xrange [0:until / 1000 * 1.01]
 set yrange [1e-6 * least / 1.6 : 1e-6 * most * 3.5]
 set key at graph 0.99, graph 0.98 right top opaque horizontal samplen 1
 if (rows > 0) {
+  panel_count = 3; key_total = 7; key_lines = 4
+  if (narrow) { @column_head; @column }
   plot for [i = 1:words(causes)] "detours.dat" using ($2 / 1000):(strcol(4) eq word(causes, i) ? 1e-6 * $3 : NaN) with points \
     pointtype 7 pointsize 0.35 linecolor rgb word(sprintf("%s %s %s %s %s %s", col_vermillion, col_blue, col_blue, col_purple, col_green, col_orange), i) \
     title (strstrt(seen . " ", " " . word(causes, i) . " ") ? plain(word(causes, i)) : "")
@@ -67,6 +69,8 @@ set offsets 0, 0, graph 0.35, 0
 set key at graph 0.98, graph 0.98 right top vertical
 set xtics ()
 if (has("kernel.dat")) {
+  panel_number = 2; key_lines = 3
+  if (narrow) { @column }
   plot "kernel.dat" using 3:xticlabels(1) linetype 1 title "detours", "" using 4 linetype 2 title "run queue, by the scheduler", \
     "" using 5 linetype 4 title "steal time, by the kernel"
 } else {
@@ -95,11 +99,13 @@ if (families > 0) {
   unset key
   pixel(v, low, high, size) = size * (log10(v) - floor(log10(low / 3))) / (ceil(log10(high * 3)) - floor(log10(low / 3)))
   said(l, p) = sprintf(l < 100 ? "%.2g µs every %.4g ms" : "%.0f µs every %.4g ms", l, p / 1000)
-  period_label(l, p) = free_label(pixel(l, short, long, 0.42 * plot_width) - text_wide(said(l, p), 9) / 2, \
-    pixel(p, shortest, longest, 0.335 * plot_height), said(l, p), 9, 1)
+  period_label(l, p) = free_label(pixel(l, short, long, (narrow ? plot_width - 84 : 0.42 * plot_width)) - text_wide(said(l, p), 9) / 2, \
+    pixel(p, shortest, longest, narrow ? panel_top - panel_bottom : 0.335 * plot_height), said(l, p), 9, 1)
+  panel_number = 3; key_lines = 0
+  if (narrow) { @column; unset key }
   plot "periods.dat" using (1e-6 * $2):(1e-6 * $3):(0.4 + 0.35 * log10($4)) with points pointtype 7 pointsize variable linetype 1, \
     "" using (1e-6 * $2):($1 == first_cpu ? 1e-6 * $3 : NaN):($1 == first_cpu && $3 > 0 ? period_label($2, $3) : "") \
-      with labels offset 0, 1.1 font ",9"
+      with labels offset 0, 1.1 font text_font(9)
 } else {
   set xrange [1e-6:1e-5]
   set yrange [1e-6:1e-5]

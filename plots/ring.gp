@@ -36,11 +36,11 @@ size_text(b) = b < 1024 ? sprintf("%d B", b) : b < 1048576 ? sprintf("%d KiB", b
 shared = per_cpu > 1 ? sprintf("; %d ranks share %d cpu%s", ranks, cpus, cpus == 1 ? "" : "s") : ""
 
 set multiplot
-set label 1 sprintf("Messages between %d ranks, %s%s", ranks, plain(job_mpi), shared) at screen 0.012, 0.965 left \
+set label 1 headed(1, sprintf("Messages between %d ranks, %s%s", ranks, plain(job_mpi), shared)) at screen 0.012, 0.965 left \
   font ",16" noenhanced
 set logscale xy
 set xtics ()
-do for [k = 0:30] { if (k % 3 == 0) { set xtics add (size_text(2.0 ** k) 2.0 ** k) } }
+do for [k = 0:30] { if (k % (narrow ? 6 : 3) == 0) { set xtics add (size_text(2.0 ** k) 2.0 ** k) } }
 set xrange [least / 1.6 : most * 1.6]
 set xlabel "size of a message" offset 0, 0.4
 set format y "10^{%T}"
@@ -56,6 +56,8 @@ do for [panel = 1:2] {
   set ylabel unit_of[panel]
   set yrange [bottom[panel] / 2 : top[panel] * 2 * (top[panel] / bottom[panel]) ** (panel == 1 ? 0.25 : 0)] # above, the key
   y(b, us) = panel == 1 ? us : b / us
+  panel_number = panel; panel_count = 4; key_total = 3; key_lines = panel == 1 ? 3 : 0
+  if (narrow) { @column_head; @column }
   plot "data.dat" using (column(c_bytes)):(y(column(c_bytes), cell("pairs", c_fastest))):(y(column(c_bytes), cell("pairs", c_slowest))) \
          with filledcurves linecolor rgb col_sky fillstyle transparent solid 0.35 noborder \
          title panel == 1 ? "pairs: fastest to slowest" : "", \
@@ -95,9 +97,11 @@ do for [panel = 1:2] {
   if (measured) {
     set cbrange [(lowest[panel] < highest[panel] ? lowest[panel] : lowest[panel] / 2) / part(panel) : highest[panel] / part(panel)]
     v(x) = $1 == shown[panel] ? x : NaN
+    panel_number = 2 + panel; key_lines = 0
+    if (narrow) { @column; set rmargin at screen 0.8; unset key }
     plot "pairs.dat" using (v($2)):3:($2 - 0.5):($2 + 0.5):($3 - 0.5):($3 + 0.5):(column(3 + panel) / part(panel)) with boxxyerror fillcolor palette, \
       "" using (ranks <= 8 ? v($2) : NaN):3:(sprintf(column(3 + panel) / part(panel) < 1000 ? "%.3g" : "%.0f", column(3 + panel) / part(panel))): \
-        (column(3 + panel) >= (lowest[panel] + highest[panel]) / 2 ? 0xffffff : 0x000000) with labels font ",9" textcolor rgb variable
+        (column(3 + panel) >= (lowest[panel] + highest[panel]) / 2 ? 0xffffff : 0x000000) with labels font text_font(9) textcolor rgb variable
   } else {
     set label 3 "not measured: see data.dat" at graph 0.5, graph 0.5 center textcolor rgb col_grey
     plot NaN notitle

@@ -44,7 +44,7 @@ keep_section(n, name, communicates, place) = n > 64 ? 0 : (sections = n > sectio
 if (words(shown) > 0) { stats "sections.dat" using (keep_section(int($3), strcol(4), $13, int($12))) nooutput }
 
 set multiplot
-set label 1 sprintf("Scaling of %s, %s, %d cpu%s", plain(job_program), plain(job_mpi), cpus, cpus == 1 ? "" : "s") at screen 0.012, 0.965 left \
+set label 1 headed(1, sprintf("Scaling of %s, %s, %d cpu%s", plain(job_program), plain(job_mpi), cpus, cpus == 1 ? "" : "s")) at screen 0.012, 0.965 left \
   font ",16" noenhanced
 set xrange [-0.4 : log2(most) + 0.4]
 set xtics ()
@@ -53,7 +53,7 @@ set xlabel "ranks" offset 0, 0.4
 if (shared) {
   set object 1 rectangle from first (last_alone > 0 ? log2(last_alone) : -1) + 0.4, graph 0 to graph 1, graph 1 fillcolor rgb "#eeeeee" fillstyle solid \
     noborder behind
-  set label 2 "ranks share cpus" at graph 0.985, graph 1.025 right font ",9" textcolor rgb "#606060"
+  set label 2 "ranks share cpus" at graph 0.985, graph 1.025 right font text_font(9) textcolor rgb "#606060"
 }
 
 # (a) the time
@@ -66,6 +66,9 @@ set ylabel "time [s]" offset 0.8
 set logscale y
 set yrange [least / 4 : longest * 2 * (longest / least) ** 0.4] # above, the key
 set key at screen 0.03, screen 0.481 left center vertical Left reverse samplen 1.6 spacing 1.05 font ",10"
+panel_count = 1 + 2 * words(shown); key_total = 8 + sections
+panel_number = 1; key_lines = 3
+if (narrow) { @column_head; @column }
 plot "data.dat" using (x(column(c_ranks))):(cell("strong", c_median)):(cell("strong", c_min)):(cell("strong", c_max)) \
        with yerrorlines linetype 1 title strstrt(shown, "strong") ? "strong: the same problem" : "", \
      "" using (x(column(c_ranks))):(cell("weak", c_median)):(cell("weak", c_min)):(cell("weak", c_max)) \
@@ -89,6 +92,8 @@ do for [i = 1:words(shown)] {
   set rmargin at screen words(shown) == 1 ? 0.84 : 0.065 + i * 0.28 + 0.215
   set title sprintf("(%s) Efficiency, %s scaling", word("b c", i), word(shown, i)) font ",11.5"
   if (i > 1) { unset key }
+  panel_number = 1 + i; key_lines = i == 1 ? 5 : 0
+  if (narrow) { @column; if (i > 1) { unset key } }
   plot for [k = 1:4] "data.dat" using (x(column(c_ranks))):(cell(word(shown, i), factor_column[k])) with linespoints \
     linecolor rgb factor_rgb(k) linewidth (k == 1 ? 2.6 : 1.4) \
     pointtype int(word("7 5 9 11", k)) title factor_name[k], \
@@ -107,6 +112,8 @@ do for [i = 1:words(shown)] {
   set rmargin at screen words(shown) == 1 ? 0.81 : 0.06 + (i - 1) * 0.41 + 0.34
   set title sprintf("(%s) Sections, %s scaling", word("c d e", words(shown) + i - 1), word(shown, i)) font ",11.5"
   if (i == words(shown)) { set key at graph 1.03, graph 1 left top vertical Left reverse samplen 1.2 spacing 1.2 font ",10" } else { unset key }
+  panel_number = words(shown) + 1 + i; key_lines = i == words(shown) ? sections : 0
+  if (narrow) { @column; if (i < words(shown)) { unset key } }
   plot for [k = sections:1:-1] "sections.dat" using (strcol(1) eq word(shown, i) && int($3) == k ? x($2) : NaN):($11 + $7 / 2):(x($2) - 0.3): \
     (x($2) + 0.3):($11):($11 + $7) with boxxyerror fillstyle pattern section_fill[k] noborder \
     linecolor rgb section_rgb[k] title section_name[k]

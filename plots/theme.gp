@@ -116,6 +116,27 @@ text_font(size) = sprintf(",%g", narrow && size < 9.4 ? 9.4 : size)
 per_line = int((plot_width - 8) / (0.62 * tiny))
 last_blank(s, n) = n < 2 ? per_line : s[n:n] eq " " ? n : last_blank(s, n - 1)
 line_end(s) = strlen(s) <= per_line || !narrow ? strlen(s) : last_blank(s, per_line)
+# The labels 1, 2 ... at the head of a narrow figure have as many lines as they need. @column_head places them. @column places
+# panel panel_number of panel_count, one below the other, and its legend of key_lines lines,
+# key_total in all panels, below its axis.
+head_lines = 0
+array head_line[9]
+head_wrapped(s) = (head_lines = head_lines + 1, strlen(s) <= per_line ? s : s[1:line_end(s)] . "\n" . head_wrapped(s[line_end(s) + 1:*]))
+heads = 0
+headed(k, s) = narrow ? (heads = k, head_line[k] = head_lines, head_wrapped(s)) : s
+column_head = 'do for [k = 1:heads] { set label k at screen 0.012, screen 1 - (14.0 + 16 * head_line[k]) / plot_height font text_font(9) }'
+column = 'if (panel_number == 1) { column_y = plot_height - 16.0 * head_lines - 8; \
+    panel_tall = (column_y - caption_height - 84 * panel_count - 17 * key_total) / panel_count }; \
+  panel_top = column_y - 30; panel_bottom = panel_top - panel_tall; column_y = panel_bottom - 54 - 17 * key_lines; \
+  set title font ",9.4" offset -0.4 * column_left / 9, 0; set xlabel font ",9.4"; set ylabel font ",9.4"; \
+  set lmargin at screen column_left / plot_width; set rmargin at screen 1 - 22.0 / plot_width; \
+  set tmargin at screen panel_top / plot_height; set bmargin at screen panel_bottom / plot_height; \
+  set key at screen 0.5, screen (panel_bottom - 54 - 8.5 * key_lines) / plot_height center center vertical font ",10"'
+panel_number = 1
+panel_count = 1
+column_left = 68.0
+key_total = 0
+key_lines = 0
 caption_side = narrow ? "left" : "right"
 caption_lines = 0
 array caption_line[100]

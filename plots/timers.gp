@@ -14,7 +14,7 @@ step_curves = "ticks-ordered MONOTONIC gettimeofday THREAD_CPUTIME_ID lua:ticks"
 style(name) = name[1:5] eq "ticks" ? 1 : words(curves[1:strstrt(curves . " ", name . " ")] . "x")
 
 set multiplot
-set label 1 "The clocks of this machine" at screen 0.012, 0.972 left font ",16" noenhanced
+set label 1 headed(1, "The clocks of this machine") at screen 0.012, 0.972 left font ",16" noenhanced
 
 # (a) cost and resolution, a row for each clock
 set lmargin at screen 0.175
@@ -34,6 +34,9 @@ do for [i = 1:run_cells] { set ytics add (tic(clock_name[i]) i) }
 set xrange [0.2:*]
 set grid xtics ytics
 set key at screen 0.33, screen 0.055 center center horizontal Left reverse samplen 1.6 noenhanced font ",9.5"
+panel_count = 3; key_total = 14
+panel_number = 1; key_lines = 3
+if (narrow) { @column_head; @column; set lmargin at screen 130.0 / plot_width; set xtics 1, 1000 }
 plot "data.dat" using (column(c_claimed)):(column(c_cell)) with points linetype 8 pointtype 6 pointsize 1 title "step it claims", \
      "" using (column(c_resolution)):(column(c_cell)) with points linetype 2 pointtype 5 pointsize 0.8 title "smallest step seen", \
      "" using (column(c_q1)):(column(c_cell)):(column(c_q1)):(column(c_p99)) with xerrorbars linetype 1 pointtype 0 linewidth 1.2 notitle, \
@@ -49,13 +52,15 @@ set bmargin at screen 0.575
 set title "(b) Readings in the first 4 µs"
 unset logscale
 set format "%g"
-set xlabel "time since the first reading, by the cpu's counter [µs]"
+set xlabel "time since the first reading, by the cpu [µs]"
 set ylabel "time elapsed, by the clock [µs]"
 set xrange [0:4]
 set yrange [-0.3:5]
 set ytics autofreq font ",10" enhanced
-set xtics font ",10"
+set xtics autofreq font ",10"
 set key at graph 1.02, graph 1 left top vertical Left reverse samplen 1.6 spacing 1.05 noenhanced font ",9"
+panel_number = 2; key_lines = 6
+if (narrow) { @column; set tics font ",12" }
 plot for [name in curves] "stairs.dat" using ($3 / 1000):(strcol(2) eq name ? $4 / 1000 : NaN) \
   with steps linetype style(name) dashtype style(name) linewidth 1.4 title name
 
@@ -70,6 +75,8 @@ set xlabel "length of the step [ns]"
 set ylabel "share of the steps"
 set xrange [1:*]
 set yrange [1e-6:1.5]
+panel_number = 3; key_lines = 5
+if (narrow) { @column }
 plot for [name in step_curves] "jitter.dat" using (strcol(2) eq name && $4 > 0 ? $4 : NaN):($3 > 0 ? $3 : 1e-6) \
   with linespoints linetype style(name) linewidth 1.4 pointsize 0.4 title name
 unset multiplot

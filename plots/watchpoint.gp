@@ -21,7 +21,7 @@ if (kept > 0) { stats "content.dat" using 4 name "d_var" nooutput }
 unset key
 
 set multiplot
-set label 1 "A program watched from outside, thread by thread" at screen 0.012, 0.965 left font ",16" noenhanced
+set label 1 headed(1, "A program watched from outside, thread by thread") at screen 0.012, 0.965 left font ",16" noenhanced
 
 # (a) calls over time, the count of each thread at its end
 set lmargin at screen 0.065
@@ -38,6 +38,8 @@ set yrange [0:*]
 set offsets graph 0, graph 0.02, graph 0.06, 0
 if (counted > 0) {
   set key at screen 0.02, screen 0.06 left center horizontal Left reverse samplen 1.6 noenhanced font ",10"
+  panel_count = 3; key_total = 8; key_lines = 4
+  if (narrow) { @column_head; @column }
   plot for [t = 0:3] "calls.dat" using (strcol(1) eq symbol && $2 == t ? $3 : NaN):4 with lines linetype t + 1 \
          dashtype t + 1 linewidth 1.6 title sprintf("thread %d: %d", t, calls_of[t + 1]), \
        for [t = 0:3] "accesses.dat" using (strcol(1) eq "chunks" && strcol(2) eq symbol && $3 == t ? $8 : NaN):4 \
@@ -66,6 +68,8 @@ do for [row = 1:2] {
   set yrange [0:*]
   if (kept > 0) {
     set key at graph 1.01, graph 1 left top vertical Left reverse samplen 1.2 noenhanced font ",10"
+    panel_number = 1 + row; key_lines = 2
+    if (narrow) { @column }
     plot for [t = 0:1] "content.dat" using (strcol(1) eq loop && $2 == t ? $3 : NaN):4 with points linetype t + 1 \
       pointtype 7 pointsize 0.25 notitle, \
       for [t = 0:1] keyentry with points linetype t + 1 pointtype 7 pointsize 0.8 title sprintf("thread %d", t)

@@ -105,7 +105,7 @@ describe("plot", function()
   end)
 
   draws("draws the figure of an experiment without a table in one column of a page, with text of 7 pt", function()
-    local numbers, words = { size = { 1, 4, 64 }, how = { "fast", "slow one" } }, { way = { "by hand", "a", "b", "c", "of five" } }
+    local numbers, words = { size = { 1, 4, 64 }, how = { "fast", "slow one" } }, { way = { "by hand", "a", "b", "c", "of 5" } }
     for _, factors in ipairs { numbers, words } do
       local exp = require "pmlua.experiment" { name = "demo", unit = "ns", repeats = 8, rounds = 8, warmup = 0, factors = factors,
         measure = function(_, p) return (p.size or #p.way) * (p.how == "slow one" and 2 or 1) end }
