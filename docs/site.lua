@@ -15,6 +15,7 @@ local out = ... or "build/site"
 -- The menu's first level. A chapter's entries are the links of its index.md, below the headings above them.
 local MENU = { "index.md", "getting-started.md", "packages.md", "compatibility.md", "how/index.md", "concepts/index.md",
   "experiments/index.md", "reference/index.md" }
+local GALLERY <const> = "gallery/index.md" -- written by make gallery
 
 local function read(path)
   local f <close> = assert(io.open(path, "rb"))
@@ -51,7 +52,7 @@ local function html_of(path) return (path:gsub("%.md$", ".html")) end
 local function load_pages()
   local pages = {}
   for path, text in pairs(require "reference") do pages[path] = { text = text } end
-  for _, folder in ipairs { "", "how/", "concepts/", "experiments/" } do
+  for _, folder in ipairs { "", "how/", "concepts/", "experiments/", "gallery/" } do
     for _, path in ipairs(files(folder, ".md")) do pages[path] = { text = read("docs/" .. path) } end
   end
   for path, page in pairs(pages) do
@@ -74,6 +75,7 @@ local function load_menu(pages)
     seen[path], page.short = true, title and markdown.plain(markdown.html(title).html) or page.title
     return path
   end
+  if pages[GALLERY] then table.insert(MENU, #MENU, GALLERY) end
   for i, path in ipairs(MENU) do
     local chapter = { path = entry(path, path == "index.md" and "Overview"), groups = { {} }, has = { [path] = true }, size = 0 }
     for line in (path:find "/" and pages[path].text or ""):gmatch "[^\n]+" do
