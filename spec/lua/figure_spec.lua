@@ -131,12 +131,24 @@ return require "pmlua".experiment {
   end)
 
   draws("is drawn again by pmlua plot, and by gnuplot alone", function()
-    local run, svg = drawn '{ x = "bytes", lines = "way", facet = "threads" }'
-    local code, out = support.pmlua("plot " .. run)
-    assert.same({ 0, svg }, { code, support.slurp(run .. "/plot.svg") }, out)
-    code = support.shell(("cd %s && rm plot.svg && gnuplot plot.gp"):format(run))
-    assert.equal(0, code)
-    assert.matches("<svg", support.slurp(run .. "/plot.svg"))
+    for _, kind in ipairs { "lines", "violin" } do
+      local run, svg = drawn(('{ x = "bytes", lines = "way", facet = "threads", kind = %q }'):format(kind))
+      local code, out = support.pmlua("plot " .. run)
+      assert.same({ 0, svg }, { code, support.slurp(run .. "/plot.svg") }, out)
+      code = support.shell(("cd %s && rm plot.svg && gnuplot plot.gp"):format(run))
+      assert.equal(0, code)
+      assert.matches("<svg", support.slurp(run .. "/plot.svg"))
+    end
+  end)
+
+  draws("shows the distribution of several runs, or a column instead of the run's own violins", function()
+    local run = drawn '{ x = "bytes", lines = "way", facet = "threads", kind = "violin" }'
+    local other, file = drawn '{ x = "bytes", lines = "way", facet = "threads" }', support.folder() .. "/a.svg"
+    local shares = "plot -o %s --kind cumulative --lines run --where threads=1 --facet way --rows bytes %s %s"
+    support.done(support.pmlua(shares:format(file, run, other)))
+    assert.matches(">latest %(2%)<", support.slurp(file))
+    support.done(support.pmlua(("plot -o %s --y q1 %s"):format(file, run)))
+    assert.matches(">q1 time", support.slurp(file))
   end)
 
   draws("of a folder that comes from somebody else is refused where it does not fit the data, and drawn otherwise", function()

@@ -62,6 +62,7 @@ local function outline(values, log)
   local density, out = densities(logs), {}
   for i, v in ipairs(values) do out[i] = { v, density[i] / 2 } end
   for i = #values, 1, -1 do out[#out + 1] = { values[i], -density[i] / 2 } end
+  out[#out + 1] = out[1]
   return out
 end
 

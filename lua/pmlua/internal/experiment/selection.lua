@@ -110,7 +110,8 @@ local function description(run, given)
   for _, role in ipairs(ROLES) do
     if given[role] then take(role, given[role]) end
   end
-  local kind = given.kind or plot.kind or "lines"
+  local kind = given.kind or (given.y or given.low or given.high) and "lines" or plot.kind or "lines"
+  plot.kind = kind
   if kind ~= "lines" then plot.y, plot.low, plot.high, plot.logx = nil, nil, nil, nil end
   if given.order and given.order[given.x or plot.x] then plot.logx = nil end
   if kind == "cumulative" then plot.x, plot.logy = nil, nil end
