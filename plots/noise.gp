@@ -99,12 +99,17 @@ if (families > 0) {
   unset key
   pixel(v, low, high, size) = size * (log10(v) - floor(log10(low / 3))) / (ceil(log10(high * 3)) - floor(log10(low / 3)))
   said(l, p) = sprintf(l < 100 ? "%.2g µs every %.4g ms" : "%.0f µs every %.4g ms", l, p / 1000)
-  period_label(l, p) = free_label(pixel(l, short, long, (narrow ? plot_width - 84 : 0.42 * plot_width)) - text_wide(said(l, p), 9) / 2, \
+  # The middle of a label, so that it does not leave the picture.
+  long_axis = narrow ? plot_width - 90 : 0.42 * plot_width
+  between(low, v, high) = v < low ? low : v > high ? high : v
+  middle(l, p) = between(0.5 * text_wide(said(l, p), 10) - 50, pixel(l, short, long, long_axis), long_axis + 15 - 0.5 * text_wide(said(l, p), 10))
+  label_x(l, p) = 1e-6 * 10 ** (floor(log10(short / 3)) + middle(l, p) / long_axis * (ceil(log10(long * 3)) - floor(log10(short / 3))))
+  period_label(l, p) = free_label(middle(l, p) - text_wide(said(l, p), 9) / 2, \
     pixel(p, shortest, longest, narrow ? panel_top - panel_bottom : 0.335 * plot_height), said(l, p), 9, 1)
   panel_number = 3; key_lines = 0
   if (narrow) { @column; unset key }
   plot "periods.dat" using (1e-6 * $2):(1e-6 * $3):(0.4 + 0.35 * log10($4)) with points pointtype 7 pointsize variable linetype 1, \
-    "" using (1e-6 * $2):($1 == first_cpu ? 1e-6 * $3 : NaN):($1 == first_cpu && $3 > 0 ? period_label($2, $3) : "") \
+    "" using ($3 > 0 ? label_x($2, $3) : NaN):($1 == first_cpu ? 1e-6 * $3 : NaN):($1 == first_cpu && $3 > 0 ? period_label($2, $3) : "") \
       with labels offset 0, 1.1 font text_font(9)
 } else {
   set xrange [1e-6:1e-5]

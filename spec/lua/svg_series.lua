@@ -68,16 +68,16 @@ local function words(counts)
   return table.concat(out, " ")
 end
 
---- The commonest colour of a group, over white where it is transparent; its marks, hatches and dashes.
+--- The commonest colour of a group, of its areas if it has any, over white where it is transparent; its marks, hatches, dashes.
 local function look(group)
-  local colours, marks, dashes = {}, {}, {}
+  local colours, fills, marks, dashes = {}, {}, {}, {}
   for kind, attributes in group:gmatch "<(%a+) ([^>]*)/>" do
     local r, g, b = attributes:match "rgb%(%s*(%d+),%s*(%d+),%s*(%d+)%)"
     local opacity = tonumber(attributes:match "fill%-opacity = '([%d.]+)'") or 1
     if r then
       local rgb = { r, g, b }
       for i, v in ipairs(rgb) do rgb[i] = math.floor(opacity * v + (1 - opacity) * 255 + 0.5) end
-      add(colours, table.concat(rgb, " "))
+      add(kind == "polygon" and fills or colours, table.concat(rgb, " "))
     end
     if kind == "use" then add(marks, attributes:match "#(%w+)") end
     local hatch = attributes:match "^style='fill:none;.* d='([^']*)'"
@@ -85,6 +85,7 @@ local function look(group)
     if kind == "path" and not attributes:find "^style" then add(dashes, attributes:match "dasharray='([^']*)'" or "solid") end
   end
   local most
+  if next(fills) then colours = fills end
   for colour, n in pairs(colours) do
     if colour ~= "255 255 255" and (not most or n > colours[most] or n == colours[most] and colour < most) then most = colour end
   end

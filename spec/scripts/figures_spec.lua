@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/scripts/figures_spec.lua - each experiment's figure, by the command of its page: no text lies on another or leaves it.
+-- spec/scripts/figures_spec.lua - figures of experiments, by the commands of their pages, and of verbs can be read.
 --
 -- Slow: every experiment runs once.
 
 local gallery = require "docs.gallery"
 local support = require "spec.core.support"
+local recording = require "spec.lua.recording"
 local svg_series = require "spec.lua.svg_series"
 local svg_texts = require "spec.lua.svg_texts"
 
@@ -29,7 +30,7 @@ end
 
 -- Heights in pixels of the figures that fit in one column of a page, 8.4 cm; the other ones need the page's width.
 local COLUMN = { balance = 1300, core_to_core = 560, event_flow = 640, memory_bandwidth = 360, memory_latency = 640,
-  multiplex = 400, noise = 900, ring = 1000, scaling = 1400, timers = 1200, watchpoint = 900 }
+  multiplex = 500, noise = 900, ring = 1000, scaling = 1400, timers = 1200, watchpoint = 900 }
 
 -- Where an experiment cannot run, it says what this machine lacks.
 local LACKS = { "this machine has no", "not installed", "needs " }
@@ -88,4 +89,25 @@ describe("The figure of", function()
       if graph then assert.same({}, svg_texts.faults(graph)) end
     end)
   end
+end)
+
+describe("The figures of", function()
+  support.with "gnuplot" ("bench, record and trace can be read", function()
+    local at = recording.place()
+    local function done(command) support.done(at.shell((command:gsub("pmlua", recording.command, 1)))) end
+    done "pmlua bench -q --runs 8 -n short -n long --out . 'sleep 0.001' 'sleep 0.002'"
+    done "pmlua record --plot record.svg --trace -o recorded -- ./calls crc32:40 adler32:20 thread:5"
+    for _, kind in ipairs { "timeline", "profile" } do
+      done(("pmlua trace --plot %s=%s.svg recorded/traces.otf2"):format(kind, kind))
+    end
+    for _, name in ipairs { "bench/latest/plot", "record", "profile", "timeline" } do
+      local svg = read(("%s/%s.svg"):format(at.dir, name))
+      if name == "timeline" then -- it has a hue for each region
+        assert.same({}, svg_texts.faults(svg))
+      else
+        legible(svg, name)
+      end
+      short_numbers(svg)
+    end
+  end)
 end)
