@@ -99,7 +99,7 @@ top = 1
 stats "fits.dat" using (strcol(2) eq "metrics" && strcol(1) ne "none" ? (high = $13 == $13 ? $13 / 2 : $11 / 2, \
   top = high > top ? high : top, 0) : 0) nooutput
 set yrange [0 : 1.35 * top]
-plot for [i = 1:(alpha == alpha)] [x = 1:4] '+' using 1:(model($1)) with lines linecolor rgb col_grey linewidth 1.4, \
+plot for [i = 1:(alpha == alpha)] [x = 1 - 3.0 / 98:4] '+' using 1:(model($1)) with lines linecolor rgb col_grey linewidth 1.4, \
   "fits.dat" using (strcol(2) eq "metrics" && strcol(1) ne "none" ? $3 : NaN):($11 / 2):($12 == $12 ? $12 / 2 : $11 / 2): \
     ($13 == $13 ? $13 / 2 : $11 / 2) with yerrorbars linecolor rgb col_blue pointtype 7 pointsize 1 linewidth 1.4
 unset label 3
@@ -189,6 +189,6 @@ set offsets 0, 0, graph 0.16, 0 # the key
 most_values = e_last[1] > e_last[2] ? e_last[1] : e_last[2]
 plot for [i = 1:2] "data.dat" using (is(word(names, i)) ? 1e-6 * column(c_count) : NaN):(column(c_median)) \
        with points linecolor rgb rgb(i) pointtype point(i) pointsize 1 notitle, \
-     for [i = 1:2] [v = 0:1e-6 * most_values] '+' using 1:(at_values(i, 1e6 * $1)) with lines linecolor rgb rgb(i) linewidth 1.4 notitle, \
+     for [i = 1:2] [v = -1e-6 * most_values / 98:1e-6 * most_values] '+' using 1:(at_values(i, 1e6 * $1)) with lines linecolor rgb rgb(i) linewidth 1.4 notitle, \
      for [i = 1:2] keyentry with linespoints linecolor rgb rgb(i) pointtype point(i) linewidth 1.4 title e_title(i)
 unset multiplot

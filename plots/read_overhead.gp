@@ -110,11 +110,11 @@ set grid noxtics
 set boxwidth (here(1) ? 0.36 : 0.6) absolute
 bar(path) = !here(1) ? 0 : path == 1 ? -0.19 : 0.19
 set samples places
-array nothing[places]
+bar_at(k, path) = k < places ? ratio(int(k) + 1, path) : NaN # by rows of any table with as many
 set style textbox opaque noborder margins 0.4, 0.2
-plot for [path = 1:3:2] nothing using ($1 + bar(path)):(ratio(int($1), path)) with boxes linetype path, \
+plot for [path = 1:3:2] "data.dat" using ($0 < places ? $0 + 1 + bar(path) : NaN):(bar_at($0, path)) with boxes linetype path, \
      1 with lines linetype 2 linewidth 1.4 dashtype 2, \
-     for [path = 1:3:2] nothing using ($1 + bar(path)):(ratio(int($1), path)):(ratio_text(ratio(int($1), path))) \
+     for [path = 1:3:2] "data.dat" using ($0 < places ? $0 + 1 + bar(path) : NaN):(bar_at($0, path)):(ratio_text(bar_at($0, path))) \
        with labels boxed offset 0, 0.65 font ",8"
 
 # (c) distribution

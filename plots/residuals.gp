@@ -4,6 +4,7 @@
 #
 # Reads events.dat, residuals.dat and prediction.dat.
 
+load "run.gp" # the tables are read before theme.gp knows the height
 plot_width = 1180
 
 # events.dat: curve, matrix, solver, preconditioner, outcome, confirmed, numiter_I, SpmvCount_I, InitialResidual_D,

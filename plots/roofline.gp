@@ -18,12 +18,14 @@ kernels = "add mult fma divide sqrt mix"
 array mark[6] = [5, 7, 9, 11, 13, 3]
 
 # The fastest build of each kernel at each level; points.dat has the others.
-array point_x[64]
-array point_y[64]
-array point_precision[64]
-array point_name[64]
-array point_level[64]
-array point_verdict[64]
+# The first element of an array that is drawn may count as a header, so point i is drawn by element i + 1.
+of(element) = element > 1 ? int(element) - 1 : 65
+array point_x[65]
+array point_y[65]
+array point_precision[65]
+array point_name[65]
+array point_level[65]
+array point_verdict[65]
 points = 0
 at(name, precision, level) = (k = 0, sum [i = 1:points] (point_name[i] eq name && point_precision[i] eq precision \
   && point_level[i] eq level && level ne "placed" ? (k = i, 0) : 0), k)
@@ -133,11 +135,11 @@ do for [panel = 1:2] {
   ring_x(i) = high(i) && point_precision[i] eq precision ? point_x[i] : NaN
   plot for [l = 1:words(levels)] least(peak, x * speed[l]) with lines linetype l linewidth 2 \
          title sprintf("%s: %.3g GB/s", word(levels, l), speed[l]), \
-       for [l = 1:words(levels)] for [k = 1:words(kernels)] point_x using (mine_x(int($1), k, l)):(point_y[int($1)]) \
+       for [l = 1:words(levels)] for [k = 1:words(kernels)] point_x using (mine_x(of($1), k, l)):(point_y[of($1)]) \
          with points linetype l pointtype mark[k] pointsize 0.9 notitle, \
-       point_x using (placed_x(int($1))):(point_y[int($1)]):(above(int($1)) ? 0xD55E00 : 0) \
+       point_x using (placed_x(of($1))):(point_y[of($1)]):(above(of($1)) ? 0xD55E00 : 0) \
          with points linecolor rgb variable pointtype 3 pointsize 1.6 linewidth 2 notitle, \
-       point_x using (ring_x(int($1))):(point_y[int($1)]) with points linecolor rgb col_grey pointtype 6 pointsize 1.9 \
+       point_x using (ring_x(of($1))):(point_y[of($1)]) with points linecolor rgb col_grey pointtype 6 pointsize 1.9 \
          linewidth 1.2 notitle, \
        for [k = 1:words(kernels)] keyentry with points linecolor rgb col_grey pointtype mark[k] pointsize 0.9 title word(kernels, k)
   unset label 1

@@ -87,6 +87,34 @@ describe("dat", function()
     assert.matches("Blocks:%s+2", out)
   end)
 
+  it("has its names where gnuplot's columnheader and pandas look for them", function()
+    local dir, plain = support.folder(), { title = "t", columns = demo.columns, rows = { demo.rows[1], demo.rows[2] } }
+    support.spit(dir .. "/demo.dat", dat.format(plain))
+    local function ran(line) return support.done(support.shell(("cd %s && %s 2>&1"):format(dir, line))) end
+    if os.execute "command -v gnuplot >/dev/null" then
+      local program = [[set datafile columnheaders; stats "demo.dat" using "time" name "t" nooutput; s = "";
+        stats "demo.dat" using (s = s . strcol("path") . "|", 0) nooutput; print t_max, " ", s]]
+      assert.matches("^12.5 +page|needs%%20a%%20PMU|\n$", ran("gnuplot -e " .. support.quote(program)))
+    end
+    local rows = [[import csv; print([r["path"] + r["time"] for r in csv.DictReader((l for l in open("demo.dat")
+      if l[0] != "#"), delimiter=" ")])]]
+    assert.equal("['page12.5', 'needs%20a%20PMUNaN']\n", ran("python3 -c " .. support.quote(rows)))
+    local pandas = [[import pandas; t = pandas.read_csv("demo.dat", comment="#", sep=" ")
+print(list(t.columns), t.time.max(), t.path[1])]]
+    if os.execute "python3 -c 'import pandas' 2>/dev/null" then
+      assert.equal("['cell', 'path', 'time'] 12.5 needs%20a%20PMU\n", ran("python3 -c " .. support.quote(pandas)))
+    end
+  end)
+
+  it("reads tables of version 0.1, whose names are a comment", function()
+    local text = dat.format(demo)
+    local old = text:gsub("\ncell path time\n", "\n# cell path time\n")
+    assert.not_equal(text, old)
+    local new, was = assert(dat.parse(text, "new")), assert(dat.parse(old, "old"))
+    assert.same(new.rows, was.rows)
+    assert.same({ true }, { was.commented, new.commented })
+  end)
+
   it("names file and line of what is wrong", function()
     local good = dat.format(demo)
     for what, text in pairs {
@@ -103,7 +131,8 @@ describe("dat", function()
       ["f:1: cut short: the last line has no newline"] = "# pmlua demo",
       ['f:1: not a pmlua table: the first line is not "# pmlua NAME"'] = "x\n",
       ["f:3: column 2 out of order"] = good:gsub("# column 1", "# column 2"),
-      ["f:6: not a header line of pmlua: # cell path tim"] = good:gsub("# cell path time", "# cell path tim"),
+      ["f:6: data before the end of the header"] = good:gsub("cell path time", "cell path tim"),
+      ["f:6: not a header line of pmlua: # cell path tim"] = good:gsub("cell path time", "# cell path tim"),
       ["f:2: the header is not complete"] = "# pmlua x\n# status: complete\n",
     } do
       local t, err = dat.parse(text, "f")

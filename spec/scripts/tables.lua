@@ -25,11 +25,12 @@ end
 
 --- A table of a folder: rows by column name, all values as text; and which columns are text by their unit.
 function M.words(path)
-  local names, text, rows = {}, {}, {}
+  local names, text, rows, named = {}, {}, {}, false
   for line in io.lines(path) do
     local i, name, unit = line:match "^# column (%d+): (%S+) %[([^%]]*)%]"
     if i then
       names[tonumber(i)], text[name] = name, unit == "text"
+    elseif not named and line == table.concat(names, " ") then named = true
     elseif line:sub(1, 1) ~= "#" and line:find "%S" then
       local row, k = {}, 0
       for word in line:gmatch "%S+" do

@@ -6,10 +6,12 @@
 --     # pmlua demo
 --     # status: complete
 --     # column 1: n [] how many
---     # n
+--     n
 --     1
 --     2
 --
+-- The names stand in the line before the first row, as gnuplot's columnheader and pandas.read_csv(comment="#", sep=" ") read
+-- them. Until version 0.2 this line began with "# ".
 -- A column of unit "text" holds words, in which blanks, quotes, %, #, \ and control bytes are %20 and so on, as in a URL ("-" is
 -- an empty word): reading restores the written text. Every other column holds numbers, or NaN for a missing value.
 -- A row `false` is a break: the rows after it form gnuplot's next `index`.
@@ -95,7 +97,7 @@ function M.format(t)
     if names[c.name] then error(("%s: two columns are called %s"):format(one_line(t.title), c.name), 0) end
     names[i], names[c.name] = c.name, true
   end
-  out[#out + 1] = "# " .. table.concat(names, " ")
+  out[#out + 1] = table.concat(names, " ")
   for r, row in ipairs(t.rows) do
     if row then
       local fields = {}
@@ -106,6 +108,14 @@ function M.format(t)
     end
   end
   return table.concat(out, "\n") .. "\n"
+end
+
+--- Whether the line has the names of all columns, which ends the header.
+local function names_line(t, line)
+  local names = {}
+  for i, c in ipairs(t.columns) do names[i] = M.word(c.name) end
+  t.complete_header = #names > 0 and line == table.concat(names, " ")
+  return t.complete_header
 end
 
 local function header_line(t, line)
@@ -123,10 +133,8 @@ local function header_line(t, line)
     t.status = status
     return nil
   end
-  local names = {}
-  for _, c in ipairs(t.columns) do names[#names + 1] = M.word(c.name) end
-  if #names > 0 and line == "# " .. table.concat(names, " ") then
-    t.complete_header = true
+  if names_line(t, line:match "^# (.*)$") then
+    t.commented = true
     return nil
   end
   return "not a header line of pmlua: " .. line:sub(1, 40)
@@ -142,7 +150,7 @@ local function value(token, column)
 end
 
 local function data_line(t, line)
-  if not t.complete_header then return "data before the end of the header" end
+  if not t.complete_header then return not names_line(t, line) and "data before the end of the header" or nil end
   local row, i = {}, 0
   for token in line:gmatch("[^ ]+") do
     i = i + 1
@@ -167,8 +175,8 @@ end
 --- Read text that `format` made.
 ---@param text string
 ---@param name string file name for errors
----@return {title: string, status: string, columns: table[], position: table<string, integer>, rows: table[]}? table
----  rows by column name; a value that is NaN in the file is nil
+---@return {title: string, status: string, columns: table[], position: table<string, integer>, rows: table[],
+---  commented: boolean?}? table rows by column name; a value that is NaN in the file is nil; commented: by version 0.1
 ---@return pmlua.Failure? failure "file:line: what"
 function M.parse(text, name)
   local t = { columns = {}, position = {}, rows = {} }

@@ -83,7 +83,7 @@ describe("Text of others", function()
     local folder = assert(results.open(run))
     assert(folder:write_table("data.dat", { title = "t", columns = columns, rows = rows }))
     for _, name in ipairs { "stairs", "jitter" } do
-      support.spit(("%s/%s.dat"):format(run, name), "1 ticks-ordered 5 1\n1 ticks-ordered 900 0.1\n")
+      support.spit(("%s/%s.dat"):format(run, name), "cell clock value share\n1 ticks-ordered 5 1\n1 ticks-ordered 900 0.1\n")
     end
     for _, options in ipairs { {}, { trust = true } } do
       local files, err = require "pmlua.plot".draw(run, options)
