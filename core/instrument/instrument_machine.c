@@ -118,8 +118,8 @@ static int count_whole(LLVMValueRef call, const char *name, struct pml_counts *c
 
 /* --- the rest --- */
 
-/* Whether the instruction operates on one lane of a vector: its name ends in.ss or.sd, or it is a scalar conversion or
- * comparison. */
+/* Whether the instruction operates on one lane of a vector: its name ends in .ss or .sd, or it is a scalar conversion
+ * or comparison. */
 static bool on_one_lane(const char *name) {
   static const char *const part[] = {"cvtss", "cvtsd", "cvttss", "cvttsd", "comi", "cvtsi"};
   const char *end = strrchr(name, '.');

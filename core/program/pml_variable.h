@@ -21,8 +21,8 @@ struct pml_variable {
 /*
  * pml_variable_find - find a function, a variable, or a member or element of a variable, in a program or shared object.
  * @path: the ELF file; debug information that it lacks is searched where debuggers look (build id, debug link).
- * @name: NAME, or NAMESPACE::NAME, FUNCTION::NAME, FILE.c::NAME, then any number of.MEMBER and [INDEX], and.real
- * or.imag of a complex number; also static variables. NAME+OFFSET is the address OFFSET bytes after NAME.
+ * @name: NAME, or NAMESPACE::NAME, FUNCTION::NAME, FILE.c::NAME, then any number of .MEMBER and [INDEX], and .real
+ * or .imag of a complex number; also static variables. NAME+OFFSET is the address OFFSET bytes after NAME.
  * @typed: its type must be known, so that its content can be read; without it a symbol is enough.
  *
  * Returns 0, PML_ENOSYMBOL (with the nearest names), -EINVAL (no such member or element, ambiguous, or content that is

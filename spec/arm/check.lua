@@ -9,7 +9,7 @@ package.path = "spec/?.lua;" .. package.path
 local tally = require "tally"
 
 local dir = "build/arm"
-local boot_seconds = 1080 -- for one that hangs: the longest takes some 200 where nothing else runs
+local boot_seconds = 1080 -- a limit for machines that hang: the slowest takes about 200 s on an idle host
 local look_seconds = 5
 
 -- Counts are exact if the emulator derives its clock from the instructions it executes (-icount) on one cpu.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench.c - what the hot paths cost, each beside its limit and, where installed, its peer; under a minute.
- */
+/* spec/bench/bench.c - the benchmark of the hot paths: each cost beside its limit and, where installed, its peer; takes
+ * less than a minute. */
 #include "bench.h"
 #include "../c/permission.h"
 
@@ -167,7 +167,7 @@ static void kernel_rows(void) {
   for (size_t n = 1; n <= MOST; n++) set_rows(n);
 }
 
-/* In this order: what comes last changes what sections do. */
+/* The order matters: the last groups change the cost of sections. */
 static const struct {
   const char *name;
   void (*rows)(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench.h - time several ways to do the same, interleaved in one run, and print a row for each. */
+/* spec/bench/bench.h - interleaved timing of several ways to do the same work, with one row of output for each. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -31,7 +31,8 @@ void bench_row(const char *figure, const struct bench_op *op, const char *refere
 void bench_head(void);
 double bench_median(double *v, size_t n); /* sorts them */
 
-/* The folder of the built plugins beside this program, which has room for 4096 bytes; false if there is none. */
+/* Find the folder of the built plugins beside this program; @path has room for 4096 bytes. Returns false if there is
+ * none. */
 bool bench_plugins(char *path);
 unsigned bench_rows_over(void);
 
@@ -81,9 +82,10 @@ struct bench_libsde {
 bool bench_libsde_find(struct bench_libsde *l, void *loaded, const char *library);
 struct bench_libsde *bench_sde_open(void);
 void *bench_sde_counter(struct bench_libsde *l, const char *event);
-void *bench_sde_recorder(struct bench_libsde *l, const char *event); /* of doubles */
+void *bench_sde_recorder(struct bench_libsde *l, const char *event); /* for doubles */
 
-/* @arg: of a counter; of a recorder that is reset before it grows, or that grows, for two threads. */
+/* @arg of the three batches below: an event of a counter for increment, of a recorder for the others. record resets the
+ * recorder before it grows; record_shared lets it grow, and two threads may run it. */
 struct bench_sde_event {
   struct bench_libsde *of;
   void *event;

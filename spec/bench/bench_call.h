@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * spec/bench/bench_call.h - what benches of recorded calls share: what they are beside, a plain call between two clock
- * reads, and a consumer that drops their events.
- */
+/* spec/bench/bench_call.h - shared parts of the benches of recorded calls: the reference rows (a plain call, a plain
+ * call between two clock reads) and a consumer that drops its events. */
 #ifndef BENCH_CALL_H
 #define BENCH_CALL_H
 
@@ -11,7 +9,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_stream.h"
 
-/* Of libm, which does next to nothing. */
+/* A function of libm that does almost nothing. */
 typedef double bench_function(double);
 
 static _Thread_local volatile uint64_t bench_sink; /* a second thread shares no line with the first */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_count.c - reading what the compiler counts beside reading counters that libraries keep. */
+/* spec/bench/bench_count.c - cost of reading the compiler's counts, beside counters that libraries keep. */
 #include "bench.h"
 
 #include "../c/count_loaded.h"
@@ -72,7 +72,9 @@ static void row(const char *figure, struct pml_eventset *counted, struct pml_eve
   bench_row(figure, &op[1], "9 created counters", &op[0], limit, NULL, NULL);
 }
 
-/* Nine sums over the seven kinds of operation of a loop of multiplications and additions; then over those of more. */
+/*
+ * Rows for nine sums over the seven kinds of operations of a loop of multiplications and additions, then over 40 kinds.
+ */
 void bench_count_rows(void) {
   struct pml_sde_library *lib;
   if (!counted_load("libpmlua_count.so") || !pml_count_active() || pml_sde_library(&lib, "BENCH") != 0) {

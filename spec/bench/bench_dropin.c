@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_dropin.c - the drop-in for libsde beside PAPI's own, by the same calls. */
+/* spec/bench/bench_dropin.c - cost of the drop-in for libsde beside PAPI's own library, by the same calls. */
 #include "bench.h"
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@ static void *drop_in(void) {
   return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* What is left of a call when there is nothing to do: no library can be quicker. */
+/* The cost of a call that does nothing: a lower limit for every library. */
 static void call(void *arg, size_t n) {
   const struct bench_libsde *l = arg;
   for (size_t i = 0; i < n; i++) l->inc_counter(NULL, 1);

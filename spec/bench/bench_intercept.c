@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_intercept.c - a call between libraries, intercepted, beside two clock reads and the plain call. */
+/* spec/bench/bench_intercept.c - cost of an intercepted call between libraries, beside a plain call with and without
+ * two clock reads. */
 #include "bench_call.h"
 
 #include "adapter/intercept/pml_intercept.h"
@@ -46,7 +47,7 @@ static void rows_with_profile(bench_function **plain) {
   pml_profile_close(profile);
 }
 
-/* Into a log in a folder of its own: some 32 bytes a call, as many calls as the row needs. */
+/* Record to a log in a new folder: about 32 bytes for each call of the row. */
 static void row_with_trace(bench_function **plain) {
   char folder[] = "/tmp/pmlua-bench-XXXXXX", path[4096];
   struct pml_recording *recording = NULL;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_papi.c - the peer, found at run time if it is installed. */
+/* spec/bench/bench_papi.c - PAPI as the peer, loaded at run time if it is installed. */
 #include "bench.h"
 
 #include <dlfcn.h>
 
 static struct {
   bool tried;
-  char version[32]; /* "" if there is none */
+  char version[32]; /* "" without PAPI */
   int (*library_init)(int);
   int (*create_eventset)(int *);
   int (*add_named_event)(int, const char *);
@@ -46,7 +46,8 @@ static bool find(void *lib) {
   return true;
 }
 
-/* The library wants the version of the header it was compiled with, which is what is being asked for here. */
+/* PAPI_library_init() takes the version of the header that its caller was compiled with; this one tries the known
+ * versions in turn. */
 static bool initialise(void) {
   static const int known[] = {0x07030000, 0x07020000, 0x07010000, 0x07000000, 0x06000000};
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {

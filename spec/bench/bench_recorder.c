@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_recorder.c - pushing, alone and with a second thread, and quantiles of a million doubles. */
+/* spec/bench/bench_recorder.c - cost of a recorder's push, alone and with a second thread, and of quantiles of a
+ * million doubles. */
 #include "bench.h"
 
 #include "base/pml_clock.h"
@@ -158,7 +159,7 @@ static bool peer_quantiles(struct bench_op *op) {
   if (papi == NULL) return false;
   for (size_t i = 0; i < MILLION; i++) push_peer(l, recorder);
   for (int r = 0; r < PEER_ROUNDS; r++) {
-    push_peer(l, recorder); /* what it keeps sorted is then of no use to it */
+    push_peer(l, recorder); /* invalidates the values that PAPI keeps sorted */
     ns[FIRST][r] = papi_ns(papi);
     ns[AGAIN][r] = papi_ns(papi);
     for (size_t i = 0; i < MILLION / 100; i++) push_peer(l, recorder);

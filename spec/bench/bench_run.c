@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_run.c - interleaved batches, their medians, and the table. */
+/* spec/bench/bench_run.c - interleaved batches, their medians, and the printed table. */
 #include "bench.h"
 
 #include "base/pml_clock.h"
 #include "source/kernel/pml_counter.h"
 
 #define ROUNDS 401
-#define BATCH_NS 250000.0 /* long against the clock, short against whatever else this machine does */
+#define BATCH_NS 250000.0 /* long compared to a clock read, short compared to other activity on this machine */
 
 static unsigned over;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_sampler.c - taking samples out of the kernel's buffer, in a buffer of the bench's own. */
+/* spec/bench/bench_sampler.c - cost of taking samples out of the kernel's buffer, measured on a buffer that the bench
+ * fills itself. */
 #include "bench.h"
 
 #include "source/kernel/sampler/pml_sampler_private.h"
@@ -24,7 +25,7 @@ static void fill(void) {
   }
 }
 
-/* The floor: what the record says, copied, and one acquire load and release store for all. */
+/* The lower limit: copy the contents of the records, with one acquire load and one release store for all of them. */
 static void drain_bare(void *arg, size_t n) {
   (void)arg;
   for (size_t done = 0; done < n;) {

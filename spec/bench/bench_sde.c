@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_sde.c - libsde, PAPI's or the drop-in, by the names of its functions. */
+/* spec/bench/bench_sde.c - functions of libsde, PAPI's or the drop-in, looked up by name. */
 #include "bench.h"
 
 #include <dlfcn.h>
 
-enum { DELTA = 0, FIRST_CHUNK = 2048 }; /* of sde_lib.h; of a recorder, past which a reset loses its memory */
+enum { DELTA = 0, FIRST_CHUNK = 2048 }; /* see sde_lib.h; a reset of a recorder with more values loses its memory */
 
 bool bench_libsde_find(struct bench_libsde *l, void *loaded, const char *library) {
   const struct {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_sde_read.c - software-defined events: increments, reads of 8 counters and of a group of 100. */
+/* spec/bench/bench_sde_read.c - cost of software-defined events: increments, and reads of 8 counters and of a group of
+ * 100. */
 #include "bench.h"
 
 #include "source/pml_eventset.h"
@@ -8,8 +9,7 @@
 #define EIGHT 8
 #define HUNDRED 100
 
-/* What a figure cannot go below: one counter of the thread's own, in memory; a load and a store for each that is read.
- */
+/* The lower limits: a counter in the thread's own memory, and a load and a store for each counter that is read. */
 static volatile int64_t own;
 static long long variable[HUNDRED];
 static volatile uint64_t sink[EIGHT];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_second.c - a second thread that does the same, on a cpu of its own. */
+/* spec/bench/bench_second.c - a second thread that runs the same batches on another cpu. */
 #include "bench.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_section.c - start and stop of sections beside two clock reads, and a report over many threads. */
+/* spec/bench/bench_section.c - cost of a section's start and stop beside two clock reads, and of a report over many
+ * threads. */
 #include "bench.h"
 
 #include "adapter/section/pml_section.h"
@@ -74,7 +75,7 @@ static void disabled(void *arg, size_t n) {
   pml_section_enable(true);
 }
 
-/* ---- with a second thread, on a cpu of its own ---- */
+/* ---- with a second thread on another cpu ---- */
 
 static void second_row(struct pml_section *s) {
   struct bench_op op[2] = {{.batch = two_clocks}, {.batch = by_handle, .arg = s}};
@@ -97,7 +98,7 @@ static void two_reads(void *arg, size_t n) {
   }
 }
 
-/* What such a section may cost: as much as one without events, and two reads of its set. */
+/* The limit of a section with events: the cost of one without events plus two reads of its event set. */
 static void events_row(const char *figure, const char *const *names, size_t n, double limit) {
   struct pml_section_options o = {.events = names, .nevents = n};
   struct pml_section *s;

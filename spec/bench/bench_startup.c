@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/bench/bench_startup.c - what interception adds to a program's start, to a program whose calls have no consumer,
- * and to a forked child that makes no call.
+ * spec/bench/bench_startup.c - what interception adds to the start of a program whose calls have no consumer, and to a
+ * forked child that makes no call.
  *
  * The bench builds the program: 100 libraries of 1000 functions, each with 1000 slots for functions of the others. It
  * times a whole process, from its creation to its end, and takes the fastest of 21.
@@ -47,7 +47,7 @@ static FILE *create(const char *name) {
   return fopen(path, "w");
 }
 
-/* Every function of a library is called by another: a hundredth of its own calls goes to each. */
+/* Write a library whose 1000 calls go to functions of all other libraries, about ten to each. */
 static bool write_library(int l) {
   char name[32];
   snprintf(name, sizeof name, "l%d.s", l);

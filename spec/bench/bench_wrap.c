@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_wrap.c - a call by a generated wrapper, beside two clock reads and the plain call. */
+/* spec/bench/bench_wrap.c - cost of a call through a generated wrapper, beside a plain call with and without two clock
+ * reads. */
 #include "bench_call.h"
 
 #include "adapter/wrap/pml_wrap.h"
@@ -47,7 +48,7 @@ static void call_and_drain(void *arg, size_t n) {
 }
 
 static void row_with_buffer(bench_function **plain) {
-  const struct pml_buffer_options o = {.records = 1u << 16}; /* of all a batch has, and memory that is used again */
+  const struct pml_buffer_options o = {.records = 1u << 16}; /* room for all of a batch, reused */
   struct pml_buffer *b;
   if (pml_buffer_open(&b, &o) < 0) return;
   call_row("wrapped call, buffered and drained", call_and_drain, b, plain, 2.5);

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/bench/cells.lua - what a cell of an experiment costs in a small run and in a large one, by the processor's time.
+-- spec/bench/cells.lua - processor time of a cell of an experiment, in a small run and in a large one.
 --
--- Run by `make bench`. A cell of 100,000 must not cost more than one of 100: what grows with the square of the cells
--- (a table searched, a heap collected, files written for each) shows here first.
+-- Run by `make bench`. A cell of a run of 100,000 must not cost more than one of a run of 100. This reveals costs that grow with
+-- the square of the cells: a searched table, a collected heap, files written for each cell.
 
 local pml = require "pmlua"
 

@@ -1,10 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/bench/count.lua - what counting by the compiler costs: kernels counted beside themselves, and the compilation.
+-- spec/bench/count.lua - cost of counting by the compiler: kernels with and without counting, and their compilation.
 --
--- Run by `make bench`. Three builds of a kernel are in one program and run in turn; the best of each. Of a file of 10,000
--- lines, clang's time alone is the yardstick of the plugin: to load it, and its pass. The whole compilation has the code
--- that is generated for the counters, too; its bytes are those of .text. Compilations are times of the processor, not of
--- the clock.
+-- Run by `make bench`. One program has three builds of each kernel and runs them in turn; the fastest run of each counts. For a
+-- file of 10,000 lines, the plugin's load and its pass are compared to clang's own time. The whole compilation also includes code
+-- generation for the counters; the size is that of .text. Times of compilations are processor time.
 
 local pml = require "pmlua"
 local shell = require "pmlua.internal.wrap.shell"
@@ -86,13 +85,13 @@ local function least(command, of)
   return n
 end
 
---- What the shell says of its children: minutes and seconds of user and system.
+--- The processor time of the child processes, from the shell's `times`: user plus system, in nanoseconds.
 local function children(out)
   local um, us, sm, ss = out:match "(%d+)m([%d.]+)s (%d+)m([%d.]+)s%s*$"
   return (60 * (um + sm) + us + ss) * 1e9
 end
 
---- What the compiler says of the plugin's pass: user and system together.
+--- The time of the plugin's pass, from the compiler's report: user plus system, in nanoseconds.
 local function pass(out)
   local user_system = out:match "([^\n]*)CountPass"
   local figures = {}

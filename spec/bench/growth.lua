@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/bench/growth.lua - time and memory of what grows with a size, over two decades.
+-- spec/bench/growth.lua - time and memory of operations as their size grows over two decades.
 --
 --     make bench-scale
 --
--- Seconds are processor time of the command and what it started, bytes are of its largest resident set, both less those of
--- size 1; the exponent is that of the time over the decade before. spec/lua/growth_spec.lua holds exponents by instructions.
+-- Seconds are processor time of the command and its child processes; bytes are the largest resident set of a process. Both are
+-- given less the values for size 1. The exponent is that of the time over the last decade; spec/lua/growth_spec.lua checks
+-- exponents by counted instructions.
 
 local growth = require "spec.growth"
 local build = assert(require "pmlua".paths.command)

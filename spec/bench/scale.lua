@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/bench/scale.lua - what a report costs for a rank, from a hundred ranks to a hundred thousand.
+-- spec/bench/scale.lua - cost of a report for each rank, from a hundred ranks to a hundred thousand.
 --
 --     make bench-scale
 --
--- The logs are made in a temporary folder (TMPDIR), up to 3 GB of them, one job after the other. They are read once before,
--- so that the figures are those of pmlua and not of the disk. Seconds are processor time, memory is the peak of the process.
+-- The logs are written to a temporary folder (TMPDIR), up to 3 GB for one job, one job after the other. They are read once before
+-- the measurement, to exclude the disk. Seconds are processor time, memory is the process's peak.
 
 local build = os.getenv "PMLUA_BUILD" or "build"
 
---- In a process of its own: the report, then its time and memory.
+--- Report in a new process, then print the time and memory of that process.
 local function one(dir, form)
   io.output "/dev/null"
   local options = { paths = { dir }, [form] = form ~= "table" or nil, threads = form == "csv" or nil }

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/bench/trace.lua - how many events of a trace a second a question, a function of Lua and an export take, by the
--- processor's time, beside libotf2's own callbacks that do nothing, otf2-print and python3-otf2 in the same run.
+-- spec/bench/trace.lua - speed of a question, a Lua function and an export on a trace, in events for each second of processor
+-- time, beside empty callbacks of libotf2, otf2-print and python3-otf2 in the same run.
 --
--- Run by `make bench`. The trace is one location with calls of 20 regions, two deep. Rounds of all questions alternate; the
--- best of three. Python reads a shorter trace of the same calls. What each export adds to the memory stands beside it.
+-- Run by `make bench`. The trace is one location with calls of 20 regions, two deep. The questions alternate, and the best of
+-- three rounds counts. Python reads a shorter trace of the same calls. The memory that each export adds is printed beside it.
 
 local pml = require "pmlua"
 

@@ -274,7 +274,7 @@ static bool knows_of_forks(const struct link_map *map) {
   return strings == 0 || memmem((const void *)strings, entry(map, DT_STRSZ), name, sizeof name) != NULL;
 }
 
-/* The segment that begins with the ELF header also contains tables; its code extends from.init to.fini. */
+/* The segment that begins with the ELF header also contains tables; its code extends from .init to .fini. */
 static void take_segment(struct code *c, const ElfW(Phdr) * s) {
   c->from = c->map->l_addr + s->p_vaddr;
   c->to = c->from + s->p_memsz;

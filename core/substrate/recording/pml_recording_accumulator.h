@@ -75,7 +75,7 @@ static inline void pml__accumulator_add(struct pml__recording_accumulator *t, co
   }
 }
 
-/* Like pml_stream_consumer.fast and.fast_values; they neither allocate nor support doubles. */
+/* Like pml_stream_consumer.fast and .fast_values; they neither allocate nor support doubles. */
 pml_stream_fast pml__accumulator_enter_fast, pml__accumulator_leave_fast;
 pml_stream_fast_values pml__accumulator_enter_fast_values, pml__accumulator_leave_fast_values;
 

@@ -26,7 +26,7 @@
  */
 #define EVENT_CHUNK_BYTES (4u * 1024 * 1024)
 
-/* Convert a failed call to a pmlua failure, with libotf2's text. @what completes "cannot...". */
+/* Convert a failed call to a pmlua failure, with libotf2's text. @what completes "cannot ...". */
 static int failed(const struct pml_otf2 *a, const char *what, OTF2_ErrorCode returned) {
   return pml__otf2_failed(returned, what, a->dir);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * spec/bench/count/kernels.c - the paper's kernels and STREAM's, compiled three times: as they are, counted at source,
- * counted at the end. TABLE is what the functions are called by.
- */
+/* spec/bench/count/kernels.c - kernels of the paper and of STREAM, compiled three times: without counting, counted at
+ * source, counted at the end. TABLE is the name of the table of functions. */
 #include "kernels.h"
 
 #include <math.h>

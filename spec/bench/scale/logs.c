@@ -21,7 +21,7 @@
 struct job {
   unsigned long ranks, threads, sections;
   char definitions[PML__LOG_DEFINITIONS_BYTES];
-  uint32_t bytes; /* of these */
+  uint32_t bytes; /* in `definitions` */
 };
 
 static void fail(const char *what) {
