@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/costs.lua - no hot path is longer than spec/data/instruction_costs.tsv says. Try: lua5.4 spec/costs.lua build/spec/cost
+-- spec/costs.lua - check that no hot path is longer than spec/data/instruction_costs.tsv says.
+-- Try: lua5.4 spec/costs.lua build/spec/cost
 --
--- Counts instructions instead of time: by callgrind on x86-64, elsewhere by the PMU, which is exact in an emulated machine.
--- What MPI's calls and starting take is counted on x86-64 alone (spec/mpi_costs.lua, spec/start_costs.lua).
--- The counts depend on the compiler and the C library, so the table names them, and results of others are not compared.
--- --write rewrites the rows of this machine; review the difference before you commit it.
+-- Counts instructions instead of time: by callgrind on x86-64, elsewhere by the PMU, which is exact in an emulated machine. The
+-- costs of MPI's calls and of a start are counted on x86-64 only (spec/mpi_costs.lua, spec/start_costs.lua). The counts depend on
+-- the compiler and the C library, so the table names both, and a result with another compiler or library is not compared. --write
+-- rewrites the rows of this machine; review the difference before you commit it.
 
 local program, write = arg[1] or "build/spec/cost", arg[2] == "--write"
 local table_file = "spec/data/instruction_costs.tsv"
@@ -62,7 +63,7 @@ local function callgrind(file)
   return total, calls
 end
 
--- libc chooses its string functions by the cpu: these settings make it use those of every x86-64.
+-- libc chooses its string functions by the cpu; these settings select the functions for every x86-64.
 local ANY_CPU = "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-AVX512VL,-AVX512F,-ERMS,-FSRM,-SSSE3,-SSE4_2,-BMI2,-Fast_Unaligned_Load"
 
 local function count_by_callgrind()
@@ -82,18 +83,18 @@ local function count_by_callgrind()
   end
   local cost = { compiler = said.compiler }
   for _, name in ipairs(order) do
-    -- a counter instruction is one that callgrind could not see
+    -- the program itself counts counter instructions, which callgrind cannot see
     if total[name] then
-      -- rounded: one of many calls may be the longest so far, which costs an instruction to store
+      -- rounded: a call that is the longest so far costs one instruction more, to store the maximum
       cost[name] = math.floor((total[name] - total.nothing) / calls[name] + 0.5) + math.tointeger(tonumber(said[name]))
     end
   end
   return cost, order
 end
 
-local kept_as = {} -- what is written of a row, if it has a margin
+local kept_as = {} -- the value to write for a row with a margin
 
---- What a row lacks is why it is skipped.
+--- A row without a cost has the reason for its skip instead.
 local function count_programs(cost, order)
   for _, module in ipairs { "spec.mpi_costs", "spec.start_costs" } do
     for _, row in ipairs(require(module).rows(program:match "(.*)/spec/[^/]+$" or "build")) do

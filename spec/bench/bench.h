@@ -31,8 +31,8 @@ void bench_row(const char *figure, const struct bench_op *op, const char *refere
 void bench_head(void);
 double bench_median(double *v, size_t n); /* sorts them */
 
-/* Find the folder of the built plugins beside this program; @path has room for 4096 bytes. Returns false if there is
- * none. */
+/* Find the folder of the built plugins beside this program; @path has room for 4096 bytes. Returns false if the folder
+ * does not exist. */
 bool bench_plugins(char *path);
 unsigned bench_rows_over(void);
 

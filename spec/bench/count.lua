@@ -3,7 +3,7 @@
 --
 -- Run by `make bench`. One program has three builds of each kernel and runs them in turn; the fastest run of each counts. For a
 -- file of 10,000 lines, the plugin's load and its pass are compared to clang's own time. The whole compilation also includes code
--- generation for the counters; the size is that of .text. Times of compilations are processor time.
+-- generation for the counters; the printed size is the one of .text. Times of compilations are processor time.
 
 local pml = require "pmlua"
 local shell = require "pmlua.internal.wrap.shell"

@@ -4,8 +4,8 @@
 --     make bench-scale
 --
 -- Seconds are processor time of the command and its child processes; bytes are the largest resident set of a process. Both are
--- given less the values for size 1. The exponent is that of the time over the last decade; spec/lua/growth_spec.lua checks
--- exponents by counted instructions.
+-- given less the values for size 1. The exponent is for the time over the last decade; spec/lua/growth_spec.lua checks exponents
+-- by counted instructions.
 
 local growth = require "spec.growth"
 local build = assert(require "pmlua".paths.command)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/balance_spec.lua - pml.balance: the decision alone, and threads of this process.
+-- spec/core/balance_spec.lua - tests of pml.balance: its decision alone, and threads of this process.
 
 local support = require "spec.core.support"
 local folder = require "spec.core.cpus_folder"
@@ -30,7 +30,7 @@ describe("pml.balance.controller", function()
     assert.near(1.8e9, step(3, 0.5), 1)
     assert.near(1e9, step(40, 0.01), 1)
     c = pml.balance.controller { reference = 3e9, min = 1e9, delta = 0.3e9 }
-    assert.near(1.5e9, step(4, 0.6, 2e9), 1) -- what was used counts, not what was asked for
+    assert.near(1.5e9, step(4, 0.6, 2e9), 1) -- the frequency in use counts, not the requested one
     local before = step(4, 0.5)
     for _, times in ipairs { { 2, 1 }, { 0, 0 }, { 0 / 0, 1 } } do assert.equal(before, c:step(times[1], times[2])) end
   end)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/command_spec.lua - a program that waits until counters are on it, and its end.
+-- spec/core/command_spec.lua - tests of a program that waits for counters before it starts, and of its end.
 
 local support = require "spec.core.support"
 local core, it = support.core, support.it
@@ -185,7 +185,7 @@ describe("pml.command", function()
 
   it("ends with its caller, where that is asked for", function()
     local folder = support.folder()
-    -- The shell ends the caller; what it becomes is bound to that, or not.
+    -- The shell kills the caller; then it becomes a program that is bound to the caller or not.
     support.spit(folder .. "/bound.lua", [[
       local command = require "pmlua.core".command
       local c = assert(command.spawn({ "sh", "-c", "echo $$ > pid; exec > /dev/null 2>&1; kill -KILL $PPID; exec sleep 60" },

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/event_spec.lua - pml.event: names of events and what they are, the list of all, events of packages that count.
+-- spec/core/event_spec.lua - tests of pml.event: names of events and their meaning, the list of all events, events of packages
+-- that count.
 
 local support = require "spec.core.support"
 local it = support.it
@@ -20,7 +21,7 @@ local function part_text(p)
   return table.concat(words, " ")
 end
 
---- As spec/data/event_names.tsv has it. @expected: an error is told by the words that this wants.
+--- An event in the notation of spec/data/event_names.tsv. An error matches if it contains the words in @expected.
 local function text_of(name, expected)
   local e, err, code = event.parse(name)
   local error_code, says = expected:match "^!(%S+) (.*)"
@@ -162,7 +163,7 @@ describe("A symbol of a file", function()
       for _, d in ipairs(damage) do assert.equal(what, offset(tiny(d), d.name or "work")) end
     end
     assert.equal("EFORMAT", offset(tiny():sub(1, 10), "work"))
-    assert.is_string(offset(tiny(), "bss")) -- what is all zero is not in the file
+    assert.is_string(offset(tiny(), "bss")) -- a section of zeros has no bytes in the file
     assert.is_string(offset(tiny { segments = 0 }, "work"))
   end)
 end)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/eventset_spec.lua - pml.eventset from Lua.
+-- spec/core/eventset_spec.lua - tests of pml.eventset.
 
 local permission = require "spec.permission"
 local support = require "spec.core.support"
@@ -8,7 +8,7 @@ local core = support.core
 
 local names = { "task-clock", "clock::ns", "page-faults" }
 
---- What they are called in a set.
+--- The names of the events in a set.
 local function called()
   return { permission.name(names[1]), names[2], permission.name(names[3]) }
 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/filter_spec.lua - filter files in Score-P's syntax: what they want, and what is wrong with them.
+-- spec/core/filter_spec.lua - tests of filter files in Score-P's syntax: selected functions and errors.
 
 local support = require "spec.core.support"
 local it = support.it
@@ -8,7 +8,7 @@ local filter = support.core and support.core.filter
 local function files(rules) return "SCOREP_FILE_NAMES_BEGIN\n" .. rules .. "\nSCOREP_FILE_NAMES_END\n" end
 local function regions(rules) return "SCOREP_REGION_NAMES_BEGIN\n" .. rules .. "\nSCOREP_REGION_NAMES_END\n" end
 
---- A filter, or nil and what is wrong with it.
+--- A filter, or nil and the failure.
 local function parsed(text)
   return filter.open(support.spit(support.folder() .. "/f", text))
 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/gpr_spec.lua - code that runs while unsaved vector registers hold a caller's values leaves them alone.
+-- spec/core/gpr_spec.lua - check of the machine code that runs before vector registers are saved: it must not change them.
 
 local support = require "spec.core.support"
 
@@ -53,7 +53,7 @@ describe("code for general registers only", function()
         for line in lines("objdump -d --no-show-raw-insn " .. support.quote(file)) do
           local begins = line:match "^%x+ <(.-)>:"
           if begins then
-            -- what is seldom run of a function stands apart, behind all functions
+            -- the compiler moves rarely executed code of a function behind all functions
             name, saved = begins, saves[begins:match "^(.*)%.cold$"] or {}
             saves[name] = saved
             functions = functions + 1

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/intercept_arm_spec.lua - interception on arm64: the C specs, cross-compiled, under user-mode emulation.
+-- spec/core/intercept_arm_spec.lua - tests of interception on arm64: the C specs, cross-compiled, under user-mode emulation.
 --
 -- Slow: cross-compiles a part of pmlua.
 
@@ -35,7 +35,7 @@ describe("interception on arm64", function()
       :format(source, flags, dir, dir, name))
   end
 
-  --- What the spec said that is built from spec/c/NAME.c, in each way.
+  --- Build spec/c/NAME.c and run it once with each of the other arguments; returns the outputs.
   local function run(name, ...)
     compile(("-DWITHOUT_CPLUSPLUS spec/c/%s.c"):format(name) .. CORE ..
       ("%s/gpr.o -L%s -lintercept -Wl,-rpath,%s -lpthread -ldl -lm -o %s/%s"):format(dir, dir, dir, dir, name))

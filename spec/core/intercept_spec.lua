@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/intercept_spec.lua - a script sees the calls between the libraries of its own process.
+-- spec/core/intercept_spec.lua - tests of pml.intercept: a script sees the calls between the libraries of its process.
 
 local support = require "spec.core.support"
 local it = support.it
@@ -201,7 +201,7 @@ describe("Interception of the own process", function()
         print(math.tointeger(pml.sde.find("WRAP::crc32:len:MAX"):read()))]]))
     assert.same({ 0, "" }, { code, err })
     assert.equal("crc32\tlibz.so.1\t0\t3\tone\tfalse\ncrc32\tlibz.so.1\t0\t5\tthree\ttrue\nlibz.so.1\t4\n1\t0\n5\n", out)
-    if not support.has "otf2-print" then return end -- what follows is of the trace
+    if not support.has "otf2-print" then return end -- the rest checks the trace
     local _, events = support.shell(("otf2-print %s/traces.otf2"):format(folder))
     local lengths = {}
     for n in events:gmatch 'METRIC[^\n]*"crc32:len" <%d+>; INT64; (%d+)' do lengths[#lengths + 1] = tonumber(n) end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/link_spec.lua - the link: what becomes of a question when the other side is slow, broken or gone.
+-- spec/core/link_spec.lua - tests of the link: a question to a process that is slow, broken or gone.
 
 local support = require "spec.core.support"
 local it = support.it

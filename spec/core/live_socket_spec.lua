@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/live_socket_spec.lua - the folder of the services' sockets, their names, what is stale there, and who may ask.
+-- spec/core/live_socket_spec.lua - tests of the folder of the services' sockets: names, stale sockets, and permission to connect.
 
 local support = require "spec.core.support"
 local it = support.it
@@ -11,7 +11,7 @@ local function lua(code, environment)
   return support.shell(("XDG_RUNTIME_DIR=%s %s/pmlua -e %s"):format(environment or dir, support.build, support.quote(code)))
 end
 
---- What this Python printed.
+--- The output of a Python script.
 local function python(code)
   local script = support.spit(dir .. "/client.py", "import os, socket, sys\n" .. code)
   return (select(2, support.shell(("python3 - %s <%s 2>&1"):format(dir, script))))

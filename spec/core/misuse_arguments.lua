@@ -85,18 +85,18 @@ for name in ("event.list event.parse clock.info sys.sleep counter.open group.ope
 M.few = {
   ["event.list"] = { NIL, -1, "a\0b", {}, print },
   ["sys.sleep"] = { NIL, true, -1, 0 / 0, 1 / 0, 1e308, math.maxinteger, math.mininteger, "", "x", {}, print, file },
-  ["live.say"] = { NIL, true, {}, print, file }, -- what it says would be heard
+  ["live.say"] = { NIL, true, {}, print, file }, -- others would hear it
   ["live.stop_run"] = { NIL, true, "a\0b", {}, print, file },
-  ["watchpoint.plan"] = { NIL, true, "", "a\0b", {}, { {} }, print, file }, -- it would leave a file
+  ["watchpoint.plan"] = { NIL, true, "", "a\0b", {}, { {} }, print, file }, -- a plan leaves a file
   ["samples.new"] = { NIL, true, 0, -1, 1, math.maxinteger, math.mininteger, 1 << 53, 0.5, 0 / 0, "x", {}, print, file },
 }
--- These would leave files, too.
+-- These functions also leave files.
 for name in ("recording.reasons recording.series recording.waited sys.private_file sys.edit_history sys.edit_save file.write "
   .. "file.create file.output file.new file.folder section.write"):gmatch "%S+" do
   M.few[name] = { NIL, true, "", "a\0b", {}, print, file }
 end
 
---- Options of functions: what is given before them ("" where they are all), what must stand beside, the names.
+--- Options of functions: the arguments before the options ("" if there are none), options that must stand beside them, the names.
 M.options = {
   { "counter.open", "task-clock", nil, "pid cpu inherit no_page disabled part" },
   { "group.open", M.names, nil, "pid cpu inherit no_page" },
@@ -122,7 +122,7 @@ M.options = {
 
 M.region = core.region.intern("misuse")
 
---- Of the methods of each kind of handle, without the handle; some take others of @handles.
+--- The methods of each kind of handle with arguments, without the handle itself; some take other handles of @handles.
 function M.methods(handles)
   return {
     counter = { read = {}, path = {}, name = {} },

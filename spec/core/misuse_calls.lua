@@ -1,9 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/core/misuse_calls.lua - call every function and method of the bindings with wrong arguments of every type.
 --
--- Run by misuse_spec.lua in a process of its own, so that it notices a crash. Prints a line for each broken promise, and at
--- the end a summary of the calls. Arguments: a folder for traces, the socket of a process that answers questions, the
--- shared object of a workload or "-".
+-- Run by misuse_spec.lua in a new process, so that a crash is noticed. Prints a line for each broken promise, and at the end a
+-- summary of the calls. Arguments: a folder for traces, the socket of a live program, the shared object of a workload or "-".
 
 package.path = arg[0]:match("^(.*/)") .. "?.lua;" .. package.path
 local core = require "pmlua.core"
@@ -68,7 +67,7 @@ local function call(name, f, args)
   if not ok then return checkraise(name, r) end
   if r.n >= 2 and r[1] == nil then return checkrefusal(name, r) end
   counts.answered = counts.answered + 1
-  for i = 1, r.n do -- what was opened is closed, or the process would run out of descriptors
+  for i = 1, r.n do -- close new handles, because descriptors are limited
     local mt = type(r[i]) == "userdata" and debug.getmetatable(r[i])
     if mt and tostring(mt.__name):find("^pml%.") then
       local mine = true
@@ -275,7 +274,7 @@ _G.kept = setmetatable({ last, last.eventset:reader(), last.trace:location("end"
   for kind, h in pairs(t[1]) do
     for name, f in pairs(methodsof(h)) do
       local _, made = pcall(f, h, table.unpack(methods[kind][name] or {}))
-      if type(made) == "userdata" then made:close() end -- a state that ends finalizes nothing that is made now
+      if type(made) == "userdata" then made:close() end -- the closing state runs no finalizer of objects created now
     end
   end
   pcall(t[2])

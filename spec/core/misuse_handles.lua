@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/misuse_handles.lua - handles of every kind, for misuse_calls.lua, whose arguments it reads.
+-- spec/core/misuse_handles.lua - handles of every kind, for misuse_calls.lua; reads that script's arguments.
 
 local core = require "pmlua.core"
 
@@ -22,7 +22,7 @@ local function filter()
   return assert(core.filter.open(path))
 end
 
---- A plugin is open once: the last that was asked for. Nil: those of the specs are not built.
+--- A plugin can be open only once: this closes the previous handle. Nil if the plugins of the specs are not built.
 local loaded
 function M.substrate()
   if loaded then loaded:close() end
@@ -30,7 +30,7 @@ function M.substrate()
   return loaded
 end
 
---- What `true` leaves when it is recorded; nil: the library cannot be preloaded here.
+--- The recording of `true`; nil if the library cannot be preloaded here.
 local function recording()
   local folder = os.tmpname()
   os.remove(folder)
@@ -69,7 +69,8 @@ end
 
 local function link() return assert(core.link.connect(server)) end
 
--- A process has one: the last that was asked for. No library is called so: what is tried here are its doors.
+-- A process has only one interception: this closes the previous handle. No library has the name, so nothing is intercepted; only
+-- the functions themselves are tried.
 local installed
 function M.interception()
   if installed then installed:close() end
@@ -77,7 +78,7 @@ function M.interception()
   return installed
 end
 
---- Of consumers of events there are 16: of these two the last that was made is open.
+--- Only 16 consumers of events can exist: each of these two functions closes its previous handle.
 local tuned, balanced
 function M.tune()
   if tuned then tuned:close() end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/misuse_spec.lua - no function of the bindings crashes, whatever a script passes.
+-- spec/core/misuse_spec.lua - robustness of the bindings against wrong arguments of every type: no crash.
 
 local support = require "spec.core.support"
 

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/misuse_values.lua - values of every type, and those that are worst in each, for misuse_calls.lua.
+-- spec/core/misuse_values.lua - values of every type, including the most harmful ones, for misuse_calls.lua.
 
 local core = require "pmlua.core"
 
-local M = { NIL = {} } -- stands for nil in lists
+local M = { NIL = {} } -- M.NIL is nil in lists
 local NIL = M.NIL
 
 local function cyclic()
@@ -24,8 +24,8 @@ M.file = io.tmpfile()
 local shut = io.tmpfile()
 shut:close()
 
---- All of them, and @handles, and a function that makes such. What this one may fail with, as for want of descriptors, is
---- no fault of who calls it.
+--- All values, the given handles, and a function that makes handles. If this function fails, for example for lack of descriptors,
+--- the caller made no mistake.
 function M.with(handles, make_all)
   local function make()
     local made, err = pcall(make_all)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/otf2_validator_spec.lua - traces are what readers rely on, and the validator that says so refuses broken ones.
+-- spec/core/otf2_validator_spec.lua - tests of traces and of their validator: it accepts our traces and refuses broken ones.
 -- Try: busted --lua=/usr/bin/lua5.4 spec/core/otf2_validator_spec.lua
 --
 -- Slow: writes and breaks some 50 traces.

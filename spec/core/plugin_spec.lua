@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/plugin_spec.lua - pml.plugin: metric plugins from Lua and in Lua.
+-- spec/core/plugin_spec.lua - tests of pml.plugin: metric plugins used from Lua and written in Lua.
 
 local support = require "spec.core.support"
 local core = support.core
@@ -144,7 +144,7 @@ describe("A plugin in Lua", function()
     local more_x, more_y = set:read()
     assert.same({ 3, 6, "integer" }, { y, more_y, math.type(y) })
     assert.is_true(more_x > x)
-    assert.equal(0, n) -- what it changes is its own
+    assert.equal(0, n) -- the function changes its own copy of n
     p:stop()
     assert.equal(more_x, (set:read()))
   end)
@@ -172,7 +172,7 @@ describe("A plugin in Lua", function()
     assert(l:metric({ 7, whole or false, real or false }, pml.clock.ticks()))
     assert(l:metric({ 8, -1, 0.5 }, pml.clock.ticks()))
     l:leave(region, pml.clock.ticks())
-    assert.has_error(function() l:metric({ false, 1, 1.0 }, pml.clock.ticks()) end) -- what accumulates has a value
+    assert.has_error(function() l:metric({ false, 1, 1.0 }, pml.clock.ticks()) end) -- an accumulating metric always has a value
     assert(t:close())
     local f <close> = assert(io.popen("otf2-print " .. dir .. "/traces.otf2 2>&1"))
     local records, text = {}, f:read "a"

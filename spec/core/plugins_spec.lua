@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/plugins_spec.lua - the plugins that come with pmlua, as they run: in event sets, series, traces, experiments.
+-- spec/core/plugins_spec.lua - tests of the plugins that come with pmlua, in event sets, series, traces and experiments.
 
 local support = require "spec.core.support"
 local it = support.it
@@ -20,8 +20,8 @@ local function start(name, options)
   return p, events
 end
 
---- The last value of each series once it was read after the call; at most a minute. A value has the time at which
---- its reading was over: the first one that is younger than the call may have been begun before.
+--- The last value of each series after a reading that began after the call; waits for at most a minute. A value has the time at
+--- which its reading ended, so the first value with a later time may come from a reading that began before the call.
 local function fresh(p)
   local now = core.clock.ns()
   for _ = 1, 6000 do
@@ -39,7 +39,7 @@ end
 
 describe("A plugin that comes with pmlua", function()
   after_each(function()
-    for _, p in ipairs(started) do p:stop() end -- of a test that failed
+    for _, p in ipairs(started) do p:stop() end -- after a failed test
     started = {}
     if core then core.event.set_sysfs() end
     support.cleanup()
@@ -50,13 +50,13 @@ describe("A plugin that comes with pmlua", function()
     local seen = false
     for _ = 1, 8 do
       collectgarbage()
-      collectgarbage "stop" -- what others left is not given back meanwhile
+      collectgarbage "stop" -- keep older garbage until the measurement is over
       p:start()
       local before = fresh(p)
       local text = ("x"):rep(200 * MIB)
       local after = fresh(p)
       collectgarbage "restart"
-      -- an allocator may keep what was freed, and give it back at any time
+      -- an allocator may keep freed memory, and return it at any time
       seen = seen or after.resident - before.resident >= 150 * MIB
       assert.equal(200 * MIB, #text)
       text = nil -- luacheck: ignore 311

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/support.lua - what all specs share: the core under test, folders, programs built once, shell commands.
+-- spec/core/support.lua - shared functions of the specs: the core under test, folders, programs built once, shell commands.
 
 local M = {}
 
@@ -69,7 +69,7 @@ function M.shell(command, seconds)
   return how == "signal" and 128 + code or code or 0, out, err
 end
 
---- Fails unless a command has succeeded: what it printed on standard output and on standard error.
+--- Fails unless a command has succeeded; returns its standard output and its standard error.
 function M.done(status, out, err)
   if status ~= 0 then error(("status %s: %s%s"):format(status, err, out), 2) end
   return out, err
@@ -118,9 +118,9 @@ if ! test -d "$at"; then
 fi
 cp -pf "$at"/* .]]
 
---- Compile @files (texts by name) in a folder by a command; fails unless that works. The build folder keeps what the command
---- makes, by a hash of command and texts, so that it runs once. A command whose result depends on more files runs each time:
---- one that names this build, the folder or headers elsewhere.
+--- Compile @files (texts by name) in a folder by a command; fails unless that works. The build folder keeps the results, by a
+--- hash of command and texts, so that a command runs only once. A command that depends on further files (this build, the folder,
+--- headers elsewhere) runs each time.
 function M.compile(folder, files, command)
   local names, parts = {}, {}
   for name, text in pairs(files) do
@@ -145,7 +145,7 @@ function M.exists(path)
   return f ~= nil
 end
 
---- What @f gives, once that is true; nil after a minute.
+--- Call @f until its value is true, and return that value; nil after a minute.
 function M.eventually(f)
   for _ = 1, 1200 do
     local value = f()

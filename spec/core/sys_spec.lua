@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/sys_spec.lua - pml.sys from Lua; signals go to processes of their own.
+-- spec/core/sys_spec.lua - tests of pml.sys; signals are sent only to child processes.
 
 local support = require "spec.core.support"
 local it = support.it

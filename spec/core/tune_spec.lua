@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/core/tune_spec.lua - pml.tune: rules from Lua, their functions, the permission, and what is left by a script that
--- ends in the midst of a region.
+-- spec/core/tune_spec.lua - tests of pml.tune: rules from Lua, their functions, the permission, and the state after a script that
+-- ends inside a region.
 
 local support = require "spec.core.support"
 local folder = require "spec.core.cpus_folder"

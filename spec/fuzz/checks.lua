@@ -1,10 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/fuzz/checks.lua - what must hold for any bytes that a reader in Lua is given, by the name of the reader.
+-- spec/fuzz/checks.lua - properties that each reader in Lua must have for any bytes, by the name of the reader.
 --
--- M[name]() returns the check of that reader: a function of the input, which raises where something does not hold. It
--- returns whether the input has reached what only a reader that works can reach: there `make fuzz-proof` plants its bug.
--- A check of `texts` has the input as a text and runs for so many inputs in `make check-all`; the others have a folder of
--- files, which their own target in C writes.
+-- M[name]() returns the check of that reader: a function of the input, which raises an error where a property is violated. It
+-- returns true if only a working reader can get that far with the input: there `make fuzz-proof` plants its bug.
 
 local M = { texts = { callgrind = 1000, catalogue = 1000, dat = 1000, data = 1000, expression = 1000, formula = 1000,
                       likwid = 1000 } }
@@ -50,7 +48,7 @@ function M.catalogue()
   end
 end
 
---- A run's table (data.dat) has finite numbers, and what was read is written and read again as the same.
+--- A run's table (data.dat) has finite numbers, and the same table results if it is written and read again.
 function M.dat()
   local dat = require "pmlua.internal.dat"
   return function(text)
@@ -102,7 +100,7 @@ function M.data()
   end
 end
 
---- What Lua makes of `text`, if it is a number below `most`, is `v`.
+--- Lua's value of `text` is `v`, if that value is a number below `most`.
 local function is_as_in_lua(text, v, most)
   local done, w = pcall(load("return " .. text) or error)
   if done and math.type(w) and math.abs(w) < most then assert(w == v or math.abs(w - v) <= 1e-9 * math.abs(w), text) end
@@ -266,7 +264,7 @@ function M.job()
     flow:data()
   end
   local of = {}
-  function of.r(dir) -- what a rank leaves for the others
+  function of.r(dir) -- the files that a rank leaves for the others
     local united, err = parts.finish(dir, refused)
     if not united then return err and refused(err) end
     report(dir)

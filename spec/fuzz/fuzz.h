@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/fuzz/fuzz.h - what the targets share: the entry, promises, planted bugs, input taken apart, scratch files. */
+/* spec/fuzz/fuzz.h - shared parts of the targets: the entry, promises, planted bugs, pieces of the input, scratch
+ * files. */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -15,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* PROMISE(condition, "sentence") - what must hold whatever the input is. */
+/* PROMISE(condition, "sentence") - an invariant that holds for every input. */
 #define PROMISE(condition, text) ((condition) ? (void)0 : fuzz__broken(__FILE__, __LINE__, text))
 static inline void fuzz__broken(const char *file, int line, const char *text) {
   fprintf(stderr, "%s:%d: broken promise: %s\n", file, line, text);
@@ -24,8 +25,8 @@ static inline void fuzz__broken(const char *file, int line, const char *text) {
 
 /*
  * PLANTED(condition) - a write behind the end of the heap's memory when @condition holds, in a build with -DPLANT_BUG
- * (make fuzz-proof). The condition is one that only the code under test can bring about: an input that finds the bug
- * has been there.
+ * (make fuzz-proof). Only the code under test can make the condition true, so an input that triggers the bug has
+ * reached that code.
  */
 #ifdef PLANT_BUG
 #define PLANTED(condition) ((condition) ? fuzz__planted() : (void)0)
@@ -40,7 +41,7 @@ static inline void fuzz__planted(void) {
 #define PLANTED(condition) ((void)(condition))
 #endif
 
-/* The input, taken from its front; what is not there is 0. */
+/* The input, read from its front; missing bytes are 0. */
 struct fuzz_input {
   const uint8_t *at, *end;
 };

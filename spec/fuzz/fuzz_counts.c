@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/fuzz/fuzz_counts.c - any bytes in a file of counts: sums that are right for what is there, or a reason why not.
+ * spec/fuzz/fuzz_counts.c - arbitrary bytes as a file of counts: correct sums of the valid parts, or a failure with a
+ * reason.
  *
- * An input is pieces of bytes with their places in a file in which the head is right; the file is then cut.
+ * An input is a list of byte strings and their places in a file with a valid head, and the length at which the file is
+ * cut.
  */
 #include "base/pml_error.h"
 #include "fuzz.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/fuzz/fuzz_event.c - any bytes as an event's name and as a sysfs format.
+ * spec/fuzz/fuzz_event.c - arbitrary bytes as an event's name and as a sysfs format.
  *
  * Link: -Wl,--wrap=pml__event_walk_pfm,--wrap=pml__event_walk_trace
  *
- * An unknown name is compared with all known ones, some ten thousand: nearly all the time went there. The
- * comparison runs on every such name, but with the longest two lists for one input in 32 only: which, its bytes say.
+ * An unknown name is compared with all known ones, some ten thousand: nearly all the time went there. The comparison
+ * runs on every such name, but with the longest two lists for one input in 32 only: which, its bytes say.
  *
  * Runs: 3000
  */
@@ -32,7 +32,7 @@ static bool in_thirty_two(const uint8_t *data, size_t size) {
   return (h * 2654435761u) >> 27 == 0;
 }
 
-/* What parses keeps the promises of pml_event.h. */
+/* A parsed event keeps the promises of pml_event.h. */
 static void parse_name(const char *name) {
   struct pml_event ev;
   int err = pml_event_parse(&ev, name);
@@ -52,7 +52,7 @@ static void parse_name(const char *name) {
   }
 }
 
-/* What a format takes in, it gives back, and it touches no other bit. */
+/* A parsed format can store every value of its width, and stores it in no other bits than its own. */
 static void parse_format(const char *text) {
   struct pml__format f;
   if (!pml__format_parse(&f, text)) return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/fuzz/fuzz_frame.c - any bytes on the socket, in any pieces: questions and answers, or a reason why not. */
+/* spec/fuzz/fuzz_frame.c - arbitrary bytes on the socket, in pieces of any size: valid frames, or a failure with a
+ * reason. */
 #include "base/pml_error.h"
 #include "fuzz.h"
 #include "live/live_frame.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/fuzz/fuzz_job.c - files of jobs and of event flows. The first byte is the file: 's' the summary of a job,
- * 'w' its waits, 'p' its call paths, 'r' what a rank leaves for the others, 'f' an event flow, 'k' how far a killed run
- * came, 'c' commands of a compiler. The others of a job are those of the corpus. Each is read and reported, or refused
- * in one line.
+ * spec/fuzz/fuzz_job.c - files of jobs and of event flows. The first byte is the file: 's' the summary of a job, 'w'
+ * its waits, 'p' its call paths, 'r' the part of one rank, 'f' an event flow, 'k' the progress of a killed run, 'c'
+ * commands of a compiler. The job's other files come from the corpus. Each file is read and reported, or refused in one
+ * line.
  *
  * Runs: 300
  */

@@ -335,7 +335,7 @@ static int check_value(const struct pml_recording_function_value *v, void *arg) 
   return 0;
 }
 
-/* Events by themselves: values are those of a function with a name, and all can be read. */
+/* Read the events without a report: each value belongs to a function with a name, and all events can be read. */
 static int begin_thread(void *arg, int64_t tid, void **track) {
   (void)tid;
   *track = arg;
@@ -449,7 +449,7 @@ static void check_flow(struct pml_recording_reader *r) {
   pml_flow_close(f);
 }
 
-/* Times are those of calls, whatever the events say. */
+/* For any events, the sums of times are read or refused, and each sum is positive. */
 static void check_times(void) {
   struct pml_summary *s;
   const struct pml_summary_row *row;
@@ -519,7 +519,7 @@ static void check_sections(bool report) {
   fuzz_call(L, 1, 0);
 }
 
-/* What a damaged log hands on may be refused, and nothing worse. */
+/* The summary of a damaged log may be refused, but causes no other failure. */
 static void check_summary(void) {
   struct pml_summary *s, *other;
   unsigned char *bytes;

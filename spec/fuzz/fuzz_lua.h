@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/fuzz/fuzz_lua.h - a Lua state for targets: pmlua's modules, and the lines that run seen by libFuzzer.
+ * spec/fuzz/fuzz_lua.h - a Lua state for targets, with pmlua's modules and with coverage of Lua lines for libFuzzer.
  *
- * Lua's own lines are no edges of the program: a hook counts them in the section that libFuzzer reads beside its own
- * counters, so that an input that reaches a new line of a Lua parser is kept.
+ * libFuzzer does not see lines of Lua as edges of the program. A hook counts them in the section that libFuzzer reads
+ * beside its own counters, so that an input that reaches a new line of a Lua parser is kept.
  */
 #ifndef FUZZ_LUA_H
 #define FUZZ_LUA_H
@@ -39,7 +39,7 @@ static inline lua_State *fuzz_lua(void) {
   return L;
 }
 
-/* Call what is below @nargs arguments; an error is a broken promise. */
+/* Call the function below its @nargs arguments; an error is a broken promise. */
 static inline void fuzz_call(lua_State *L, int nargs, int nresults) {
   if (lua_pcall(L, nargs, nresults, 0) == LUA_OK) return;
   fprintf(stderr, "raised: %s\n", luaL_tolstring(L, -1, NULL));

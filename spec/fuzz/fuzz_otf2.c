@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/fuzz/fuzz_otf2.c - a small OTF2 archive of two ranks, damaged: each four bytes of the input replace a byte of
- * one of its files, which keep their length. Each question is answered, or refused in one line; what was counted once
- * is counted again.
+ * spec/fuzz/fuzz_otf2.c - a small OTF2 archive of two ranks, damaged: each four bytes of the input replace a byte in
+ * one of its files, and the files keep their length. Each question is answered, or refused in one line; the same
+ * question counts the same events again.
  *
  * Runs: 1500
  */
@@ -38,7 +38,7 @@ static struct {
 } file[FILES];
 static uint64_t known; /* enters and leaves of the whole archive */
 
-/* ---- the archive as it was ---- */
+/* ---- the undamaged archive ---- */
 
 static void must(OTF2_ErrorCode code) {
   if (code != OTF2_SUCCESS) abort();
@@ -132,7 +132,7 @@ static bool answered(int err) {
   return err >= 0;
 }
 
-/* The sum of damaged times is that of less than 2^64 ticks. */
+/* Even the sum of damaged times stays below 2^64 ticks. */
 static uint64_t ask_sums(struct pml_otf2_read *t, unsigned by) {
   struct pml_otf2_question q = {.by = by, .to_s = 1e6, .process = -1, .columns = 3, .threads = 1};
   struct pml_otf2_answer a;

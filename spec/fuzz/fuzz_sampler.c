@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/fuzz/fuzz_sampler.c - any bytes as the buffer of a perf event, read to its head.
+ * spec/fuzz/fuzz_sampler.c - arbitrary bytes as the buffer of a perf event, read up to its head.
  *
  * Runs: 20000
  */
@@ -11,7 +11,7 @@
 
 static unsigned char scratch[PML__RECORD_MAX];
 
-/* What maps are made of: the memory is searched as samples do. */
+/* Keep the records of which maps are made, for the lookup of samples' addresses. */
 static void keep(struct pml__maps *maps, const struct pml__record *r) {
   if (r->kind != PML__RECORD_MAP && r->kind != PML__RECORD_EXEC && r->kind != PML__RECORD_FORK) return;
   PROMISE(pml__maps_add(maps, r) == 0, "a map is noted");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/fuzz/fuzz_sysfs.c - any bytes as the files of a PMU in sysfs, and a name that is looked up in them. */
+/* spec/fuzz/fuzz_sysfs.c - arbitrary bytes as the files of a PMU in sysfs, and a name that is looked up in them. */
 #include "fuzz.h"
 #include "pml.h"
 #include "source/kernel/event/pml_event_parsers.h"
@@ -44,7 +44,7 @@ static void make_topology(void) {
   }
 }
 
-/* What stands for a part is the name of that part alone. */
+/* The event's name with the place of a part appended is the name of that part alone. */
 static void check_places(const struct pml_event *ev) {
   struct pml_event one;
   char name[PML_EVENT_NAME_MAX + PML_EVENT_PLACE_MAX + 1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/fuzz/fuzz_unwind.c - any bytes as tables of unwinding, and as code: where an exception lands, and whether a load
- * is only called.
+ * spec/fuzz/fuzz_unwind.c - arbitrary bytes as unwinding tables and as code: the landing pad of an exception, and
+ * whether a loaded value is only called.
  *
  * Runs: 20000
  */
@@ -15,7 +15,7 @@ static bool landing(void *arg, uintptr_t after, uintptr_t *to, bool *ends) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  uint8_t *bytes = malloc(size + 1); /* so that a sanitizer sees what is read behind it */
+  uint8_t *bytes = malloc(size + 1); /* on the heap, so that a sanitizer sees reads behind the end */
   if (bytes == NULL) return 0;
   if (size > 0) memcpy(bytes, data, size);
   uintptr_t at = (uintptr_t)bytes, to;

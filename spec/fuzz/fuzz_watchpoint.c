@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/fuzz/fuzz_watchpoint.c - any head, lanes and chunks as the file that a watched process left, any bytes as a
- * plan. */
+/* spec/fuzz/fuzz_watchpoint.c - an arbitrary head, lanes and chunks as the file of a watched process, and arbitrary
+ * bytes as a plan. */
 #include "fuzz.h"
 #include "program/pml_watchpoint_plan.h"
 #include "program/pml_watchpoint_store.h"
@@ -27,7 +27,7 @@ static void fill(struct fuzz_input *in, void *to, size_t n) {
   for (size_t i = 0; i < n; i++) ((uint8_t *)to)[i] = fuzz_byte(in);
 }
 
-/* What is checked first is right most of the time, else nothing else would be seen. */
+/* The fields that are checked first are valid most of the time, so that later checks are reached. */
 static void compose(struct fuzz_input *in) {
   uint8_t wrong = fuzz_byte(in);
   memset(&file, 0, sizeof file);
