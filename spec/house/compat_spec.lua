@@ -55,7 +55,7 @@ int main() {
 ]]
 
 -- The functions of C as PAPI's module names them, F_str_to_C, and arguments by their names.
---- The beginning of a program in Fortran that asks for events, whose name it declares so.
+--- The head of a Fortran program that reads events, with the interfaces that it declares.
 local function asks(name)
   return ([[
 program t

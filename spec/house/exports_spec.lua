@@ -4,7 +4,7 @@ local build = os.getenv("PMLUA_BUILD") or "build"
 
 local sh = require("spec.shell").sh
 
---- What is in one set and not in the other, sorted.
+--- The names in `set` that are not in `other`, sorted.
 local function beyond(set, other)
   local list = {}
   for name in pairs(set) do
@@ -35,7 +35,7 @@ end
 local PUBLIC = "cc -D_GNU_SOURCE -MM -Icore core/pml.h"
 local ALL = "find core -name '*.h' ! -path 'core/compat/*'"
 
---- What a library defines for others, by its version.
+--- The functions that a library exports with a symbol version.
 local function exported(version)
   local names = {}
   for name in sh(("nm -D --defined-only %s/libpmlua.so"):format(build)):gmatch("(pml_[%w_]*)@@" .. version .. "\n") do

@@ -253,7 +253,8 @@ describe("make layers", function()
     assert.matches("names are listed by", out)
   end)
 
-  --- Objects of C files, each a function pml_PLACE that calls those of the places it needs.
+  --- Compile C files to objects. Each has a function pml_PLACE, and addresses of the functions of the places that it needs;
+  --- returns the output of spec/objects.lua.
   local function objects(needs)
     for place, needed in pairs(needs) do
       local text = {}

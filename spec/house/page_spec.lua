@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/house/page_spec.lua - what follows the pages of the documentation finds what is wrong in them.
+-- spec/house/page_spec.lua - tests of spec/page.lua, which follows the documentation's pages: it finds their mistakes.
 
 local support = require "spec.core.support"
 local page = require "spec.page"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/house/pages_spec.lua - ARCHITECTURE.md and CONTRIBUTING.md: what they name is there, what they show works.
+-- spec/house/pages_spec.lua - check of ARCHITECTURE.md and CONTRIBUTING.md: the names in them exist, the examples work.
 
 local support = require "spec.core.support"
 local shell = require "spec.shell"

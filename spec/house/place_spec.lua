@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/house/place_spec.lua - make install and make uninstall: what they put, what they take away, two of them side by side.
+-- spec/house/place_spec.lua - tests of make install and make uninstall: installed and removed files, two installations side by
+-- side.
 
 local support = require "spec.core.support"
 local build = os.getenv("PMLUA_BUILD") or "build"
@@ -13,7 +14,7 @@ local function make(what)
   return shell.done(("make --no-print-directory %s B=%s"):format(what, build))
 end
 
---- What is below a folder, with types, modes and targets of links.
+--- Everything below a folder, with types, modes and targets of links.
 local function listing(folder)
   return (sh(("cd %s && find . -printf '%%p %%y %%m %%l\\n' | LC_ALL=C sort"):format(folder)))
 end

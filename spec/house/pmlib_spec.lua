@@ -16,7 +16,7 @@ local dir = support.folder()
 
 local compiled = {}
 
---- Build spec/pmlib/SOURCE with COMPILER to `name`, once; what it says must be nothing.
+--- Build spec/pmlib/SOURCE with COMPILER to `name`, once; the compiler must print nothing.
 local function compile(compiler, source, name, lib)
   if compiled[name] then return end
   assert.equal("", shell.done(("%s spec/pmlib/%s -o %s/%s %s -l%s -lm"):format(compiler, source, dir, name, link, lib or "PM")))
@@ -314,7 +314,7 @@ describe("PMlib's calls", function()
         local _, _, out = events("counts")
         local values, value = {}, ('"%s" <%%d+>; %%w+; (%%d+)'):format(permission.pattern "perf::PAGE-FAULTS")
         for v in out:gmatch(value) do values[#values + 1] = tonumber(v) end
-        assert.equal(12, #values) -- at each start and stop; those of "touch" are the last
+        assert.equal(12, #values) -- one value at each start and stop; the last ones belong to "touch"
         assert.equal(512, values[12] - values[11])
       end)
 

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/house/reference_c_spec.lua - the C interface in its manual pages: a page for each function that users can call, and
--- no function without words of its own.
+-- spec/house/reference_c_spec.lua - check of the C interface's manual pages: each public function has a page and a description.
 
 local support = require "spec.core.support"
 package.path = "spec/?.lua;docs/?.lua;" .. package.path

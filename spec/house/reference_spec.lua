@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/house/reference_spec.lua - the annotations of the public API against what a script reaches: nothing public is without
--- one, and none names what is not there.
+-- spec/house/reference_spec.lua - check of the public API's annotations against the modules: every public name is annotated, and
+-- every annotated name exists.
 
 local support = require "spec.core.support"
 package.path = "spec/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
@@ -42,7 +42,7 @@ end
 
 local read = support.slurp
 
---- What a script can name in a module: its own keys, and those of the core's table that it stands for.
+--- The names that a script can reach in a module: the module's own keys, and those of the core's table behind it.
 local function reached(name)
   local module, keys = pml[name], {}
   for key in pairs(module) do keys[key] = module[key] end
@@ -191,7 +191,7 @@ local function described()
   return names
 end
 
--- What is named in types of the form { name: type, ... }, and the fields of classes, of one file of meta/.
+-- The field names in one file of meta/: those of types of the form { name: type, ... }, and those of classes.
 local function named_fields(name)
   local set, text = {}, read(("lua/pmlua/meta/%s.lua"):format(name))
   for field in text:gmatch "%-%-%-@field ([%w_]+)" do set[field] = true end
@@ -324,7 +324,7 @@ describe("The annotations of the public API", function()
         local handle, key, text = one[1], one[2], body[one[3]] or ""
         local class = class_named(handle == "" and "pml." .. name or HANDLES[handle])
         local f = class and functions_of(class)[key]
-        local of_c = meta:find("function%s+[%w_]+[.:]" .. key .. "%(") -- else a function of Lua stands for it
+        local of_c = meta:find("function%s+[%w_]+[.:]" .. key .. "%(") -- else the function is written in Lua
         if f and of_c and (text:find "pml_pusherr%(" or text:find "pml_pushdone%(" or text:find "lutil_opened%(") then
           seen = seen + 1
           local says = false

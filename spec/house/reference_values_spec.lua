@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/house/reference_values_spec.lua - what functions of C give has the fields and types that their annotations say.
+-- spec/house/reference_values_spec.lua - check of results of C functions against their annotations: fields and types.
 
 local support = require "spec.core.support"
 package.path = "spec/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
@@ -76,7 +76,7 @@ function fits(value, kind)
   return fits_class(value, classes[kind])
 end
 
---- What a function gave, by the annotation of it: "pml.clock.info", "pmlua.Eventset:event".
+--- Check the results of a function against its annotation; examples of names: "pml.clock.info", "pmlua.Eventset:event".
 local function check(name, ...)
   local owner, f = name:match "^(.*)[.:]([%w_]+)$"
   local returns

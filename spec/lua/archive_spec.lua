@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/archive_spec.lua - one OTF2 archive of all processes and ranks: pmlua record --trace, and pmlua trace.
+-- spec/lua/archive_spec.lua - tests of the one OTF2 archive of all processes and ranks: pmlua record --trace, and pmlua trace.
 
 local mpi_job = require "spec.lua.mpi_job"
 local recording = require "spec.lua.recording"
@@ -10,14 +10,15 @@ local at, command, made = recording.place(), recording.command, support.build ..
 local dir, shell = at.dir, at.shell
 local RECORD = command .. " record --trace --sym crc32 -o r -- ./calls fork:1 crc32:10 wait"
 
---- What the validator says of an archive; nil: it is not installed.
+--- The output of the validator for an archive; nil if it is not installed.
 local function verdict(folder, options)
   local _, said = support.shell(("/usr/bin/python3 spec/otf2_validate.py %s %s/%s/traces.otf2"):format(options or "",
     quote(dir), folder))
   return not said:find "^unavailable" and said or nil
 end
 
---- How many lines of the definitions, or events, of an archive begin so; it is valid, but for what is expected.
+--- The number of lines with each of @words in the definitions or events of an archive, which must be valid except for what is
+--- @expected.
 local function counted(folder, words, what, expected)
   local said = verdict(folder)
   if said then assert.equal(expected or "ok", not expected and said:match "^ok" or said) end
@@ -165,7 +166,7 @@ describe("the trace of an experiment", function()
 end)
 
 describe("the archive of a job of MPI", function()
-  --- The archive of a job that spec/c/archive.c makes: what pmlua trace says of it.
+  --- The warnings of pmlua trace for an archive of a job that spec/c/archive.c writes.
   local notes = {}
   local function archived(how)
     if not notes[how] then
@@ -299,7 +300,7 @@ describe("the archive of a job of MPI", function()
       local function count(what) return (select(2, events:gsub(("\nRMA_%s [^\n]*Window: \"%s\""):format(what, name), ""))) end
       assert.equal(n, count "WIN_CREATE", name)
       assert.equal(n, count "WIN_DESTROY", name)
-      assert.is_true(count "COLLECTIVE_END" > 0, name) -- of fences
+      assert.is_true(count "COLLECTIVE_END" > 0, name) -- from fences
     end
   end)
 

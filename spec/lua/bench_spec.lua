@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/bench_spec.lua - pmlua bench: commands with a known difference, and commands that fail.
+-- spec/lua/bench_spec.lua - tests of pmlua bench: commands with a known difference, and commands that fail.
 
 local counting = require "spec.lua.counting"
 local support = require "spec.core.support"
@@ -15,7 +15,7 @@ local function bench(arguments, dir)
   return status, out, err, dir
 end
 
---- What it measured.
+--- The measured results, decoded.
 local function measured(arguments, dir)
   local status, out, err, where = bench("--json " .. arguments, dir)
   assert(out:find "^{", err)
@@ -36,7 +36,7 @@ describe("pmlua bench", function()
     assert.same({ "sleep 0.02", "sleep 0.2" }, { c.level_a, c.level_b })
     assert.matches("^slower by ", c.verdict)
     assert.is_true(c.low <= c.ratio and c.ratio <= c.high and c.low > 1)
-    assert.is_true(r.cells[1].min >= 20e6 and r.cells[2].min >= 200e6) -- no sleep is shorter than what was asked for
+    assert.is_true(r.cells[1].min >= 20e6 and r.cells[2].min >= 200e6) -- a sleep is never shorter than requested
     assert.same({ 8, 8 }, { r.cells[1].n, r.cells[2].n })
     c = measured("-r 8 'sleep 0.2' 'sleep 0.02'").comparisons[1].cells[1]
     assert.matches("^faster by ", c.verdict)
@@ -308,7 +308,7 @@ describe("pml.bench", function()
     local slow = assert(pml.bench(function() pml.sys.sleep(0.02) end, { seconds = 0.1 }))
     assert.equal(1, slow.iterations)
     assert.is_true(slow.samples >= 5 and slow.samples == #slow.values)
-    assert.is_true(slow.min + slow.empty >= 20e6) -- no sleep is shorter than what was asked for
+    assert.is_true(slow.min + slow.empty >= 20e6) -- a sleep is never shorter than requested
     local fast = assert(pml.bench(function() return 1 end, { seconds = 0.1 }))
     assert.is_true(fast.iterations > 100)
     assert.is_true(fast.empty > 0)

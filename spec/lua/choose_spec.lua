@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/choose_spec.lua - pmlua choose in a shell: plans for any PMU, and runs of a command.
+-- spec/lua/choose_spec.lua - tests of the command pmlua choose: plans for any PMU, and runs of a command.
 
 local permission = require "spec.permission"
 local support = require "spec.core.support"
@@ -214,7 +214,7 @@ describe("What came out of runs", function()
   local chooser = assert(require "pmlua.chooser".open { pmu = "skx", smt = false, watchdog = false })
   local plan = assert(chooser:choose { "CYCLE/ipc", "CYCLE/stalled", "USER/difference", "USER/ratio" })
 
-  --- Results like those of runs, from counts by event name.
+  --- Results in the form that runs give, from counts by event name.
   local function combined(values, running)
     local results = {}
     for r, run in ipairs(plan.runs) do

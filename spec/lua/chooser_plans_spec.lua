@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/chooser_plans_spec.lua - plans of real processors against a solver that shares nothing with the chooser: it reads
--- the rules of a PMU itself, decides by Hall's condition, and finds the fewest runs over all subsets.
+-- spec/lua/chooser_plans_spec.lua - tests of the plans for real processors, by a solver that shares no code with the chooser: it
+-- reads the rules of a PMU itself, decides by Hall's condition, and finds the fewest runs over all subsets.
 
 require "spec.core.support"
 local chooser = require "pmlua.chooser"
@@ -25,7 +25,7 @@ local function holds(rule, config)
   return rule.first <= config & 0xff and config & 0xff <= rule.last
 end
 
---- The counters of an event as a list of lists: "f1" is fixed, "3" general; of a pair, both.
+--- The counters of an event as a list of lists: "f1" is fixed, "3" general; a pair is a list of two.
 local function counters_of(pmu, general, config)
   local all = {}
   for c = 0, general - 1 do all[#all + 1] = { tostring(c) } end
@@ -75,7 +75,7 @@ local function hall(masks)
   return true
 end
 
---- Pairs are tried in every way, what is left by Hall.
+--- Tries every counter pair for events that need one, and decides the rest by Hall's condition.
 local function place_all(list, at, taken)
   if at <= #list and #list[at][1] == 2 then
     for _, pair in ipairs(list[at]) do
@@ -103,7 +103,7 @@ local function solver(c, watchdog)
   return setmetatable({ pmu = pmu, general = general, always = always, known = {} }, Solver)
 end
 
---- Whether events fit beside what is always there; @events by key: { config =, config1 = }.
+--- Whether events fit beside the permanent ones; @events by key: { config =, config1 = }.
 function Solver:fits(events)
   local list, keys = { table.unpack(self.always) }, {}
   for key in pairs(events) do keys[#keys + 1] = key end
@@ -152,7 +152,7 @@ function Solver:fewest(units)
   return least[(1 << #units) - 1]
 end
 
--- --- what is asked for ---
+-- --- what is requested ---
 
 --- The code of an event, as libpfm4 or the facts have it, not by the chooser.
 local function code_of(pmu, name)
@@ -162,7 +162,8 @@ local function code_of(pmu, name)
   return { config = parsed.parts[1].config, config1 = parsed.parts[1].config1 }
 end
 
---- Whether all events are on the core's counters, which are planned; others have counters of their own, or PERF_METRICS.
+--- Whether all events are counted by the core's general and fixed counters, which the chooser plans; others have separate
+--- counters, or PERF_METRICS.
 local function is_of_core(events)
   for _, name in pairs(events) do
     if name:find("::", 1, true) or name:find("/", 1, true) or name:find "^r8%x%x%x$" then return false end

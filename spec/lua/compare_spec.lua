@@ -220,7 +220,7 @@ describe("pmlua compare", function()
     code, out = support.pmlua(("compare %s %s -- %s %s"):format(a, a, b, b))
     assert.equal(0, code)
     assert.matches("A is 2 starts of the program, B is 2", out)
-    -- more from nothing is beyond any percentage; and what was not judged is named, or fails
+    -- an increase from zero exceeds any percentage; and cells that were not judged are named, or fail
     local none, three = demo.run_folder { around(0, 0) }, demo.run_folder { { 1, 2, 3 } }
     assert.equal(1, (support.pmlua(("compare --fail-on slower:500%% -q %s %s"):format(none, a))))
     code, out, err = support.pmlua(("compare --fail-on slower:2%% -q %s %s"):format(three, a))

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/compiled_spec.lua - the modules that the command carries compiled: the same as their sources, and not used for others.
+-- spec/lua/compiled_spec.lua - tests of the modules that the command carries in compiled form: equal to their sources, and used
+-- only for these.
 
 local support = require "spec.core.support"
 
@@ -44,7 +45,7 @@ describe("Compiled modules", function()
     local before = copy("stats")
     assert.equal(dir .. "/lua/pmlua/stats.lua\n", run([[print((select(2, package.searchers[2]("pmlua.stats"))))]], before))
     local message = run([[print(select(2, pcall(require "pmlua.stats".median, 1)))]], before)
-    local where = message:match("^(.-):%d+: "):gsub("^%.%.%.", "") -- Lua cuts the beginning of what is long
+    local where = message:match("^(.-):%d+: "):gsub("^%.%.%.", "") -- Lua cuts the beginning of long chunk names
     assert.equal(where, (dir .. "/lua/pmlua/stats.lua"):sub(-#where), message)
     assert.truthy(where:find("/stats.lua", 1, true))
   end)

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/completion_spec.lua - the completion that pmlua prints, run by the shells themselves.
+-- spec/lua/completion_spec.lua - tests of the completion that pmlua prints, run by the shells themselves.
 
 local support = require "spec.core.support"
 
--- Lines typed up to the cursor, and their completions; "..." stands for more of them.
+-- Lines typed up to the cursor, and their completions; "..." stands for further ones.
 local cases = {
   { "pmlua sta", { "stat" } },
   { "pmlua stat --j", { "--json" } },

@@ -53,7 +53,7 @@ local cases = {
   { "int", "__atomic_thread_fence(__ATOMIC_SEQ_CST)", "fence 1" },
 }
 
-local number, bodies = {}, {} -- of each case, and of a type's variables alone
+local number, bodies = {}, {} -- of each case, and of a body without operation for each type
 
 local function add(type, text)
   local key = type .. " " .. text
@@ -68,7 +68,8 @@ end
 
 local program
 
---- One program has all cases and runs the one that its argument names. It is kept, because specs remove what they build.
+--- One program has all cases and runs the one that its argument names. A copy of it is kept, because specs remove the programs
+--- that they build.
 local function count(type, text)
   if not program then
     local names = {}

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/count_compilers_spec.lua - pmlua cc --count with each clang and flang that pmlua was built for.
+-- spec/lua/count_compilers_spec.lua - tests of pmlua cc --count with each clang and flang that pmlua was built for.
 
 local counting = require "spec.lua.counting"
 local support = require "spec.core.support"
@@ -26,7 +26,7 @@ int main(void) {
 }
 ]]
 
---- The compiler of a version that pmlua was built for, or nil and what is missing.
+--- The command for a compiler of a version, or nil and what is missing: LLVM in pmlua, or the compiler.
 local function compiler(name, version)
   if not llvm_of.instrumenter(version) then return nil, "pmlua was built without LLVM " .. version end
   if support.shell("command -v " .. name) ~= 0 then return nil, name .. " is not installed" end

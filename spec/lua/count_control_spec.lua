@@ -168,7 +168,7 @@ describe("a program that counts", function()
     for _, how in ipairs { { "source", "-O0" }, { "source", "-O2" }, { "final", "-O2" } } do
       local c, turns = killed(how[1], how[2], "SIGKILL")
       local missing = 2000 * turns - c.events.flop_count_I
-      -- the current iteration may be counted or not; one that the optimiser unrolled has up to 32 operations
+      -- the current iteration may or may not be counted; an unrolled one has up to 32 operations
       assert.truthy(missing >= -2000 and missing <= 32 * (65536 + 2000), ("%s %s: %d"):format(how[1], how[2], missing))
       assert.is_true(c.at_least)
       assert.matches("^at least: 1 thread of 1 process was inside a loop", c.notes[#c.notes])

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/count_machine_spec.lua - the counts of instructions of a processor: masked memory accesses, dot products.
+-- spec/lua/count_machine_spec.lua - tests of counts for a processor's own instructions: masked memory accesses, dot products.
 --
 -- Slow: compiles a program for each instruction.
 

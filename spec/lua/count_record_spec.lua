@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/count_record_spec.lua - pmlua record names the compiler and its stage beside each of its counts; and code that is not
--- counted is named, however a process ends.
+-- spec/lua/count_record_spec.lua - tests of counts in pmlua record: each count has its compiler and stage, and code without
+-- counts is named, however a process ends.
 
 local support = require "spec.core.support"
 local countfile = require "pmlua.countfile"
@@ -93,7 +93,7 @@ describe("what is in no count is named", function()
     shell(("cd %s && PMLUA_COUNT=counts ./program kill"):format(quote(dir)))
     assert.same({}, assert(countfile.read_all(dir .. "/counts")).notes)
     local f <close> = assert(io.open(dir .. "/counts", "r+b"))
-    f:seek("set", 120) -- of a log's head: its host
+    f:seek("set", 120) -- the host in a log's head
     f:write "node7\0"
     f:flush()
     assert.same({ "1 process of another host did not exit, or still ran when this was counted" },

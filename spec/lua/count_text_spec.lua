@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/count_text_spec.lua - what counting adds to the code of a program: little, and what several places add once.
+-- spec/lua/count_text_spec.lua - tests of the size of counting code: little is added to a program, and shared code once.
 
 local counting = require "spec.lua.counting"
 local support = require "spec.core.support"
@@ -8,7 +8,7 @@ local it = counting.it
 
 local x86 = io.popen("uname -m"):read("l") == "x86_64" -- luacheck: ignore 113
 
---- Functions of branches and calls, each with constants of its own.
+--- Source text of functions with branches and calls, each with different constants.
 local function branches(functions)
   local text = { "struct node { struct node *next; long key; int kind; }; long other(struct node *, long);\n" }
   for i = 1, functions do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/counted_spec.lua - pmlua's reports on programs that count by the compiler: files, stat, choose, record,
+-- spec/lua/counted_spec.lua - tests of pmlua's reports on programs with counts by the compiler: files, stat, choose, record,
 -- sections, queries.
 
 local permission = require "spec.permission"
@@ -117,7 +117,7 @@ describe("A program that counts", function()
     assert.matches("not counted: PMLUA_COUNT is already set: the counts go there\n", err)
     assert.equal(0, (shell(quote(command) .. " choose --pmu generic FLOPS CYCLE/cpus --run -- ./source", "PMLUA_COUNT=mine")))
     local countfile = require "pmlua.countfile"
-    assert.equal(2 * 10010, countfile.read_all(folder .. "/mine").events.flop_count_I) -- of both runs
+    assert.equal(2 * 10010, countfile.read_all(folder .. "/mine").events.flop_count_I) -- sum of both runs
     os.execute("rm -f " .. quote(folder) .. "/mine*")
   end)
 
@@ -220,7 +220,7 @@ describe("A program that counts", function()
     local status, out, err = shell(quote(command) .. " trace.lua")
     assert.same({ 0, "", "" }, { status, out, err })
     local _, first = shell "otf2-print trace1/traces.otf2 | grep '^METRIC '"
-    -- two calls of 100 additions: one to see how many a batch takes, one that is timed
+    -- two calls of 100 additions: one to find the batch size, one that is timed
     local value = '"sde:::BYFL::flop_count_I" <%%d+>; INT64; %d%%)[^\n]*\n'
     assert.matches((value:format(0) .. "[^\n]*" .. value:format(200)), first)
     local _, defined = shell "otf2-print -G trace1/traces.otf2 | grep METRIC_MEMBER"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/counting.lua - for the specs of pmlua cc --count: compile programs that count, and read their counts.
+-- spec/lua/counting.lua - helpers for the specs of pmlua cc --count: compile programs with counting, and read their counts.
 
 local support = require "spec.core.support"
 
@@ -62,7 +62,7 @@ local function counts_of(text)
   return list
 end
 
---- Run a program; its counts, or those of its processes if there are several.
+--- Run a program; returns its counts, or those of its processes if there are several.
 ---@return table counts
 ---@return string out
 ---@return integer status

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/demo.lua - an experiment that specs run: what it gives is known.
+-- spec/lua/demo.lua - an experiment with known results, for specs to run.
 
 local support = require "spec.core.support"
 local experiment = require "pmlua.experiment"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/embed_lua_spec.lua - applications that embed a Lua of their own, of any version, shared or static, beside pmlua's.
+-- spec/lua/embed_lua_spec.lua - tests of applications that embed another Lua, of any version, shared or static, beside pmlua's.
 
 local support = require "spec.core.support"
 local quote = support.quote

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/count/programs.lua - C programs at random that know what they do: each operation counts itself.
+-- spec/lua/count/programs.lua - random C programs with known counts: each operation counts itself.
 --
--- Loops of every kind, with exits in their midst and jumps into them, choices, recursion, longjmp. Operations are on a
--- volatile variable, so that no optimiser changes their number. What runs is bounded by a supply of steps.
+-- Loops of every kind, with exits inside and jumps into them, choices, recursion, longjmp. The operations use a volatile
+-- variable, so that no optimiser changes their number. A supply of steps bounds the run.
 --
 -- Try:  print(require("spec.lua.count.programs").text(7))
 
