@@ -1,5 +1,6 @@
--- PMlib's calls as its users see them: programs in C++, C and Fortran, alone, with threads, over ranks. What they did is
--- known, so that every figure of a report but the times is; the times must fit what is derived from them.
+-- spec/house/pmlib_spec.lua - tests of the drop-in for PMlib, by programs in C++, C and Fortran: alone, with threads, over ranks.
+-- The programs do known work, so all figures of a report except times are known; the times must agree with the figures derived
+-- from them.
 
 local support = require "spec.core.support"
 local build = os.getenv("PMLUA_BUILD") or "build"

@@ -42,7 +42,7 @@ end
 
 local read = support.slurp
 
---- The names that a script can reach in a module: the module's own keys, and those of the core's table behind it.
+--- The names that a script can reach in a module: keys of the module, and keys of the core's table behind it.
 local function reached(name)
   local module, keys = pml[name], {}
   for key in pairs(module) do keys[key] = module[key] end
@@ -191,7 +191,7 @@ local function described()
   return names
 end
 
--- The field names in one file of meta/: those of types of the form { name: type, ... }, and those of classes.
+-- The field names in one file of meta/, from types of the form { name: type, ... } and from classes.
 local function named_fields(name)
   local set, text = {}, read(("lua/pmlua/meta/%s.lua"):format(name))
   for field in text:gmatch "%-%-%-@field ([%w_]+)" do set[field] = true end

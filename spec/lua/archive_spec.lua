@@ -17,8 +17,8 @@ local function verdict(folder, options)
   return not said:find "^unavailable" and said or nil
 end
 
---- The number of lines with each of @words in the definitions or events of an archive, which must be valid except for what is
---- @expected.
+--- The number of lines with each of @words in the definitions or events of an archive. The archive must be valid, or have exactly
+--- the faults in @expected.
 local function counted(folder, words, what, expected)
   local said = verdict(folder)
   if said then assert.equal(expected or "ok", not expected and said:match "^ok" or said) end

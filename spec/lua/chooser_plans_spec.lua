@@ -152,7 +152,7 @@ function Solver:fewest(units)
   return least[(1 << #units) - 1]
 end
 
--- --- what is requested ---
+-- --- the requested events ---
 
 --- The code of an event, as libpfm4 or the facts have it, not by the chooser.
 local function code_of(pmu, name)

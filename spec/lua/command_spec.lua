@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/command_spec.lua - tests of the command pmlua in a shell: what it runs, prints and returns.
+-- spec/lua/command_spec.lua - tests of the command pmlua in a shell: executed code, output, exit status.
 
 local support = require "spec.core.support"
 

@@ -3,7 +3,7 @@
 
 local support = require "spec.core.support"
 
--- Lines typed up to the cursor, and their completions; "..." stands for further ones.
+-- Lines typed up to the cursor, and their completions; "..." means that there are more.
 local cases = {
   { "pmlua sta", { "stat" } },
   { "pmlua stat --j", { "--json" } },

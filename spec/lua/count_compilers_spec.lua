@@ -26,7 +26,7 @@ int main(void) {
 }
 ]]
 
---- The command for a compiler of a version, or nil and what is missing: LLVM in pmlua, or the compiler.
+--- The command for a compiler of a version; or nil and the missing part: LLVM in pmlua, or the compiler.
 local function compiler(name, version)
   if not llvm_of.instrumenter(version) then return nil, "pmlua was built without LLVM " .. version end
   if support.shell("command -v " .. name) ~= 0 then return nil, name .. " is not installed" end

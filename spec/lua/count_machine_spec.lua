@@ -37,7 +37,7 @@ char bytes[64];
 float *volatile where = f; /* memory that is known to be there is loaded without the mask */
 ]]
 
---- The named cells of a program with @body, less those of an empty program.
+--- The named cells of a program with @body, less the same cells of an empty program.
 local function counted(body, flags, at)
   local text = head .. "int main(int argc, char **argv) {\n(void)argv;\n" .. body .. "\nreturn 0;\n}\n"
   local program, _, said = counting.build({ ["program.c"] = text }, { at = at, flags = flags .. " -O1 -w" })

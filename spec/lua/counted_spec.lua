@@ -220,7 +220,7 @@ describe("A program that counts", function()
     local status, out, err = shell(quote(command) .. " trace.lua")
     assert.same({ 0, "", "" }, { status, out, err })
     local _, first = shell "otf2-print trace1/traces.otf2 | grep '^METRIC '"
-    -- two calls of 100 additions: one to find the batch size, one that is timed
+    -- two calls of 100 additions: the first finds the batch size, the second is timed
     local value = '"sde:::BYFL::flop_count_I" <%%d+>; INT64; %d%%)[^\n]*\n'
     assert.matches((value:format(0) .. "[^\n]*" .. value:format(200)), first)
     local _, defined = shell "otf2-print -G trace1/traces.otf2 | grep METRIC_MEMBER"

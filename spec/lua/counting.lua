@@ -62,7 +62,7 @@ local function counts_of(text)
   return list
 end
 
---- Run a program; returns its counts, or those of its processes if there are several.
+--- Run a program; returns its counts. A program with several processes has several tables of counts.
 ---@return table counts
 ---@return string out
 ---@return integer status

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/examples_spec.lua - type each example of a verb's help into a shell, and compare its exit status with the help.
+-- spec/lua/examples_spec.lua - test of the examples in the verbs' help: typed into a shell, each has the exit status that the
+-- help says.
 -- Slow: builds, runs, records and simulates the programs of the examples.
 
 local support = require "spec.core.support"
@@ -95,7 +96,7 @@ local function typed(dir, line, shell)
     quote(line)))
 end
 
---- Start a program that answers queries; returns a function that ends it.
+--- Start a program that accepts queries; returns a function that kills it.
 local function start(dir)
   assert(os.execute(("cd %s && XDG_RUNTIME_DIR=%s SECONDS_LEFT=200 PATH=%s:$PATH sh -c 'pmlua live -q --name SOLVER -- ./solver "
     .. ">/dev/null 2>&1 & echo $! >pid'"):format(quote(dir), quote(dir), support.build)))

@@ -195,7 +195,7 @@ return pml.experiment { name = "demo", cell_setup = function() return 7 end, mea
   it("calculates columns from the last summaries of all cells", function()
     local turn = 0
     local r = run { factors = { k = { 1, 2 } }, measure = function(_, _, n)
-      turn = turn + 1 -- each round is slower than the one before
+      turn = turn + 1 -- each round is slower than the previous one
       local out = {}
       for i = 1, n do out[i] = turn * 1000 + i end
       return out

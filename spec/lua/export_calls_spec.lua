@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/export_calls_spec.lua - pmlua export of recorded runs: calls, constructs of OpenMP, and what ranks of MPI sent,
--- against planted calls and messages, and against the report's sums.
+-- spec/lua/export_calls_spec.lua - tests of pmlua export for recorded runs: calls, OpenMP constructs, and messages between MPI
+-- ranks, against planted calls and messages and against the report's sums.
 
 local support = require "spec.core.support"
 local json = require "pmlua.json"
@@ -11,7 +11,7 @@ local sh = shell.sh
 
 local folder = support.folder()
 
---- What pmlua export prints on standard output, and on standard error.
+--- The standard output and standard error of pmlua export.
 local function export(arguments)
   return support.done(support.shell(("%s/pmlua export %s"):format(support.build, arguments)))
 end

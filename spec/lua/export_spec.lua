@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/export_spec.lua - pmlua export: every row of the logs, in columns with types, as other programs read them.
+-- spec/lua/export_spec.lua - tests of pmlua export: every row of the logs, in typed columns, as other programs read them.
 
 local support = require "spec.core.support"
 local it = support.it
@@ -26,7 +26,7 @@ local function balances(dir)
   return found
 end
 
---- What a program prints: lines of a section, a tab, its balance.
+--- The output of a program as a table: each line has a section, a tab, and the section's balance.
 local function printed(out)
   local found = {}
   for label, value in out:gmatch "([^\t\n]+)\t([%d.]+)\n" do found[label] = value end

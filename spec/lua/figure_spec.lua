@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/figure_spec.lua - the figure that an experiment's table describes: what it shows, and which tables it refuses.
+-- spec/lua/figure_spec.lua - tests of the figure that an experiment describes: its contents, and refused descriptions.
 
 local support = require "spec.core.support"
 local svg_texts = require "spec.lua.svg_texts"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/flame_spec.lua - pmlua flame: bars as wide as planted times, one below the other, whatever names are.
+-- spec/lua/flame_spec.lua - tests of pmlua flame: bars as wide as planted times, callees below callers, any names.
 
 local support = require "spec.core.support"
 local recorded = require "spec.lua.recorded"

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/flow_spec.lua - event flow graphs of this process and of unmodified programs, their pictures, and skeleton programs.
+-- spec/lua/flow_spec.lua - tests of event flow graphs, of this process and of unmodified programs, their pictures, and skeleton
+-- programs.
 
 local support = require "spec.core.support"
 local quote = support.quote
@@ -106,7 +107,7 @@ describe("An event flow", function()
   end)
 
   it("says how much is missing at its end where its labels find no room", function()
-    flow.start { labels = 7 } -- of one edge
+    flow.start { labels = 7 } -- for one edge
     for i = 1, 9 do run("a" .. ("b"):rep(i) .. ("a"):rep(i * i % 5)) end
     local one = assert(flow.stop())
     local all, size = 0, one:size()

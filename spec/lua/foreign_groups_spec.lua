@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/foreign_groups_spec.lua - groups of other tools: LIKWID's files, perf's, Intel's and Arm's JSON, written here.
+-- spec/lua/foreign_groups_spec.lua - tests of the reader of other tools' groups: LIKWID's files, perf's, Intel's and Arm's JSON,
+-- all written here.
 
 local support = require "spec.core.support"
 local chooser = require "pmlua.chooser"
@@ -56,7 +57,7 @@ describe("expressions of other tools", function()
 
   local divided_by_zero
 
-  --- A random expression of @depth levels as text, and its value: worked out here, not by what is tested.
+  --- A random expression of @depth levels as text, and its value, which is calculated here without the code under test.
   local function random(depth)
     local kinds <const> = { "leaf", "-", "+", "*", "/", "if", "else", "d_ratio", "min", "negate" }
     local kind = depth == 0 and "leaf" or kinds[math.random(#kinds)]
@@ -379,7 +380,7 @@ describe("catalogues in JSON", function()
     assert.equal("100%", "100" .. c.groups.TmaL1.by_name.tma_retiring.unit)
   end)
 
-  -- What perfmon's metrics name besides events of the core's counters.
+  -- Metrics of perfmon that use more than events of the core's counters.
   local PERFMON <const> = [=[{ "Metrics": [
  { "MetricName": "retiring", "Events": [ { "Name": "PERF_METRICS.RETIRING", "Alias": "a" },
    { "Name": "TOPDOWN.SLOTS:perf_metrics", "Alias": "b" } ], "Constants": [], "Formula": "100 * a / b" },

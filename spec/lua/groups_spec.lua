@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/groups_spec.lua - event groups, presets and PMU data: libpfm4 encodes every name, and every formula is evaluated.
+-- spec/lua/groups_spec.lua - tests of event groups, presets and PMU data: libpfm4 encodes every name, and every formula is
+-- evaluated.
 
 local lfs = require "lfs"
 local support = require "spec.core.support"
@@ -69,7 +70,7 @@ describe("Every PMU that is promised", function()
     end)
   end
 
-  -- What issue slots, units and links of a processor are not counted, of all that others have groups for.
+  -- The topics that a processor has no group for, because it cannot count the events.
   local LACKS <const> = {
     zen1 = "L3 UPI TOPDOWN2 TOPDOWN3", zen2 = "UPI TOPDOWN2 TOPDOWN3", zen3 = "UPI TOPDOWN2 TOPDOWN3",
     zen4 = "UPI TOPDOWN3", zen5 = "UPI TOPDOWN3", a64fx = "L3 DIVIDE NUMA UPI ENERGY TOPDOWN2 TOPDOWN3",

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/growth_spec.lua - what grows with a size grows no faster than the size, by counted instructions and by memory.
+-- spec/lua/growth_spec.lua - tests of linear growth: counted instructions and memory grow no faster than the size of the input.
 --
 -- Slow: each row runs three times under callgrind.
 
@@ -24,7 +24,7 @@ describe("growth", function()
     return err
   end
 
-  --- Instructions of pmlua itself; of a program that it starts, none.
+  --- Instructions of pmlua itself, without the programs that it starts.
   local function instructions(row, n)
     return tonumber(run(row, n, "valgrind --tool=callgrind --callgrind-out-file=/dev/null"):match "Collected : (%d+)")
   end

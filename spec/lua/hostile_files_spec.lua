@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/hostile_files_spec.lua - files of any kind, given to each verb that reads one: a sentence, never an error of Lua, a
--- wait, much memory, or a picture that no program can show.
+-- spec/lua/hostile_files_spec.lua - tests of verbs on arbitrary files: an error message, but never a Lua error, a hang, much
+-- memory, or a picture that no program can show.
 
 local cjson = require "cjson"
 local support = require "spec.core.support"
@@ -10,7 +10,7 @@ local sh = shell.sh
 local folder = support.folder()
 local pmlua = "timeout 30 " .. support.build .. "/pmlua "
 
---- No error of Lua in what was printed, nothing that was waited for, no crash; nil, or what is wrong.
+--- Returns nil unless a command has printed a Lua error, has hung, or has crashed; else the output or the status.
 local function complaint(command)
   local out, code = sh(command, 60)
   for _, ours in ipairs { "%.lua:%d+:", "stack traceback", "not enough memory" } do

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/imbalance_spec.lua - waits of OpenMP threads that were planted, found in the trace: how long, where and for whom.
+-- spec/lua/imbalance_spec.lua - tests of planted waits of OpenMP threads, found in the trace: durations, places and causes.
 --
--- The program's clock only says whether its threads were as late as they were to be. How long each waited is arithmetic on the
--- events that otf2-print prints, whatever else the machine does.
+-- The program's clock is used only to check that its threads were late as planned. The wait of each thread is calculated from the
+-- events that otf2-print prints, so it does not depend on other activity on the machine.
 
 local support = require "spec.core.support"
 local critical_path = require "pmlua.analysis.critical_path"
@@ -136,7 +136,7 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
       end)
     end
 
-    --- How long each thread waited in the nth barrier: the last is the one that nobody waited longer for.
+    --- Each thread's wait in the nth barrier: until the last thread entered it.
     local function known(n)
       local last = 1
       for i = 2, 3 do if entered[n][i] > entered[n][last] then last = i end end

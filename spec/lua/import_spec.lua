@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/import_spec.lua - pmlua import: sums by call path are those of the file, exported again they are its lines.
+-- spec/lua/import_spec.lua - tests of pmlua import: the sums by call path equal the sums of the file, and a new export yields the
+-- same lines.
 
 local support = require "spec.core.support"
 local lfs = require "lfs"
@@ -53,7 +54,7 @@ describe("pmlua import", function()
     assert.are.equal(0, code, out)
     assert.are.same({ ["outer;inner"] = 2000, outer = 2000 }, paths(trace, "cycles:u"))
     assert.are.same({ ["operator new(unsigned long);[unknown]"] = 500 }, paths(trace, "cache-misses"))
-    -- two neighbours with one stack are one call; the last sample lasts as long as the one before it
+    -- two neighbours with one stack are one call; the last sample is as long as the previous one
     assert.are.same({ ["outer;inner"] = 3000, outer = 2000 }, paths(trace))
     local t <close> = assert(pml.trace.open(trace))
     local names = {}
@@ -134,7 +135,7 @@ describe("pmlua import", function()
     for _, first in ipairs { 0, 999999000000000, 1666382280874000, 9223372036850000 } do
       local events, expected = {}, {}
       for i = 0, 299 do
-        local name, lasts = "c" .. i % 3, i % 7 * 8 + 1 -- of 1/8 us
+        local name, lasts = "c" .. i % 3, i % 7 * 8 + 1 -- in units of 1/8 us
         events[i + 1] = ('{"ph":"X","name":"%s","pid":1,"tid":1,"ts":%d.%03d,"dur":%d.%03d}'):format(name, first + i * 10, i % 5,
           lasts // 8, lasts % 8 * 125)
         expected[name] = (expected[name] or 0) + lasts * 125

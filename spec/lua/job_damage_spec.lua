@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/job_damage_spec.lua - the summary of a job of MPI, byte by byte: what a sound one says is in the tables, and damaged
--- files are named in one line, and nothing else of the job is lost.
+-- spec/lua/job_damage_spec.lua - tests of the summary of an MPI job, byte by byte: the tables show all of a valid summary; a
+-- damaged file is named in one line, and nothing else of the job is lost.
 
 local support = require "spec.core.support"
 local json = require "pmlua.json"

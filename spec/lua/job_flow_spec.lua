@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/job_flow_spec.lua - the flow graphs and call paths of a job: ranks with the same flow are one.
+-- spec/lua/job_flow_spec.lua - tests of a job's flow graphs and call paths: ranks with the same flow share a graph.
 
 local mpi_job = require "spec.lua.mpi_job"
 local support = require "spec.core.support"
@@ -42,7 +42,7 @@ describe("The flow of a job of MPI", function()
       local node, s = equal.nodes[i], equal.nodes[i].spread
       assert.equal(2, s.ranks)
       assert.is_true(s.least_ns <= s.mean_ns and s.mean_ns <= s.most_ns)
-      assert.is_true(math.abs(2 * s.mean_ns - node.inclusive_ns) <= 1e-5 * node.inclusive_ns + 1) -- of two clocks' rates
+      assert.is_true(math.abs(2 * s.mean_ns - node.inclusive_ns) <= 1e-5 * node.inclusive_ns + 1) -- the two processes measure different clock rates
       assert.same({ 3, s.least_ns == s.most_ns }, { s.least_rank + s.most_rank, s.least_rank == s.most_rank })
       assert.truthy(text:find(("rank %d\\nmost "):format(s.least_rank), 1, true), text)
     end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/job_spec.lua - the exit status of pmlua record and of jobs of MPI whose results cannot all be written: a trace that
--- is in the way, a folder of another job, a full disk.
+-- spec/lua/job_spec.lua - tests of the exit status of pmlua record and of MPI jobs if not all results can be written: a trace is
+-- in the way, the folder belongs to another job, the disk is full.
 
 local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
@@ -85,7 +85,7 @@ local function record_job(name, ranks, to, options)
   return mpi_job.record(name, ranks, compile(name), to, { options = options, limit_s = 120 })
 end
 
---- Lines of pmlua among those of mpirun.
+--- The lines of pmlua in the output of mpirun.
 local function lines_of(out)
   local list = {}
   for line in out:gmatch "[^\n]+" do
@@ -142,7 +142,7 @@ local function can_mount()
     folder))) == 0
 end
 
---- A job of two ranks that exchange many messages, on a disk of this size: its status, what pmlua said, and all output.
+--- A job of two ranks that exchange many messages, on a disk with the given size: the status, pmlua's messages, all output.
 local function job(name, size)
   local disk, lines = ("%s/%s-%s"):format(folder, name, size), {}
   local pairs_of = mpi_job.compile(name, "many", folder, "-O2")
@@ -155,7 +155,7 @@ local function job(name, size)
   for line in out:gmatch "[^\n]+" do
     if line:find "^pmlua " then lines[#lines + 1] = line end
   end
-  assert(out:find("exchanged 100000\n", 1, true), out) -- the program itself goes on
+  assert(out:find("exchanged 100000\n", 1, true), out) -- the program itself runs to its end
   return code, lines, out, report
 end
 

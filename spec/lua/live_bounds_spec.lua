@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/live_bounds_spec.lua - one question for each function of the sandbox that would run for minutes or hours: each
--- gets an answer, and the application, its rules and other clients go on meanwhile.
+-- spec/lua/live_bounds_spec.lua - tests of a time limit on questions, by one question for each function of the sandbox that would
+-- run for minutes or hours: each question gets an answer, and the application, its rules and other clients are not held up.
 
 local support = require "spec.core.support"
 local quote = support.quote
 local it = support.it
 
 local application = support.build .. "/spec/compat_application"
-local PATIENCE_S = 120 -- an answer takes 5 s; what is not bounded takes longer than this
+local PATIENCE_S = 120 -- an answer takes 5 s; an unlimited question takes longer than this
 
 -- Text before a question: values that are costly to work on.
 local before = {
@@ -64,7 +64,7 @@ local questions = {
   ["events, by pattern"] = "while true do pml.sde.list() pml.sde.find 'SOLVER::residual':open():values(1, 20) end",
 }
 
-local PLACES = 12 -- of 16 connections
+local PLACES = 12 -- fewer than the 16 connections that a service accepts
 
 describe("A question that would take long", function()
   local dir, path

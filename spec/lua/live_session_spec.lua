@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/live_session_spec.lua - an application's answers to one connection, and the limits of code from outside.
+-- spec/lua/live_session_spec.lua - tests of an application's side of one connection: replies, and the limits of received code.
 
 local support = require "spec.core.support"
 local it = support.it
@@ -100,7 +100,7 @@ describe("A read", function()
       local page = json.decode(text)
       pages[#pages + 1] = #page.rows
       for _, row in ipairs(page.rows) do seen[#seen + 1] = math.tointeger(row.value) end
-      if #pages == 1 then many:unregister "m1" end -- what goes meanwhile moves nothing
+      if #pages == 1 then many:unregister "m1" end -- removing a counter does not move the others
       from = page.next and math.tointeger(page.next)
     until not from
     assert.same({ 2000, 2000, 500 }, pages)

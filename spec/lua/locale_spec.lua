@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/locale_spec.lua - numbers in files have a decimal point, whatever the locale of an application or script.
+-- spec/lua/locale_spec.lua - tests of numbers in files: a decimal point in every locale of an application or script.
 
 local support = require "spec.core.support"
 

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/machine_spec.lua - pml.machine: asked once it measures, asked again it reads what was kept; nothing harms.
+-- spec/lua/machine_spec.lua - tests of pml.machine: the first question measures, the next one reads the kept result; damaged or
+-- foreign files do no harm.
 
 local support = require "spec.core.support"
 local json = require "pmlua.json"
@@ -8,7 +9,7 @@ local quote, shell = support.quote, support.shell
 
 local dir
 
--- Run code with a state folder of its own: what it prints, and what it writes to standard error.
+-- Run code with a new state folder; returns its standard output and standard error.
 local function answer(code, environment)
   return support.done(shell(("XDG_STATE_HOME=%s/state TMPDIR=%s/tmp %s %s/pmlua -e %s"):format(dir, dir,
     environment or "",
@@ -30,7 +31,7 @@ local function entries(path)
   return n
 end
 
--- The cheapest of its subjects, and one that needs a compiler.
+-- The cheapest subject of pml.machine; this and one other need a compiler.
 local EXCHANGE = [[
   local e, why = pml.machine.exchange(%s)
   print(e and e.measured, e and e.quick, e and #e.pairs or tostring(why))

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/model_spec.lua - pml.model: planted growth is found, noise is constant, what does not bear a model is refused.
+-- spec/lua/model_spec.lua - tests of pml.model: it finds planted growth, calls noise constant, and refuses unsuitable data.
 
 require "spec.core.support"
 local pml = require "pmlua"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/mpi_job.lua - for specs that run jobs of MPI: which MPIs, how to compile for them, record and report.
+-- spec/lua/mpi_job.lua - helpers for specs that run MPI jobs: the installed MPIs, and functions to compile, record and report.
 
 local busted = require "busted"
 local support = require "spec.core.support"
@@ -20,10 +20,10 @@ function M.it_of(name)
   return function(what, test) busted.it(what, because and function() busted.pending(because) end or test) end
 end
 
---- What no MPI does in its own way is proved with this one.
+--- The one MPI for tests of behaviour that is the same with every MPI.
 M.first = not M.missing "openmpi" and "openmpi" or "mpich"
 
---- it() for what is proved with one MPI.
+--- it() for a test that needs only one MPI.
 function M.it_once_of(name)
   return name == M.first and M.it_of(name) or function() end
 end
@@ -66,7 +66,7 @@ function M.traced(name, ranks, command, to, environment)
   return out
 end
 
---- What pmlua report prints of a job.
+--- The output of pmlua report for a job.
 function M.report(path, options, limit_s)
   local out, code = sh(("%s/pmlua report %s %s"):format(support.build, path, options or ""), limit_s)
   assert(code == 0, out)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/mpi_log.lua - what a log has of MPI, read as docs/log.md defines it.
+-- spec/lua/mpi_log.lua - a reader of a log's MPI data, written from docs/log.md.
 
 local support = require "spec.core.support"
 
@@ -11,7 +11,7 @@ local OPERATION = { [0] = "barrier", "bcast", "gather", "gatherv", "scatter", "s
   "alltoall", "alltoallv", "alltoallw", "allreduce", "reduce", "reduce_scatter", "scan", "exscan", "reduce_scatter_block",
   "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw",
   "create", "destroy" }
--- Of what events have in the first value: a communicator's number above a rank.
+-- Events whose first value has a communicator's number above a rank.
 local WITH_PEER = { send = true, isend = true, receive = true, ["irecv complete"] = true, ["end"] = true, rma = true }
 
 local function extents(text)
@@ -32,7 +32,7 @@ local function extents(text)
   return list
 end
 
---- Tracks in the order of their events: what was moved out of one is before it.
+--- Tracks in the order of their events: events that were moved out of a track come before it.
 local function tracks(all)
   local first, last, turns = {}, {}, {}
   for _, e in ipairs(all) do
@@ -104,7 +104,7 @@ local function communication(ticks, low, values, n)
   return c
 end
 
--- The values of a communication of a call, as one with a time of its own has them.
+-- The values of a communication whose time is that of a call, in the form of a communication with a separate time.
 local function of_call(low, first, more)
   if low >> 24 == 10 then return { first, more[1] or 0, more[2] or 0, 0 } end
   if #more == 0 then return { first } end
@@ -205,7 +205,7 @@ end
 
 -- ---- what belongs together ----
 
---- Ranks in the world of each communicator, by its global id: those of each group, as lists from 0 on.
+--- Lists of the world ranks in each communicator, by the communicator's global id: one list for each group, from index 0.
 local function groups(logs)
   local of = {}
   local function add(global, text)
@@ -246,8 +246,9 @@ function M.time(log, ticks)
   return ns + first.ns + math.floor((last.ns - first.ns) * ((ticks - first.ticks) / (last.ticks - first.ticks)) + 0.5)
 end
 
---- Every message: { from, to, tag, bytes, sent, received }, ranks in the world, times of rank 0; `left` is what has no
---- partner, as text. Of one sender and receiver, with one tag and communicator, messages keep their order.
+--- Every message: { from, to, tag, bytes, sent, received }, with ranks in the world and times of rank 0; `left` has all sends and
+--- receives without a partner, as text. Messages from one sender to one receiver with the same tag and communicator keep their
+--- order.
 function M.messages(logs)
   local of, lanes, left, list = groups(logs), {}, {}, {}
   local function add(side, log, e, from, to, order)
@@ -301,7 +302,7 @@ function M.collectives(logs)
   return lists
 end
 
---- What is wrong with requests: those that never end, end twice or are not begun; "" if nothing is.
+--- Faults of requests: a request never ends, ends twice, or was not begun; "" if there is no fault.
 function M.requests(log)
   local begun, wrong = {}, {}
   for _, e in ipairs(log.events) do
