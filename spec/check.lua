@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/check.lua - run the tests side by side and count them. Try: lua5.4 spec/check.lua layers c
+-- spec/check.lua - runner of the tests: runs them side by side and counts them. Try: lua5.4 spec/check.lua layers c
 --
 -- Usage: lua5.4 spec/check.lua STEP... [ONLY=PATTERN]
 --
--- Every C spec (spec/c/*.c) and every busted spec (spec/*/*_spec.lua, spec/*/*/*_spec.lua) is a process of its own,
--- bounded in time. As many run at once as there are cpus. A slow spec has a line "Slow: why" in its head, and runs only in
--- the step `slow` and in make check-all, or if ONLY names it. C specs and busted count their own checks; any other job is
--- one check. A skip prints its reason. Failures and skips are repeated at the end, in the order of names; the last line is
--- `N passed, N failed, N skipped`.
+-- Every C spec (spec/c/*.c) and every busted spec (spec/*/*_spec.lua, spec/*/*/*_spec.lua) runs as a separate process with a time
+-- limit. As many run at once as there are cpus. A slow spec has a line "Slow: why" in its header, and runs only in the step
+-- `slow` and in make check-all, or if ONLY names it. C specs and busted count their own checks; any other job is one check. A
+-- skip prints its reason. Failures and skips are repeated at the end, in the order of names; the last line is `N passed, N
+-- failed, N skipped`.
 --
--- A job that fails runs once more, alone, when all others have ended. If it passes then, it counts as passed and is listed
--- as `unsteady:` with what it said both times; build/unsteady remembers it. One that was unsteady three times must be
--- mended. The step `load` runs the steps after it beside two busy loops and a live program of another user.
+-- A failed job runs a second time, alone, when all others have ended. If it passes then, it counts as passed and is listed as
+-- `unsteady:` with the output of both runs; build/unsteady keeps a record. A job that was unsteady three times must be mended.
+-- The step `load` runs the steps after it beside two busy loops and a live program of another user.
 
 package.path = "spec/?.lua;" .. package.path
 local pool = require "pool"

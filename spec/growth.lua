@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/growth.lua - what grows with a size: the programs, commands and sizes that the spec and the bench of growth share.
+-- spec/growth.lua - programs, commands and sizes for the spec and the bench of growth.
 
 local M = {}
 
@@ -44,7 +44,7 @@ local pml, n = require "pmlua", math.tointeger(tonumber(arg[1]))
 local library, open = assert(pml.sde.library "GROWTH"), {}
 for i = 1, n do open[i] = assert(library:recorder("r" .. i)) end
 ]],
-  -- As many event sets as events, each of one that no library has registered.
+  -- As many event sets as events; each set has an event that no library has registered.
   ["unregistered.lua"] = [[
 local pml, n = require "pmlua", math.tointeger(tonumber(arg[1]))
 local library = assert(pml.sde.library "GROWTH")

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/hot.lua - who is compiled without stack protector and FORTIFY: the sources that core/hot.mk names, none of which reads
--- what others wrote; run by `make layers`. Try: lua5.4 spec/hot.lua
+-- spec/hot.lua - check of the sources that are compiled without stack protector and FORTIFY, listed in core/hot.mk: none of them
+-- reads foreign data; run by `make layers`.
+-- Try: lua5.4 spec/hot.lua
 --
--- What an object reads is seen by nm: by the functions that read logs, archives and texts. What is compiled how is taken from
--- the lines that make would run. Another argument is a folder of objects and a list to check instead: FOLDER LIST.
+-- An object reads foreign data if nm shows functions that read logs, archives and texts. Compiler flags are taken from the lines
+-- that make would run. Other arguments are a folder of objects and a list to check instead: FOLDER LIST.
 
 package.path = "spec/?.lua;" .. package.path
 local shell = require "shell"
@@ -13,7 +14,7 @@ local READS <const> = { "^open", "^fopen", "^fdopen", "^fgets", "^getline", "^fr
   "^pread", "^opendir", "^readdir", "^pml_file_open", "^pml__file_read", "^pml__log_read", "^pml__log_text", "^pml__number",
   "^OTF2_.*Read", "^inflate" }
 
---- What is read all the same, and why that is none of it.
+--- Reading functions that are allowed in a file, and the reason.
 local EXCEPT <const> = {
   ["core/source/kernel/pml_counter.c"] = { open = "opens a cgroup's folder, and reads nothing of it",
     open64 = "the same", fopen = "reads one character of the kernel's, on arm64" },

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/messages.lua - the sentences that users can see: `make messages` prints them, the house specs check them.
+-- spec/messages.lua - list of the messages that users can see: `make messages` prints them, the house specs check them.
 --
 -- Try:  lua5.4 spec/messages.lua
 --
--- A sentence is a literal with words in it, of C, Lua or a shell script. Those that are joined with `..`, or side by side
--- in C, are one, with "%s" for what comes between them. With --check, only those against the rules are printed, each with
--- its fault, and the status is 1; folders or files on the command line are read instead of the tree.
+-- A message is a literal with words in it, of C, Lua or a shell script. Literals that are joined with `..`, or adjacent in C, are
+-- one message, with "%s" for the values between them. With --check, only messages that break a rule are printed, each with its
+-- fault, and the status is 1; folders or files on the command line are read instead of the tree.
 
 local LENGTH = 200
 
--- What is called with text that is no sentence: patterns, commands, names of modules, code.
+-- Functions whose literals are not messages: patterns, commands, names of modules, code.
 local SILENT = {}
 for name in ([[find match gmatch gsub require popen execute sh run shell bash getenv setenv date dlsym system add_code
   luaL_loadstring luaL_dostring _Static_assert static_assert __asm__ asm include define secure_getenv fopen open
@@ -17,7 +17,7 @@ for name in ([[find match gmatch gsub require popen execute sh run shell bash ge
   SILENT[name] = true
 end
 
--- What says that something went wrong.
+-- Functions whose literals report a failure.
 local SPEAKS = {}
 for name in ([[pml_fail pml__fail pml_error_note luaL_error luaL_argerror luaL_argcheck refuse error misuse misused complain
   damaged wrong fail fail_at warn unwanted refused]]):gmatch "%S+" do SPEAKS[name] = true end
@@ -117,7 +117,7 @@ Walk.__index = Walk
 
 function Walk:top() return self.stack[#self.stack] end
 
---- What a literal is for: the call or the field that it stands in, from the inside out.
+--- The use of a literal: the call or the field that contains it, from the inside out.
 function Walk:purpose()
   for i = #self.stack, 1, -1 do
     local frame = self.stack[i]
@@ -238,7 +238,7 @@ local function begins_wrongly(text)
   return word and not PROPER[word] and not text:find "^No such file" -- as the C library has it
 end
 
---- What is against the rules in a sentence, or nil.
+--- The broken rule of a message, or nil.
 local function fault(m)
   local lower = m.text:lower()
   for _, phrase in ipairs(FORBIDDEN) do

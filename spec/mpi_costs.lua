@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/mpi_costs.lua - what a call of MPI takes under `pmlua record --trace` beyond an intercepted call: the instructions
--- of its hook without those of MPI, for each MPI that is here.
+-- spec/mpi_costs.lua - costs of MPI calls under `pmlua record --trace` beyond an intercepted call: the instructions of the hook
+-- without MPI's own, for each installed MPI.
 -- Try: lua5.4 -e 'for _, r in ipairs(require("spec.mpi_costs").rows("build")) do print(r.name, r.cost or r.why) end'
 
 local M = {}
@@ -9,9 +9,9 @@ local sh = require("spec.shell").sh
 
 local MPIS = { "openmpi", "mpich" }
 local CALLS = { "Send", "Recv", "Sendrecv", "Isend", "Irecv", "Wait", "Test", "Waitall", "Barrier", "Allreduce", "Comm_rank" }
-local REQUESTS = { Waitall = 4 } -- of a call: its row is what each takes
+local REQUESTS = { Waitall = 4 } -- requests per call: the row has the cost of one request
 
---- Read a callgrind file: the instructions of each hook_MPI_NAME but those of PMPI_NAME, and how often it was called.
+--- Read a callgrind file: the instructions of each hook_MPI_NAME without its PMPI_NAME, and its number of calls.
 local function hooks(file)
   local names, cost, calls, caller, callee, n = {}, {}, {}, nil, nil, nil
   local function name_of(text)
@@ -61,7 +61,7 @@ local function of_mpi(name, build)
     .. "LD_PRELOAD=%s/preload/libpmlua-record.so PMLUA_RECORD_DIR=LOG PMLUA_RECORD_TRACE=1"):format(build))
 end
 
---- Rows: name, and cost or why there is none. The matrix is a part of Send and Isend.
+--- Rows: name, and the cost or the reason for its lack. Costs of Send and Isend include the communication matrix.
 ---@param build string
 ---@return { name: string, cost: integer?, why: string? }[]
 function M.rows(build)

@@ -222,7 +222,7 @@ local function print_table(list, rows)
   for _, row in ipairs(rows) do line(row) end
 end
 
---- Put every mutant, and the code as it is, before every program that judges it.
+--- Run every program on the unchanged code and on every mutant that it judges.
 local function run()
   local folder = capture "mktemp -d"
   local list, rows, jobs, scripts = programs(), { { mutant = "(the code as it is)" } }, {}, {}
@@ -256,7 +256,7 @@ local function run()
   print_table(list, rows)
 end
 
---- What runs where the PMU is: a shell and nothing else. The last line counts as everywhere.
+--- The script for the machine with the PMU, which needs only a shell. The last line has the same counts as everywhere.
 local RUNNER = [[
 #!/bin/sh
 # Each broken page reader on this machine's PMU: spec pmu_page must fail; as it is, it must pass.

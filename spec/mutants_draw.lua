@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/mutants_draw.lua - break lines at random, spread evenly over core, bindings and lua, and see which spec notices.
+-- spec/mutants_draw.lua - random mutants, spread evenly over core, bindings and lua, and the spec that catches each.
 --
 -- Usage: lua5.4 spec/mutants_draw.lua SEED COUNT [FOLDER...] [seconds=N] [alive=N], after make all specs
 --
--- Each mutant is one edit of one line: a comparison, a constant, a condition, an error code, a statement left out. It is
--- built in a copy of the checkout, where the specs that share most words with its file run until one fails. A row for each
--- goes to standard output: file, spec that caught it or "alive", text, replacement, between tabs. A mutant that is alive
--- shows a hole in the specs, or that the text makes no difference. A minute each, or two.
+-- Each mutant is one edit of one line: a comparison, a constant, a condition, an error code, an omitted statement. It is built in
+-- a copy of the checkout, where the specs that share most words with its file run until one fails. Each mutant has a row on
+-- standard output: file, spec that caught it or "alive", text, replacement, between tabs. A mutant that is alive shows a gap in
+-- the specs, or that the text makes no difference. A mutant takes one or two minutes.
 --
--- Which lines are drawn, and what becomes of them, follows from the seed, the file's name and the line's text: a change of
--- other lines leaves the sample as it is. Those in spec/data/mutants_alive.tsv are known to live, each for a reason. After
--- so many seconds no more are drawn. At the end it counts passed (caught), failed (more than so many live whose reason is
--- not known) and skipped (they live, or were not reached).
+-- The selection of lines and of edits depends only on the seed, the file's name and the line's text: a change of other lines
+-- leaves the sample unchanged. Mutants in spec/data/mutants_alive.tsv are known to live, each for a reason. After seconds=N no
+-- more are drawn. At the end it counts passed (caught), failed (more than alive=N live without a known reason) and skipped (the
+-- others that live, or were not reached).
 
 package.path = "spec/?.lua;" .. package.path
 local sh = require("tally").sh
@@ -39,7 +39,7 @@ local function lines_of(command)
   return list
 end
 
---- Edits: a pattern of what is replaced, by what; the same for both languages, or for one of them.
+--- Edits: a pattern and its replacement; the same for both languages, or for one of them.
 local edits = {
   { " < ", " <= " }, { " <= ", " < " }, { " > ", " >= " }, { " >= ", " > " }, { " == ", { c = " != ", lua = " ~= " } },
   { " != ", " == ", of = "c" }, { " ~= ", " == ", of = "lua" }, { " && ", " || " }, { " || ", " && " },
@@ -52,7 +52,7 @@ local edits = {
   { "^(%s*)[%w_.%[%]]+ = [^{}]*$", "%1", of = "lua" }, { "^(%s*)[%w_.:]+%([^{}]*%)$", "%1", of = "lua" },
 }
 
---- The files that may be broken, each with its lines. Data, and annotations for editors, are none.
+--- The files that may be broken, each with its lines. Data, and annotations for editors, are excluded.
 function M.files(folders)
   local list, sum = {}, 0
   for _, path in ipairs(lines_of("git ls-files " .. table.concat(folders, " "))) do
@@ -178,7 +178,7 @@ function M.passes(dir, spec)
   return code == 0 or code == 77
 end
 
---- A copy of the checkout, with what is built. Programs of specs are links: the linker writes others in their place.
+--- Copy the checkout, with the build. Programs of specs are hard links: the linker replaces them.
 function M.copy(dir)
   assert(os.execute((([[
     rm -rf DIR && mkdir -p DIR/build && cp -a $(git ls-files | cut -d/ -f1 | sort -u) .git DIR &&
@@ -205,8 +205,8 @@ local function is_sound(dir, file, source, spec)
   return sound[key]
 end
 
---- What catches a mutant: the name of a spec, nil if none does, or false where that is not known: it does not compile, it is
---- @late, or a spec fails without it, too, as where the machine is busy.
+--- The catcher of a mutant: the name of a spec, nil if all specs pass, or false if it is not known: the mutant does not compile,
+--- it is @late, or a spec also fails without the mutant, for example on a busy machine.
 function M.judge(dir, file, text, replacement, specs, late)
   local source = read(file.path)
   local from, to = source:find(text, 1, true)

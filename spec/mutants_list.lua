@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/mutants_list.lua - what spec/mutants.lua breaks, one line each, and which spec must notice.
+-- spec/mutants_list.lua - list of the mutants for spec/mutants.lua, each of one line, and of the specs that must notice them.
 --
 -- Try:  local m = dofile "spec/mutants_list.lua"; print(#m.list, m.list[1][1], m.list[1][2])
 
@@ -39,7 +39,7 @@ local WALK, ROWS, SUMS, EVENTS = READ .. "walk.c", READ .. "rows.c", READ .. "re
 local SAMPLER = "core/source/kernel/sampler/pml_sampler_"
 local SAMPLES, MAPS = SAMPLER .. "ring.c", SAMPLER .. "maps.c"
 
---- A header is included in several sources: those of @SOURCES_OF are built with its mutants.
+--- A header is included in several sources; the sources of @SOURCES_OF are built with its mutants.
 local SOURCES_OF = { [PRIVATE] = COUNTER .. " " .. GROUP, [SDE] = "core/source/sde/*.c",
   [DELIVERY] = "core/base/stream/pml_stream*.c",
   [CALL_H] = "core/adapter/arch/pml_call*.c core/adapter/wrap/pml_wrap.c",
@@ -48,10 +48,10 @@ local SOURCES_OF = { [PRIVATE] = COUNTER .. " " .. GROUP, [SDE] = "core/source/s
   [HISTOGRAM] = "core/substrate/profile/pml_profile*.c", [DURATION] = "core/substrate/profile/pml_profile*.c",
   [LAYOUT] = SET .. " " .. SHARE, [PAGES] = SHARE .. " core/source/kernel/pml_eventset_kernel_gpr.c" }
 
---- name, file, text, replacement; `unless`: an architecture on which the mutant is equivalent to the original;
---- `by`: the spec that judges it, if not those of the file; `crashes`: it may end by a signal;
---- `pmu = false`: a real PMU and copies of its page cannot reveal it; `pmu = "maybe"`: only a PMU with 32-bit registers
---- reveals it, because arm's kernel sets the upper half of larger ones.
+--- name, file, text, replacement; `unless`: an architecture on which the mutant is equivalent to the original; `by`: the spec
+--- that judges it instead of the specs of the file; `crashes`: it may end by a signal; `pmu = false`: a real PMU and copies of
+--- its page cannot reveal it; `pmu = "maybe"`: only a PMU with 32-bit registers reveals it, because arm's kernel sets the upper
+--- half of larger ones.
 local mutants = {
   { "offset ignored", READER, "uint64_t raw = (uint64_t)pc->offset + pmc;", "uint64_t raw = pmc;" },
   { "index not decremented", READER, "PML__RDPMC_TAKE(pc, index - 1, pmc)", "PML__RDPMC_TAKE(pc, index, pmc)" },

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/objects.lua - circles between the objects of core, as nm sees them; run by `make layers`. Try: lua5.4 spec/objects.lua why
+-- spec/objects.lua - check for circles between the objects of core, from their symbols; run by `make layers`.
+-- Try: lua5.4 spec/objects.lua why
 --
 -- An object needs another whose symbol it refers to. No circle may lead through several folders, and within a folder none
 -- through more than MANY objects. `why` prints the symbols that close each circle. Another argument is a folder of objects
@@ -27,8 +28,8 @@ local function is_of_now(name)
   return false
 end
 
---- What each object defines and needs, by the place of its source in core. What is preloaded stands in for functions of
---- the C library and of pmlua, and is above all else.
+--- The symbols that each object defines and needs, by the place of its source in core. Preloaded objects replace functions of the
+--- C library and of pmlua; they are above all other objects, and excluded.
 local function read()
   local objects = {}
   local under = given and "" or " -path '*/core/*' -not -path '*/core/preload/*'"

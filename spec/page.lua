@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/page.lua - follow a page of the documentation to the letter: save its files, type its commands, compare what they print.
+-- spec/page.lua - execution of a documentation page: save its files, type its commands, compare the output.
 --
 -- Try:   lua5.4 -e 'print(require "spec.page".follow("docs/getting-started.md"))'
 --

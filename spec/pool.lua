@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/pool.lua - run shell commands side by side, each bounded in time. Try:
+-- spec/pool.lua - running of shell commands side by side, each with a time limit. Try:
 --   require("pool").run({ { command = "sleep 1", seconds = 5 } }, 2, function(job, result) print(result.code) end)
 --
--- Every command has a TMPDIR and a runtime folder (sockets of live programs) of its own, no terminal, and none of the
--- variables that change what pmlua and libpfm4 see. Its output goes through a file: a process that outlives the command
--- would hold a pipe open.
+-- Every command has a separate TMPDIR and runtime folder (sockets of live programs), no terminal, and none of the variables that
+-- change the behaviour of pmlua and libpfm4. Its output is written to a file, because a process that outlives the command would
+-- hold a pipe open.
 
 local M = {}
 
--- What `times` prints last is the processor time of the children that ended.
+-- The last line of `times` is the processor time of ended children.
 local WORKER = [[
 at=$POOL/$1
 unset LIBPFM_FORCE_PMU PMLUA_CLOCK PMLUA_LUA PMLUA_WRAP_PATH PMLUA_COUNT

@@ -1,4 +1,4 @@
--- spec/prose.lua - sentences of comments and documentation that match a habit of unclear English. Try: make prose
+-- spec/prose.lua - check for sentences in comments and documentation that match a habit of unclear English. Try: make prose
 --
 -- Prints each sentence with its place and habit, then a count per folder. The counts of spec/data/prose.tsv are limits, which
 -- only fall: --check prints nothing but a folder over its limit, --write lowers the limits.
@@ -53,7 +53,7 @@ local function sentences(lines, f)
   if text:find "%a" then f(begun, (text:gsub("^%s+", ""))) end
 end
 
--- What of a line is prose: by the end of a file's name. A comment's block ends at a line without one.
+-- The prose in a line, by the end of the file's name. A comment's block ends at a line without comment.
 local function of_c(line, state)
   local text = state.open and line or line:match "/[%*/](.*)"
   if not text then return end

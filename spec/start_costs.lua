@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/start_costs.lua - what starting takes: the instructions of a whole `pmlua -e ''`, of `pmlua record -- true`, and of
--- that `true`, from the loader on.
+-- spec/start_costs.lua - costs of a start, in instructions from the loader on: the whole `pmlua -e ''`, `pmlua record -- true`,
+-- and its `true`.
 -- Try: lua5.4 -e 'for _, r in ipairs(require("spec.start_costs").rows("build")) do print(r.name, r.cost or r.why) end'
 --
--- Folders' names, process ids and how often the end of a command is looked for change them by a percent, so that a row is
+-- The counts vary by a percent with the names of folders, process ids, and the number of polls for a command's end. So a row is
 -- written with a margin.
 
 local M = {}
@@ -38,7 +38,7 @@ local function count(words, children)
   return costs
 end
 
---- Rows: name, the cost, and that with a margin; or why there is none.
+--- Rows: name, the cost, and the cost with a margin; or the reason for its lack.
 ---@param build string
 ---@return { name: string, cost: integer?, kept: integer?, why: string? }[]
 function M.rows(build)

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/tally.lua - run programs bounded in time, and count what they say.
+-- spec/tally.lua - running of programs with a time limit, and counts of their checks.
 --
--- A program counts its own checks: its last line is `N passed, N failed, N skipped`, and it ends with 77 if all of it
--- was skipped. Anything else that is run is one check. What failed and what was skipped is listed at the end, with the
--- reasons: who reads a long log reads its end.
+-- A program counts its own checks: its last line is `N passed, N failed, N skipped`, and its status is 77 if all checks were
+-- skipped. Any other program is one check. Failures and skips are listed at the end with the reasons, because readers of a long
+-- log read its end.
 
 local M = { passed = 0, failed = 0, skipped = 0 }
 local fails, skips, unsteady = {}, {}, {}
-local most_lines = 12 -- that a program's failure is told in
+local most_lines = 12 -- lines for the failure of one program
 
--- Lines that say what failed: of TAP, of a tally within, of a sanitizer.
+-- Lines that report a failure: of TAP, of a nested tally, of a sanitizer.
 local telling = { "^not ok", "^failed: ", "^==%d+==ERROR", "runtime error:", "^WARNING: ThreadSanitizer", "ended with status" }
 
 --- Run a shell command for at most so many seconds; its output and its status. The output goes through a file: a
@@ -51,7 +51,7 @@ function M.skip(name, reason)
   keep(skips, name, reason)
 end
 
---- Keep the lines to repeat at the end: those of @out that report a failure, or else the last one.
+--- Keep the lines to repeat at the end: the lines of @out that report a failure, or else its last line.
 function M.fail(name, out)
   local lines, last = {}, "it said nothing"
   for line in out:gmatch("[^\n]+") do
@@ -96,12 +96,12 @@ function M.whole(name, out, code, seconds)
   M.say(name, code == 0 and 1 or 0, code == 0 and 0 or 1, 0, seconds)
 end
 
---- What has been counted so far, for M.revert().
+--- The current counts, for M.revert().
 function M.mark()
   return { passed = M.passed, failed = M.failed, skipped = M.skipped, fails = #fails, skips = #skips }
 end
 
---- Forget what was counted since @mark; the failures among it, as text.
+--- Restore the counts at @mark; returns the failures since then, as text.
 function M.revert(mark)
   M.passed, M.failed, M.skipped = mark.passed, mark.failed, mark.skipped
   local texts = {}

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/verdicts.lua - how often intervals miss, and verdicts are wrong or missing, on data whose truth is known.
+-- spec/verdicts.lua - quality of intervals and verdicts on data with a known truth: how often they miss, or are wrong or missing.
 --
 -- Usage: lua5.4 spec/verdicts.lua [TRIALS]      2000 trials of each take some minutes; the seeds are fixed
 --
--- Data: normal; t with 2 degrees of freedom, whose variance is infinite; log-normal; two modes 10 deviations apart, with 70 %
--- and 30 % of the rounds. A 95 % interval should cover the true value in 94 to 96 of 100 trials. Verdicts are those of pmlua
--- compare for rounds that spread by 1 %.
+-- Data: normal; t with 2 degrees of freedom, which has infinite variance; log-normal; two modes 10 deviations apart, with 70 %
+-- and 30 % of the rounds. A 95 % interval should cover the true value in 94 to 96 of 100 trials. Verdicts come from pmlua
+-- compare, for rounds that spread by 1 %.
 
 package.path = "./?.lua;" .. package.path
 require "spec.core.support"
@@ -53,7 +53,7 @@ function M.coverage(name, n, trials)
   return sum
 end
 
---- Noise in which each value resembles the one before: AR(1), of the same deviation.
+--- Noise in which each value resembles the previous one: AR(1), of the same deviation.
 local function autoregression(random, n, r)
   local out, now = {}, normal(random)
   for i = 1, n do
@@ -63,7 +63,8 @@ local function autoregression(random, n, r)
   return out
 end
 
---- Shares of intervals that cover the true value where rounds depend on the ones before; and of pairs, A and B each so.
+--- Shares of intervals that cover the true value if rounds depend on the previous ones; `pairs` and `sets` have two such
+--- variants, A and B.
 ---@param r number correlation of neighbours
 ---@param n integer rounds
 ---@param trials integer

@@ -53,7 +53,7 @@ local cases = {
   { "int", "__atomic_thread_fence(__ATOMIC_SEQ_CST)", "fence 1" },
 }
 
-local number, bodies = {}, {} -- of each case, and of a body without operation for each type
+local number, bodies = {}, {} -- per case, and per type for an empty body
 
 local function add(type, text)
   local key = type .. " " .. text
@@ -68,8 +68,8 @@ end
 
 local program
 
---- One program has all cases and runs the one that its argument names. A copy of it is kept, because specs remove the programs
---- that they build.
+--- A single program has all cases and runs the case that its argument names. A copy of it is kept, because specs remove the
+--- programs that they build.
 local function count(type, text)
   if not program then
     local names = {}
@@ -83,7 +83,7 @@ local function count(type, text)
   return (counting.run(program, number[type .. " " .. text]))
 end
 
---- The operations of @text on a, b and c of a type, less those of an empty body: cells as text, and both counts.
+--- The operations of @text on a, b and c of a type, less the operations of an empty body: cells as text, and both counts.
 local function difference(type, text)
   local with, without, more = count(type, text), count(type, ""), {}
   for name, n in pairs(with) do

@@ -42,7 +42,7 @@ describe("The flow of a job of MPI", function()
       local node, s = equal.nodes[i], equal.nodes[i].spread
       assert.equal(2, s.ranks)
       assert.is_true(s.least_ns <= s.mean_ns and s.mean_ns <= s.most_ns)
-      assert.is_true(math.abs(2 * s.mean_ns - node.inclusive_ns) <= 1e-5 * node.inclusive_ns + 1) -- the two processes measure different clock rates
+      assert.is_true(math.abs(2 * s.mean_ns - node.inclusive_ns) <= 1e-5 * node.inclusive_ns + 1) -- clock rates differ
       assert.same({ 3, s.least_ns == s.most_ns }, { s.least_rank + s.most_rank, s.least_rank == s.most_rank })
       assert.truthy(text:find(("rank %d\\nmost "):format(s.least_rank), 1, true), text)
     end

@@ -31,7 +31,7 @@ local function entries(path)
   return n
 end
 
--- The cheapest subject of pml.machine; this and one other need a compiler.
+-- The cheapest subject of pml.machine.
 local EXCHANGE = [[
   local e, why = pml.machine.exchange(%s)
   print(e and e.measured, e and e.quick, e and #e.pairs or tostring(why))

@@ -104,7 +104,7 @@ local function communication(ticks, low, values, n)
   return c
 end
 
--- The values of a communication whose time is that of a call, in the form of a communication with a separate time.
+-- The values of a communication that has its call's time, in the form of a communication with a separate time.
 local function of_call(low, first, more)
   if low >> 24 == 10 then return { first, more[1] or 0, more[2] or 0, 0 } end
   if #more == 0 then return { first } end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/mpi_many_spec.lua - jobs of 64 ranks on this machine: one archive, one summary, one table, also when a rank
--- leaves the others.
+-- spec/lua/mpi_many_spec.lua - tests of jobs of 64 ranks on this machine: one archive, one summary, one table, also if a rank
+-- leaves before the others.
 -- Slow: jobs of 64 ranks.
 
 local cjson = require "cjson"
@@ -11,7 +11,7 @@ local sh = shell.sh
 
 local RANKS = 64
 local LEAVER = 21
-local LIMIT_S = 180 -- of a job; one that takes so long hangs
+local LIMIT_S = 180 -- the limit for a job; a job that takes so long hangs
 local folder = support.folder()
 
 local function compile(name) return mpi_job.compile(name, "leave", folder, "-w") end
@@ -73,7 +73,7 @@ for name in pairs(mpi_job.RUN) do
         if select(2, sh(("test -e %s/traces.otf2"):format(to))) ~= 0 then
           shell.done(("%s/pmlua trace %s"):format(support.build, to), LIMIT_S)
         end
-        check_archive(to, how:find "^stop" and RANKS + 1 or RANKS, "--cut") -- a child of the one that stops wakes it
+        check_archive(to, how:find "^stop" and RANKS + 1 or RANKS, "--cut") -- the stopped rank has a child, which wakes it
       end)
     end
   end)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/mpi_reduction_spec.lua - the summary of a job that MPI_Finalize leaves: what is in it, and what is not when a
--- rank leaves before the others.
+-- spec/lua/mpi_reduction_spec.lua - tests of the job summary that MPI_Finalize leaves: its contents, also if a rank leaves before
+-- the others.
 
 local cjson = require "cjson"
 local support = require "spec.core.support"
@@ -20,7 +20,7 @@ end
 --- Names without much in common.
 local function function_name(i) return ("f%03d_%08x"):format(i, i * 2654435761 & 0xffffffff) end
 
---- A program that calls a thousand functions of a library, and one that takes longer.
+--- A program that calls a thousand short functions of a library, and a slow one.
 local function compile_functions(name)
   local library = { "#include <unistd.h>\nvoid slow(void) { usleep(2000); }\n" }
   local main = { "#include <mpi.h>\nvoid slow(void);\n",
@@ -46,7 +46,7 @@ local function run(name, ranks, command, timeout, options)
     { options = options, environment = "PMLUA_MPI_TIMEOUT=" .. (timeout or 10), limit_s = 60 })
 end
 
---- The same of one that succeeds.
+--- Run a job that must succeed; its folder and its output.
 local function job(...)
   local to, out, code = run(...)
   assert.equal(0, code, out)
@@ -191,7 +191,7 @@ for name in pairs(mpi_job.RUN) do
         "3>1 1/1000" }, pairs_of(told(to)))
       if select(2, sh("command -v gnuplot")) == 0 then
         report(to, "--quiet --plot " .. to .. "/traffic.svg")
-        local squares = 0 -- of a fourth of the axis each; the colours beside them are thin
+        local squares = 0 -- a fourth of the axis each; the colour scale beside them is narrow
         for left, right in support.slurp(to .. "/traffic.svg"):gmatch "<polygon [^>]-points = '([%d.]+),[%d.]+ ([%d.]+)," do
           local width = tonumber(right) - tonumber(left)
           if width > 100 and width < 300 then squares = squares + 1 end
@@ -237,7 +237,7 @@ for name in pairs(mpi_job.RUN) do
       local r = told(to)
       assert.same({ { 2, 3 }, {} }, { r.late, r.missing })
       assert.equal(4, calls_of(r).MPI_Barrier.calls)
-      assert.is_nil(calls_of(r).MPI_Finalize) -- of the late ranks alone
+      assert.is_nil(calls_of(r).MPI_Finalize) -- only the late ranks called it
     end)
 
     once("has a row for each rank and thread, where they are asked for", function()
@@ -269,7 +269,7 @@ for name in pairs(mpi_job.RUN) do
         local to = ("%s/report.%s%d"):format(folder, name, #late)
         shell.done(("PMLUA_REPORT=%s PMLUA_MPI_TIMEOUT=1 %s -n 3 %s%s"):format(to, mpi_job.RUN[name], program, late),
           60)
-        assert.matches("^3 processes %(ranks 0 to 2%)", report(to)) -- of all logs
+        assert.matches("^3 processes %(ranks 0 to 2%)", report(to)) -- read from all logs
         local r = told(to .. "/job.pmlsum")
         assert.same({ late == "" and {} or { 2 }, {} }, { r.late, r.missing })
         assert.same({ { name = "solve", calls = 9, ranks = 3, threads = 6 } }, { { name = r.sections[1].name,
@@ -298,7 +298,7 @@ for name in pairs(mpi_job.RUN) do
       for _, path in ipairs { reported .. "/job.pmlsum", recorded } do
         local by = {}
         for _, s in ipairs(told(path).sections) do by[s.name] = s.durations end
-        for _, d in pairs(by) do -- of 60, 20 are of 1 ms, 30 of 2, 10 of 4: each quantile is far from where these change
+        for _, d in pairs(by) do -- 60 calls: 20 of 1 ms, 30 of 2 ms, 10 of 4 ms; no quantile is near a boundary
           assert.equal(60, d.calls)
           assert(d.min_ns >= 1e6 and d.max_ns >= 4e6 and d.q1_ns >= 0.98 * 1e6
             and d.median_ns >= 0.98 * 2e6 and d.p95_ns >= 0.98 * 4e6)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/mpi_spawn_spec.lua - a job that starts another one by MPI_Comm_spawn: the program runs as without pmlua, and
--- neither job has messages, members or sums of the other.
+-- spec/lua/mpi_spawn_spec.lua - tests of a job that starts another job by MPI_Comm_spawn: the program behaves as without pmlua,
+-- and no job has messages, members or sums of the other.
 
 local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
@@ -13,14 +13,14 @@ local RANKS <const>, STARTED <const> = 2, 3
 local function run(name, command, limit_s)
   local out, code = sh(command, limit_s or 120)
   assert(code ~= 124, "the job hangs: " .. out)
-  if code == 77 or out:find("this MPI starts no jobs", 1, true) then -- what the launcher returns then varies
+  if code == 77 or out:find("this MPI starts no jobs", 1, true) then -- the status of the launcher varies in this case
     return nil, pending("MPI_Comm_spawn does not work in this " .. name)
   end
   assert.are.equal(0, code, out)
   return out
 end
 
---- Of an archive: how often each line of otf2-print that has @what names each partner.
+--- The number of lines of otf2-print for an archive that match @what, by the partner in the line.
 local function partners(archive, what)
   local n = {}
   for line in sh("otf2-print " .. archive .. " 2>&1"):gmatch "[^\n]+" do

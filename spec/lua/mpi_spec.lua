@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/mpi_spec.lua - jobs of Open MPI and MPICH under pmlua record: what their logs have of messages and
--- communicators, against what the programs are known to do.
+-- spec/lua/mpi_spec.lua - tests of Open MPI and MPICH jobs under pmlua record: messages and communicators in their logs, against
+-- the known behaviour of the programs.
 -- Slow: some forty jobs.
 
 local support = require "spec.core.support"
@@ -34,7 +34,7 @@ local function record(name, ranks, command, options)
   return logs, out
 end
 
---- What must hold of each job.
+--- Invariants of every job.
 local function check(logs, ranks)
   for rank = 0, ranks - 1 do
     local log = assert(logs[rank], "rank " .. rank .. " has no log")
@@ -210,7 +210,7 @@ for _, name in ipairs(NAMES) do
         end
       end
       table.sort(members)
-      local all = "0 1 2 3" -- of five topologies, and of one host
+      local all = "0 1 2 3" -- five topologies and one communicator of a host
       assert.are.same({ all, all, all, all, all, all, "1 0" }, members)
     end)
 

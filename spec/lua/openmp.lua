@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/openmp.lua - what specs of OpenMP share: programs compiled and recorded, what is known of their constructs.
+-- spec/lua/openmp.lua - helpers for OpenMP specs: compile and record programs, look up their constructs.
 
 local support = require "spec.core.support"
 local quote = support.quote
@@ -20,14 +20,14 @@ function M.lacks(runtime)
   return code ~= 0 and c.needs .. " is not installed" or nil
 end
 
---- A program from C; its path. Its lines are those of @text.
+--- Compile a C program; returns its path. Line numbers are lines of @text.
 function M.compile(runtime, dir, text, flags)
   support.compile(dir, { ["program.c"] = text }, ("%s -g -O1 %s program.c -o program"):format(compilers[runtime].command,
     flags or ""))
   return dir .. "/program"
 end
 
---- The program recorded: its JSON, the folder with the results, and what was said on standard error.
+--- Record a program; returns its JSON, the folder with the results, and the standard error.
 function M.record(dir, program, options, environment)
   local folder = dir .. "/results"
   local out, err = support.done(support.shell(("rm -rf %s; %s %s/pmlua record --json -q %s -o %s -- %s"):format(quote(folder),

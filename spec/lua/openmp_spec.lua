@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/openmp_spec.lua - constructs of OpenMP in recorded programs whose threads, calls and iterations are known.
+-- spec/lua/openmp_spec.lua - tests of OpenMP constructs in recorded programs with known threads, calls and iterations.
 
 local support = require "spec.core.support"
 local openmp = require "spec.lua.openmp"
@@ -150,7 +150,7 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
       assert.same(2, one("sections", 3, 3).count)
       assert.truthy(one("critical", 3, 20))
       assert.truthy(one("lock", 3, 3))
-      -- libgomp has a call for single's barrier, too, which gcc may place on the same line
+      -- libgomp also calls a barrier for single, and gcc may place this call on the same line
       assert.truthy(one("barrier", 3, 3) or one("barrier", 3, 6))
     end)
 
@@ -243,7 +243,7 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
       local dir, sums = support.folder(), {}
       local program = openmp.compile(runtime, dir, singles, "-O2")
       for _, c in ipairs(openmp.record(dir, program).openmp) do
-        -- libomp 14 gives its own address as that of a taskloop
+        -- libomp 14 reports its own address for a taskloop
         assert.truthy(c.name:find "@program.c:%d+$" or runtime == "libomp" and c.construct:find "^task", c.name)
         local s = sums[c.construct] or { calls = 0, count = 0 }
         sums[c.construct], s.calls, s.count = s, s.calls + c.calls, s.count + c.count
@@ -392,8 +392,8 @@ describe("pmlua record of teams with libomp", function()
   end)
 end)
 
--- Calls crc32 110 times on the first thread, 100 times on each of three, and 30 times in tasks; the first one comes
--- behind a lock, those of a worker inside constructs.
+-- Calls crc32 110 times on the first thread, 100 times on each of three threads, and 30 times in tasks. The first call follows a
+-- lock; the workers' calls are inside constructs.
 local calls = [[
 #include <omp.h>
 #include <zlib.h>

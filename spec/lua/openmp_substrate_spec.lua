@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/openmp_substrate_spec.lua - substrate plugins get the teams, tasks and locks of a program with OpenMP.
+-- spec/lua/openmp_substrate_spec.lua - tests of substrate plugins in an OpenMP program: they get its teams, tasks and locks.
 
 local support = require "spec.core.support"
 local openmp = require "spec.lua.openmp"
@@ -34,7 +34,7 @@ int main(void) {
 }
 ]]
 
---- What the plugin counted, by name.
+--- The plugin's counts, by name.
 local function counted(folder)
   local found = {}
   for entry in require("lfs").dir(folder) do

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/past_spec.lua - what ranks did lately: as all that they did says, in memory that does not grow with it.
+-- spec/lua/past_spec.lua - tests of the recent past of ranks: equal to the full history, in bounded memory.
 
 require "spec.core.support"
 local pasts = require "pmlua.analysis.past"
 
 describe("the past of ranks", function()
-  --- Ranks wait and work at random; each question is about a wait that goes on. Answers, and what all pieces say.
+  --- Three ranks wait and work at random. Calls `ask` during waits that have not ended, with the past, and the full list of
+  --- pieces to compare.
   local function play(seed, steps, ask)
     math.randomseed(seed)
     local past, all, since, open, now = pasts.new(), { {}, {}, {} }, { 0, 0, 0 }, {}, 0

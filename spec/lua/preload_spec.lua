@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/preload_spec.lua - programs that cannot load our libraries run as they would without them.
+-- spec/lua/preload_spec.lua - tests of programs that cannot load our libraries: they run as without pmlua.
 
 local support = require "spec.core.support"
 local quote = support.quote
@@ -86,7 +86,7 @@ int main(int argc, char **argv) {
 }
 ]]
 
---- A loader with another name is taken for that of another C library.
+--- A loader with another name counts as the loader of another C library.
 local function build_other()
   local _, loader = shell("readelf -l /bin/sh | sed -n 's/.*interpreter: \\(.*\\)\\]/\\1/p'")
   support.spit(dir .. "/other.c", other)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/query_spec.lua - pmlua live, query and attach with real applications, end to end.
+-- spec/lua/query_spec.lua - tests of pmlua live, query and attach with real applications, from end to end.
 
 local support = require "spec.core.support"
 local json = require "pmlua.json"
@@ -308,8 +308,8 @@ describe("pmlua attach", function()
   it("can end the application's work, and notices that it has ended", function()
     local pid = solver "SOLVER"
     local status, out, err = attach("SOLVER", { "pml.sde.find 'SOLVER::stop':write(1)",
-      ("repeat until false\n"):rep(100) .. "pml.sde.find 'SOLVER::steps':read()" }) -- each is stopped, until the program is
-    assert.is_true(out == "" or out:find "^true\n" ~= nil, out) -- it may end before it answers
+      ("repeat until false\n"):rep(100) .. "pml.sde.find 'SOLVER::steps':read()" }) -- stopped until the program ends
+    assert.is_true(out == "" or out:find "^true\n" ~= nil, out) -- it may end without a reply
     assert.matches("ended or closed the connection", err)
     assert.equal(1, status)
     assert.is_true(wait_until(function() return not alive(pid) end))

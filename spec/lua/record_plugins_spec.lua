@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_plugins_spec.lua - pmlua record with metrics over time, with metric plugins, whose values come at each call or
--- in their own time, and with substrate plugins, which run in the program and get its calls.
+-- spec/lua/record_plugins_spec.lua - tests of pmlua record with metrics over time, with metric plugins, whose values come at each
+-- call or asynchronously, and with substrate plugins, which run in the program and get its calls.
 
 local support = require "spec.core.support"
 local core = require "pmlua.core"
@@ -105,7 +105,7 @@ describe("pmlua record --plugin", function()
     assert.is_true(of_libz > 0)
   end)
 
-  -- a plugin that hands values over while it measures is asked at each call; one that keeps them is asked at the end
+  -- a plugin that delivers values during the measurement is read at each call; a plugin that keeps its values is read at the end
   it("leaves what a plugin had handed over when its process was killed, in the table and in the trace", function()
     local status, _,
       err = shell(command .. " record --lib libz --trace --plugin series_event:ticks -o killed -- ./calls "
@@ -225,7 +225,7 @@ describe("pmlua record --substrate", function()
   end)
 
   it("does not take the plugin's own calls for the program's", function()
-    local by_name = at.recorded "--substrate worker -o own-aside -- ./calls crc32:3" -- a thread of its own calls libm
+    local by_name = at.recorded "--substrate worker -o own-aside -- ./calls crc32:3" -- the plugin's own thread calls libm
     assert.is_true(tonumber(written("own-aside", "worker.txt")[1]) > 0)
     assert.is_nil(by_name.cbrt)
     assert.equal(3, by_name.crc32.calls)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_pointers_spec.lua - pmlua record counts calls of functions whose address the program also takes, and names
--- those of which calls may be missing.
+-- spec/lua/record_pointers_spec.lua - tests of functions whose address the program takes, under pmlua record: their calls are
+-- counted, and functions with possibly missing calls are named.
 
 local support = require "spec.core.support"
 local json = require "pmlua.json"
@@ -9,7 +9,7 @@ local command = support.build .. "/pmlua"
 local dir = support.folder()
 local shell = support.shell_of(dir)
 
---- 1000 calls of crc32 and adler32; the address of the first is taken, too, in the way that MACRO says.
+--- 1000 calls of crc32 and adler32; the program also takes the address of crc32, in the way that a macro selects.
 local taken = [[
 #include <stdio.h>
 #include <zlib.h>
@@ -44,7 +44,7 @@ int main(int n, char **v) {
 }
 ]]
 
---- What is called through a register across an exception.
+--- Calls through a register across an exception.
 local thrown = [[
 #include <cstdio>
 #include <zlib.h>

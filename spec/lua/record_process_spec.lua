@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_process_spec.lua - pmlua record in programs that create processes and threads in every way,
--- wait for their threads when they fork, or bring their own allocator.
+-- spec/lua/record_process_spec.lua - tests of pmlua record in programs that create processes and threads in every way, wait for
+-- their threads when they fork, or bring an allocator.
 --
 -- Slow: thousands of threads and processes under three allocators.
 

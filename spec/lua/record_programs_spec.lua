@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_programs_spec.lua - well-known programs under pmlua record: output and exit status are the same
--- as without it, and calls of each are recorded.
+-- spec/lua/record_programs_spec.lua - tests of pmlua record on well-known programs: output and exit status are the same as
+-- without it, and calls of each are recorded.
 --
 -- Slow: runs dozens of large programs three times each.
 
@@ -51,7 +51,7 @@ int main(void) {
 }
 ]]
 
---- For each program: what it needs, its preparation, its command, the options of the recording, its first lines.
+--- For each program: its requirement, its preparation, its command, the options of the recording, its first lines.
 local programs = {
   ["python3 with its own tests of json and threading"] = {
     needs = "/usr/bin/python3 -c 'import test.test_json, test.test_threading'",

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_spec.lua - pmlua record: exact calls, filters, helpful errors, the end of a long run, large programs, sums by
--- function.
+-- spec/lua/record_spec.lua - tests of pmlua record: exact calls, filters, helpful errors, the end of a long run, large programs,
+-- sums by function.
 
 local permission = require "spec.permission"
 local recording = require "spec.lua.recording"
@@ -174,7 +174,7 @@ end)
 describe("pmlua record --last", function()
   local CALLS = 300000
 
-  --- What the recording says, and the calls of each function in its trace, which is valid.
+  --- The message of the recording, and the calls of each function in its trace, which must be valid.
   local function last(folder, acts)
     local line = "%s record --lib libz --trace --last 1M -o %s -- ./calls zlibVersion %s"
     local _, _, err = shell(line:format(command, folder, acts))
@@ -263,7 +263,7 @@ local function calls_of_large(environment)
   return calls
 end
 
---- Of the folder's files, but for the one that says what it is.
+--- The names of the files in the cache, except CACHEDIR.TAG.
 local function names()
   local _, out = shell "cd cache/pmlua/scans && ls | grep -v CACHEDIR.TAG"
   return out

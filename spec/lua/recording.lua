@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/recording.lua - for the specs of pmlua record: a program whose calls of zlib are known, and what was recorded.
+-- spec/lua/recording.lua - helpers for the specs of pmlua record: a program with known calls of zlib, and readers of its results.
 
 local support = require "spec.core.support"
 local json = require "pmlua.json"

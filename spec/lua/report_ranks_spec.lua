@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/report_ranks_spec.lua - pmlua report over the logs of many ranks: the same figures as added up one by one.
+-- spec/lua/report_ranks_spec.lua - tests of pmlua report over the logs of many ranks: its figures equal a sum over all ranks.
 
 local support = require "spec.core.support"
 local it = support.it
@@ -144,7 +144,7 @@ describe("A report of many ranks", function()
     local many <const> = 600
     local folder = job(many, 1, 2)
     local surveys = require "pmlua.internal.report.survey"
-    assert(surveys.read { dir }) -- what is loaded and interned once
+    assert(surveys.read { dir }) -- loads modules and interns names, which happens only once
     collectgarbage()
     local before = collectgarbage "count"
     local survey = assert(surveys.read { folder })

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/report_spec.lua - pmlua report: section logs merged, printed and drawn.
+-- spec/lua/report_spec.lua - tests of pmlua report: section logs merged, printed and drawn.
 
 local support = require "spec.core.support"
 local it = support.it
@@ -89,7 +89,7 @@ describe("A report of known files", function()
   it("tells of each process and each thread", function()
     local _, out = pmlua(quote(known()) .. " --detail --threads")
     local detail, threads = out:match("\nper process\n(.-)\nper thread\n(.*)")
-    -- of rank 0's 80 ms of exclusive time
+    -- shares refer to rank 0's 80 ms of exclusive time
     assert.same({ "solve", "rank 0", "3", "60.00 ms", "75.0", "60.00 ms", "20.00 ms", "10.00 ms", "30.00 ms", "10.00 ms",
       "3.000 MFLOP", "50.00 MFLOPS" }, cells(detail, "solve"))
     assert.same({ "solve", "rank 0", "1", "2", "40.00 ms", "50.0", "40.00 ms", "20.00 ms", "10.00 ms", "30.00 ms", "14.14 ms",

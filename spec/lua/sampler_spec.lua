@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/sampler_spec.lua - pmlua sample and pml.sampler: known shares of time, known pages, threads, and refusals.
+-- spec/lua/sampler_spec.lua - tests of pmlua sample and pml.sampler: known shares of time, known pages, threads, and refusals.
 
 local permission = require "spec.permission"
 local support = require "spec.core.support"
@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
 local dir = support.folder()
 local shell = support.shell_of(dir)
 
---- What a run printed itself, and its samples.
+--- Run a program under pmlua sample: its samples, the number that it printed, and the status.
 local function sampled(arguments)
   local status, out, err = shell(command .. "--json " .. arguments)
   local first, text = out:match "^([^\n{]*)\n?({.*)$"
@@ -246,7 +246,7 @@ int main(void) {
     local group
     local processes = {}
 
-    --- A new cgroup, where this machine lets us make one that perf counts; nil and why not.
+    --- A new cgroup that perf can count, or nil and the reason for its lack.
     local function cgroup()
       for _, root in ipairs { "/sys/fs/cgroup/unified/", "/sys/fs/cgroup/perf_event/", "/sys/fs/cgroup/" } do
         local path = ("%spmlua-spec-%d-sample"):format(root, pml.sys.pid())

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/shift_spec.lua - the shift between two sets of values, and the shape of a cell's rounds and samples.
+-- spec/lua/shift_spec.lua - tests of the shift between two sets of values, and of the shape of a cell's rounds and samples.
 
 local support = require "spec.core.support"
 local ranks = require "pmlua.internal.ranks"
@@ -238,7 +238,7 @@ describe("the shape of a cell", function()
   it("names two modes with their share", function()
     local text = modes(1000, function(random) return (random(10) <= 7 and 100 or 130) + normal(random) end)
     assert.matches("^two modes: 0%.%d+ us %([67]%d %%%) and 0%.1[23]%d* us$", text)
-    assert.is_truthy(modes(1000, function(random) return 26 * ((random(10) <= 6 and 40 or 60) + random(6)) end)) -- of a clock
+    assert.is_truthy(modes(1000, function(random) return 26 * ((random(10) <= 6 and 40 or 60) + random(6)) end)) -- a coarse clock
   end)
 
   it("is below a run's table, in data.dat, in JSON, and beside a verdict", function()

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/sim_script_spec.lua - pmlua --sim: an experiment's cells counted by simulation, in its table, record and trace.
+-- spec/lua/sim_script_spec.lua - tests of pmlua --sim: an experiment's cells counted by simulation, in its table, record and
+-- trace.
 
 local support = require "spec.core.support"
 local sim = require "spec.lua.sim.support"
@@ -45,7 +46,7 @@ sim.describe("pmlua --sim", function()
     local short, long = rows[1], rows[2]
     if short.n > long.n then short, long = long, short end
     assert.equal(500500 / 2, short.median)
-    local each = (long["sim::Ir"] - short["sim::Ir"]) * 2 / 2000 -- of one turn of the loop
+    local each = (long["sim::Ir"] - short["sim::Ir"]) * 2 / 2000 -- instructions per iteration
     assert.is_true(each > 3 and each < 100, each)
     assert.is_true(math.abs(short["sim::Ir"] * 2 - each * 1000) < 0.05 * each * 1000, short["sim::Ir"])
     assert.is_true(long["sim::Dr"] > short["sim::Dr"] and long["sim::Bc"] > short["sim::Bc"])

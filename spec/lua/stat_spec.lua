@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/stat_spec.lua - pmlua stat: the kernel's counts of a command, its exit status, and helpful errors.
+-- spec/lua/stat_spec.lua - tests of pmlua stat: the kernel's counts of a command, its exit status, and helpful errors.
 
 local permission = require "spec.permission"
 local support = require "spec.core.support"
@@ -242,7 +242,7 @@ end)
 describe("pmlua stat --cgroup", function()
   local folders = {}
 
-  --- A new cgroup, where this machine lets us make one that perf counts; nil and why not.
+  --- A new cgroup that perf can count, or nil and the reason for its lack.
   local function cgroup(name)
     for _, root in ipairs { "/sys/fs/cgroup/unified/", "/sys/fs/cgroup/perf_event/", "/sys/fs/cgroup/" } do
       local path = ("%spmlua-spec-%d-%s"):format(root, support.core.sys.pid(), name)

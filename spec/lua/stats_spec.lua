@@ -125,7 +125,8 @@ describe("stats", function()
   end)
 
   it("interpolates between order statistics for the interval of rounds", function()
-    -- of 10, the outer 2 and 3 have 97.85 and 89.06 %; by hand: share 0.3244, part 8 * share / (2 + 6 * share)
+    -- for 10 values, the intervals without the outer 2 and 3 cover 97.85 and 89.06 %; calculated by hand: share 0.3244, part 8 *
+    -- share / (2 + 6 * share)
     local low, high = stats.rounds_interval { 3, 8, 1, 6, 10, 2, 7, 4, 9, 5 }
     near(2.6577, low, 1e-3)
     near(8.3423, high, 1e-3)
@@ -139,7 +140,7 @@ describe("stats", function()
       assert.is_true(low >= math.min(table.unpack(values)) and high <= math.max(table.unpack(values)) and low < high)
     end
     local many = {}
-    for i = 1, 2001 do many[i] = i * 1000 % 2003 end -- a permutation in which each is far from the one before
+    for i = 1, 2001 do many[i] = i * 1000 % 2003 end -- a permutation without close neighbours
     low, high = stats.rounds_interval(many)
     assert.is_true(low > 940 and low < 980 and high > 1020 and high < 1060)
   end)

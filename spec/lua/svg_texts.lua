@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/svg_texts.lua - texts of a figure that lie on each other, or leave it.
+-- spec/lua/svg_texts.lua - a check of a figure's texts: none overlaps another or leaves the picture.
 --
--- An SVG of gnuplot or Graphviz has a position, an anchor and a size of font for each text. The box of a text is estimated
--- from these and its number of characters: DejaVu Sans is some 0.6 of its size wide on average; 0.56 forgives what only touches.
+-- An SVG of gnuplot or Graphviz has a position, an anchor and a font size for each text. The box of a text is estimated from
+-- these and its number of characters: a character of DejaVu Sans has an average width of about 0.6 of the font size; 0.56
+-- tolerates texts that only touch.
 
 local M = {}
 
@@ -134,7 +135,7 @@ local function leaves(points, width, height)
   return false
 end
 
---- What is wrong with the texts of a picture, a line each; none where all can be read.
+--- The faults of the texts in a picture, a line each; empty if all texts are legible.
 ---@param svg string
 ---@return string[]
 function M.faults(svg)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/trace_foreign_spec.lua - archives by other writers: counts that are wrong, times before the beginning, files that
--- are missing or no files, hosts below racks, inter-communicators.
+-- spec/lua/trace_foreign_spec.lua - tests of archives by other writers: wrong counts, times before the beginning, missing files
+-- and special files, hosts below racks, inter-communicators.
 
 local support = require "spec.core.support"
 local lfs = require "lfs"
@@ -211,7 +211,7 @@ for i in range(2):
     local t <close> = assert(pml.trace.open(path))
     local rows, odd = assert(t:group { by = { "location" } })
     assert.are.same({ 2, 0 }, { #rows, odd.backward })
-    -- of the second location -400 to 100, and 600 to 1100
+    -- the second location's regions last from -400 to 100 and from 600 to 1100
     assert.is_near(1000e-9, rows[1].inclusive_s, 1e-12)
     assert.is_near(600e-9, rows[2].inclusive_s, 1e-12)
     for _, order in ipairs { "time", "location" } do
@@ -257,7 +257,7 @@ for i in range(2):
     assert(t:close())
     local path = dir .. "/traces.otf2"
     local size = lfs.attributes(dir .. "/traces/0.def", "size") + lfs.attributes(dir .. "/traces/1.def", "size")
-    if size == 40 then -- numbers are those of the archive: give the first location definitions of its own
+    if size == 40 then -- all numbers are defined in the archive: give the first location local definitions
       local def = assert(io.open(dir .. "/traces/0.def", "rb")):read "a"
       shell.write(dir .. "/traces/0.def", def:sub(1, 18) .. "\10\4\0\0\0\0" .. def:sub(19))
     end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/trace_query_spec.lua - what is asked of a trace, beside an independent reader of it: python3-otf2.
+-- spec/lua/trace_query_spec.lua - tests of questions about a trace against an independent reader, python3-otf2.
 
 local cjson = require "cjson"
 local support = require "spec.core.support"

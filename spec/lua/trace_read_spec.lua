@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/trace_read_spec.lua - pml.trace.open and pmlua trace FILE.otf2: planted calls and messages, damaged archives.
+-- spec/lua/trace_read_spec.lua - tests of pml.trace.open and pmlua trace FILE.otf2: planted calls and messages, damaged archives.
 
 local cjson = require "cjson"
 local support = require "spec.core.support"
@@ -115,7 +115,7 @@ describe("pml.trace.open", function()
       calls[2 * i - 1], calls[2 * i] = { of, "+", "r" .. i % 7, 10 * i }, { of, "-", "r" .. i % 7, 10 * i + i % 40 }
     end
     local last = {}
-    for _, c in ipairs(calls) do -- those of a location may not go back
+    for _, c in ipairs(calls) do -- times of a location must not decrease
       c[4] = math.max(c[4], last[c[1]] or 0)
       last[c[1]] = c[4]
     end
@@ -390,7 +390,7 @@ describe("pmlua compare of two traces", function()
 
   it("says what became slower by call path, in parts that add up", function()
     local slower = {}
-    for i, c in ipairs(CALLS) do -- a as it was, b in it 200 longer, c on the other location 1000 shorter, d is new
+    for i, c in ipairs(CALLS) do -- a unchanged, b inside it 200 longer, c on the other location 1000 shorter, d is new
       slower[i] = { c[1], c[2], c[3], c[4] + (c[1] == "one" and c[4] >= 700 and 200 or 0)
         - (c[1] == "two" and c[4] == 2150 and 990 or 0) }
     end

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/verify_spec.lua - pmlua doctor --verify: loops have the events they are known for, and a lie is found and remembered.
+-- spec/lua/verify_spec.lua - tests of pmlua doctor --verify: loops have their known events, and a wrong count is found and
+-- remembered.
 
 local support = require "spec.core.support"
 local json = require "pmlua.json"
@@ -138,7 +139,7 @@ describe("errata", function()
     assert.equal("BJ122", numbers("GenuineIntel", 6, 0x2d))
     assert.equal("SKL091, SKL044 SKL091 SKL057 SKL089", numbers("GenuineIntel", 6, 0x55))
     assert.equal("ADL038", numbers("GenuineIntel", 6, 0x97))
-    assert.equal("", numbers("GenuineIntel", 6, 0x6a)) -- Ice Lake: none that its event file names
+    assert.equal("", numbers("GenuineIntel", 6, 0x6a)) -- Ice Lake: its event file names no erratum
     assert.equal("", numbers("AuthenticAMD", "x", "y"))
     assert.same({}, errata.of "")
     assert.same({}, errata.of "CPU implementer : 0x41\n")
@@ -194,7 +195,7 @@ describe("the loops of pml.counter.exercise", function()
     return json.decode(out).counts
   end
 
-  local before -- what pmlua does without a round of any loop
+  local before -- the counts of pmlua without a round of any loop
 
   for loop, known in pairs(KNOWN) do
     support.it(loop .. " has the events a round that it is known for, by callgrind", function()

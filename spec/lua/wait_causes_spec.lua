@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/wait_causes_spec.lua - ranks of MPI with threads of OpenMP: who was late, by rank and thread, and what it was in.
--- Times are compared with those of the recorded events, never with a clock beside them.
+-- spec/lua/wait_causes_spec.lua - tests of the causes of waits in MPI jobs with OpenMP threads: the late rank and thread, and its
+-- current region. Times are compared with the recorded events, never with another clock.
 
 local support = require "spec.core.support"
 local critical_path = require "pmlua.analysis.critical_path"

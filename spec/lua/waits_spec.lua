@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/waits_spec.lua - waits and the critical path of jobs whose ranks sleep in turn, found in the trace: what holds
--- whatever else the machine does. Those of planted times are in wait_states_spec.lua.
+-- spec/lua/waits_spec.lua - tests of waits and the critical path in jobs whose ranks sleep in turn: properties of the trace that
+-- hold at any load of the machine. Tests with planted times are in wait_states_spec.lua.
 
 local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
@@ -112,7 +112,7 @@ describe("the critical path of a job of MPI", function()
     assert.is_true(math.abs(ranks - path.length_s) < 1e-6)
     assert.is_true(path.waits >= 1)
 
-    -- windows that cover the run: what lies in each adds up to the whole, of waits, causes and the path
+    -- the windows cover the run: their waits, causes and path add up to the whole
     local function of_window(window)
       local waited, caused, on_path = 0, 0, 0
       for _, w in ipairs(assert(waits.of(t, window))) do

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/watch_spec.lua - watch rules: when they run, what they see, and what happens when they fail; how a function
--- becomes source text; and rules that act on a busy script.
+-- spec/lua/watch_spec.lua - tests of watch rules: when they run, their view of the program, their failures; of the conversion of
+-- a function to source text; and of rules that act on a busy script.
 
 local support = require "spec.core.support"
 local core = support.core

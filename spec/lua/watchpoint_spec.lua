@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/watchpoint_spec.lua - pmlua watchpoint with real programs: every access, by the thread that made it.
+-- spec/lua/watchpoint_spec.lua - tests of pmlua watchpoint with real programs: every access, by the thread that made it.
 
 local support = require "spec.core.support"
 local json = require "pmlua.json"
@@ -255,7 +255,7 @@ describe("pmlua watchpoint", function()
     assert.truthy(tiny:find("9[%.0]*e%-20") or tiny:find("0%.00000000000000000009"), tiny)
     local huge = said "huge"
     assert.truthy(huge:find("Value Type: UINT64", 1, true))
-    -- The nearest double is one too large, and the largest integer stands for "no value".
+    -- The nearest double is larger by one, and the largest integer means "no value".
     assert.equal(10, select(2, huge:gsub('"huge" <%d+>; UINT64; 18446744073709551614%)', "")), huge)
     assert.truthy(said("count"):find("Value Type: INT64", 1, true))
   end)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/wrap_recipes_spec.lua - the recipes in scripts/wrap; those of large libraries are in spec/wrap.
+-- spec/lua/wrap_recipes_spec.lua - tests of the recipes in scripts/wrap; recipes of large libraries are in spec/wrap.
 --
 -- Slow: wraps five libraries, in five ways each.
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/wrap_spec.lua - pmlua wrap and pmlua cc: libraries with every difficult construct, and zlib.
+-- spec/lua/wrap_spec.lua - tests of pmlua wrap and pmlua cc: libraries with every difficult construct, and zlib.
 --
 -- Slow: builds and runs some 40 wrappers and programs.
 
@@ -444,7 +444,7 @@ describe("pmlua wrap, where it is installed,", function()
     assert.truthy(out:find("with the wrapper in " .. spaced .. "/to/lib/pmlua/wrap\n", 1, true), out)
     assert.truthy(out:find("preloaded: left out: LD_PRELOAD cannot name " .. spaced, 1, true), out)
 
-    -- pmlua itself in such a place cannot preload anything, and says so once
+    -- an installation of pmlua in a folder with a space cannot preload anything, and prints one message about that
     done(support.shell(("cp -r %s %s"):format(quote(prefix), quote(spaced .. "/opt"))))
     local status, _, err = support.shell(("%s/bin/pmlua record -- true"):format(quote(spaced .. "/opt")))
     assert.equal(1, status)

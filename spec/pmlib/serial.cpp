@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/pmlib/serial.cpp - not a spec by itself: the class in one process; the argument says which calls. */
+/* spec/pmlib/serial.cpp - not a spec by itself: PMlib's class in one process; the argument selects the calls. */
 #include <PerfMonitor.h>
 
 #include <sys/mman.h>
@@ -14,7 +14,7 @@ static void spin(int n) {
   for (int i = 0; i < n * 1000; i++) sink = sink + 1.0 / (1 + i);
 }
 
-/* "outer" is said to be exclusive, and is not; "inner" holds 3 * 2 * 1e6 operations, "copy" 5e8 bytes. */
+/* "outer" is declared exclusive, but is not; "inner" holds 3 * 2 * 1e6 operations, "copy" 5e8 bytes. */
 static void work() {
   PM.start("outer");
   for (int i = 0; i < 3; i++) {
@@ -62,7 +62,7 @@ static void parts() {
   PM.printComm(stdout, MPI_COMM_WORLD, 3, 0);
 }
 
-/* What PMlib's own machinery calls. */
+/* Functions that PMlib itself calls. */
 static void inside() {
   int n = 0, id = 1, mid = -1, in = -1;
   PM.stopRoot();

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/scripts/choose_events_spec.lua - the experiment, run by its command: the number of runs of each group.
+-- spec/scripts/choose_events_spec.lua - tests of the experiment choose_events, run by its command: the number of runs of each
+-- group.
 
 local support = require "spec.core.support"
 local tables = require "spec.scripts.tables"
@@ -43,7 +44,7 @@ describe("scripts/choose_events.lua", function()
     local dir = folder .. "/choose_events/latest"
     assert.is_true(tables.drawn(dir), out)
     local f <close> = io.open(dir .. "/plot.svg")
-    local svg = f and f:read "a" or "skx, 2 threads BANDWIDTH 7+" -- without gnuplot there is none
+    local svg = f and f:read "a" or "skx, 2 threads BANDWIDTH 7+" -- no figure without gnuplot
     for _, text in ipairs { "skx, 2 threads", "BANDWIDTH", "7+" } do assert.truthy(svg:find(text, 1, true), text) end
   end)
 end)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/scripts/kernel_sweep_spec.lua - the experiment, run by its command; and the caches it finds.
+-- spec/scripts/kernel_sweep_spec.lua - tests of the experiment kernel_sweep, run by its command, and of the caches that it finds.
 
 local tables = require "spec.scripts.tables"
 local caches = require "kernels.caches"
@@ -92,7 +92,7 @@ end)
 
 describe("scripts/kernel_sweep.lua", function()
   it("counts operations by the events that it is given", function()
-    -- every event counts something per call: here the task's clock stands for operations, twice
+    -- every event counts something per call: here the task's clock replaces operations, twice
     local text, status, dir = tables.run("kernel_sweep", "--no-plot --kernels add --precisions double "
       .. "--builds scalar --longest 3 --flop-events task-clock*2,task-clock")
     assert.equal(0, status, text)

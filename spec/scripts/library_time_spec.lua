@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/scripts/library_time_spec.lua - the experiment, run by its command, on well-known programs and on pmlua's own.
+-- spec/scripts/library_time_spec.lua - tests of the experiment library_time, run by its command, on well-known programs and on
+-- pmlua's own.
 --
 -- Slow: runs large programs, each recorded and not.
 
@@ -19,7 +20,7 @@ local function row(rows, wanted)
   end
 end
 
--- Check every result: a library's time is that of its functions, and the time not seen is the rest of the run.
+-- Check every result: a library's time is the sum over its functions, and the unseen time is the rest of the run.
 local function sums_hold(dir)
   local share, of_functions = {}, {}
   for _, l in ipairs(tables.read(dir .. "/library.dat")) do
@@ -133,7 +134,7 @@ describe("scripts/library_time.lua --program qt_scene", function()
     local functions = tables.read(dir .. "/function.dat")
     local save = assert(row(functions, { view = "interception", label = "QImage::save" }), text)
     assert.equal("libQt5Gui.so.5", save.library)
-    assert.equal(4, save.calls) -- of two frames, a picture and a window each
+    assert.equal(4, save.calls) -- two frames with a picture and a window each
     sums_hold(dir)
   end)
 end)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/scripts/mpi_programs_spec.lua - the MPI programs: their results are right on any number of ranks, and they notice
--- when these are not. For each MPI that is installed.
+-- spec/scripts/mpi_programs_spec.lua - tests of the MPI programs, for each installed MPI: correct results on any number of ranks,
+-- and a failure if a result is wrong.
 
 local tables = require "spec.scripts.tables"
 local support = require "spec.core.support"
@@ -19,7 +19,7 @@ local commands = {
   { { 2, 3 }, "ring", "pairs", "8", "3", "10" }, { { 2, 3 }, "ring", "around", "100003", "3", "7" },
 }
 
--- What makes each program's result wrong, though it runs to its end.
+-- Source changes that make a program's result wrong, though it runs to its end.
 local faults = {
   { { "stencil", "37", "25" }, "0.25 %*", "0.2501 *" },
   { { "stencil", "37", "25" }, "at%(g, m, 1%)", "at(g, m - 1, 1)" },
@@ -47,7 +47,7 @@ for _, name in ipairs { "openmpi", "mpich" } do
 
     local each = support.it_unless(function() return not job and missing end)
 
-    --- What no MPI does in its own way is proved with one.
+    --- A test of behaviour that is the same with every MPI, run with one.
     local function once(what, test)
       if name == mpi_job.first then each(what, test) end
     end

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/scripts/multiplex_spec.lua - the experiment, run for real by its command; the model against counts made by hand.
+-- spec/scripts/multiplex_spec.lua - tests of the experiment multiplex, run for real by its command, and of its model against
+-- counts made by hand.
 
 local tables = require "spec.scripts.tables"
 local model = require "multiplex.model"
@@ -22,7 +23,7 @@ describe("The model of multiplexing", function()
   end)
 
   it("is what is counted by hand", function()
-    -- turns at [0, 10), [20, 30), ...: half of the time of much, half of that of little
+    -- turns at [0, 10), [20, 30), ...: half of the time of much, half of the time of little
     local percent, running = error_of {}
     assert.near(0, percent, 1e-9)
     assert.near(50, running, 1e-9)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/scripts/read_overhead_spec.lua - the experiment, run for real by its command: files, tables, plot, trace, refusals.
+-- spec/scripts/read_overhead_spec.lua - tests of the experiment read_overhead, run for real by its command: files, tables, plot,
+-- trace, refusals.
 
 local tables = require "spec.scripts.tables"
 local lfs = require "lfs"
@@ -31,7 +32,7 @@ local function run_once()
   if out then return end
   out = folder()
   text, status = shell(("%s scripts/read_overhead.lua --quick --seed 7 --out %s; s=$?; times; exit $s"):format(pmlua, out))
-  local m, user, n, system = text:match("(%d+)m([%d.]+)s (%d+)m([%d.]+)s\n$") -- of the children
+  local m, user, n, system = text:match("(%d+)m([%d.]+)s (%d+)m([%d.]+)s\n$") -- time of child processes
   seconds = m and m * 60 + user + n * 60 + system
   dir = out .. "/read_overhead/latest"
 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/scripts/residuals_spec.lua - the experiment, run for real by its command; and the predictions it makes.
+-- spec/scripts/residuals_spec.lua - tests of the experiment residuals, run for real by its command, and of its predictions.
 
 local tables = require "spec.scripts.tables"
 local predict = require "residuals.predict"
@@ -8,11 +8,11 @@ local truss = require "spec.scripts.truss"
 local shell, folder, read_table = tables.shell, tables.folder, tables.words
 
 local pmlua = tables.pmlua
-local data = "spec/data/matrices" -- of the SuiteSparse collection
+local data = "spec/data/matrices" -- from the SuiteSparse collection
 
 local function run(arguments) return tables.run("residuals", arguments) end
 
--- What holds of every solve: an end of the series that is the final residual, and finite numbers.
+-- Invariants of every solve: the series ends with the final residual, and all numbers are finite.
 local function check_solves(dir)
   local last, length, events = {}, {}, read_table(dir .. "/events.dat")
   for _, row in ipairs(read_table(dir .. "/residuals.dat")) do

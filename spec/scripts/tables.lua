@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/scripts/tables.lua - for the specs of the experiments: run one by its command, read the tables that it leaves.
+-- spec/scripts/tables.lua - helpers for the specs of the experiments: run an experiment by its command, read its tables.
 
 local assert = require "luassert"
 local lfs = require "lfs"
@@ -64,14 +64,14 @@ function M.run(name, arguments, environment)
   return text, status, ("%s/%s/latest"):format(out, name)
 end
 
---- The same of one that succeeds: its output, the folder, its table of cells.
+--- Run an experiment that must succeed: its output, the folder, its table of cells.
 function M.measure(name, arguments, environment)
   local text, status, dir = M.run(name, arguments, environment)
   assert.equal(0, status, text)
   return text, dir, M.read(dir .. "/data.dat")
 end
 
---- Check that each argument is refused in one line that names it, and, if it is misuse, one that points to the help.
+--- Check that each argument is refused in one line that names it; for misuse, a second line points to the help.
 function M.refuses(name, arguments)
   for argument, says in pairs(arguments) do
     local text, status = M.run(name, "--no-plot " .. argument)

@@ -2,8 +2,8 @@
 -- spec/scripts/truss.lua - the stiffness matrix of a plane truss, as a Matrix Market file. Try:
 --   print(require("spec.scripts.truss").text(12, 8))
 --
--- Nodes in a grid, a bar of stiffness 1 / length to each of its eight neighbours, the left edge clamped; two displacements
--- a node. The matrix is symmetric and positive definite, as those of structural mechanics are.
+-- The truss is a grid of nodes with a bar of stiffness 1 / length to each of eight neighbours and a clamped left edge; a node has
+-- two displacements. Like all matrices of structural mechanics, this one is symmetric and positive definite.
 
 local M = {}
 
@@ -15,7 +15,7 @@ local BARS = { { 1, 0 }, { 0, 1 }, { 1, 1 }, { 1, -1 } }
 function M.text(nx, ny)
   local value, order = {}, {}
   local function add(i, j, v)
-    if i < j or v == 0 then return end -- of a symmetric matrix the lower half is kept
+    if i < j or v == 0 then return end -- only the lower half of a symmetric matrix is stored
     local key = i * 1000000 + j
     if not value[key] then order[#order + 1], value[key] = key, 0 end
     value[key] = value[key] + v

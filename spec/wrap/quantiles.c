@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/wrap/quantiles.c - preloaded, it writes what wrappers have recorded of arguments and results when the program
- * ends: a line "FUNCTION:VALUE count minimum median maximum" each, to the file PMLUA_SPEC_QUANTILES.
+ * spec/wrap/quantiles.c - a preloaded library that writes the values recorded by wrappers, of arguments and results,
+ * when the program ends: a line "FUNCTION:VALUE count minimum median maximum" each, to the file PMLUA_SPEC_QUANTILES.
  */
 #include "source/sde/pml_sde.h"
 
@@ -43,7 +43,7 @@ static double read_event(const char *base, const char *which) {
 
 __attribute__((destructor)) static void finish(void) {
   const char *path = getenv("PMLUA_SPEC_QUANTILES");
-  /* what the program executes has nothing to say */
+  /* a program without recorded values must not overwrite the file */
   FILE *f = path != NULL && pml_sde_list(note, NULL) == 0 && names > 0 ? fopen(path, "w") : NULL;
   for (size_t i = 0; f != NULL && i < names; i++)
     (void)fprintf(f, "%s %.9g %.9g %.9g %.9g\n", strstr(name[i], "::") + 2, read_event(name[i], "CNT"),

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/wrap/recipe.lua - the specs of every recipe: its wrapper builds, checks, installs, counts the calls of the
--- example in every way, and records the values that the example passes.
+-- spec/wrap/recipe.lua - specs that every recipe shares: its wrapper builds, checks, installs, counts the calls of the example in
+-- every way, and records the values that the example passes.
 
 local assert = require "luassert"
 local support = require "spec.core.support"
@@ -97,7 +97,7 @@ local function recorded(dir, folder)
   return rows
 end
 
---- Describe the recipe @name. @values: what is recorded of the example, "FUNCTION:VALUE" = { count, least, median, most }.
+--- Describe the recipe @name. @values: the recorded values of the example, "FUNCTION:VALUE" = { count, least, median, most }.
 ---@param name string
 ---@param values table<string, number[]>
 function M.describe(name, values)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/lua/sim/sections.c - a program whose instructions are known: sections that nest, recur, run in threads.
- * sections WHAT N: N rounds of what WHAT says; spin(n) executes 2n instructions and a few that are always the same. The
- * loop must not begin where the function does: callgrind takes that for a call.
+ * spec/lua/sim/sections.c - a program with known instruction counts: sections that are nested, recursive, or on
+ * threads. Usage: sections WHAT N runs N rounds of a mode. spin(n) executes 2n instructions plus a small constant
+ * number. Its loop must not begin at the start of the function, because callgrind takes such a jump for a call.
  */
 #include "pml.h"
 
@@ -42,7 +42,8 @@ static void recursive(long n, int depth) {
   pml_section_stop_label("recursive");
 }
 
-/* All are there before one ends, whose number would be given out again; in turn, as one that waits executes more. */
+/* No thread ends before all have begun, so that each has a different id. They take turns, because a waiting thread
+ * executes more instructions. */
 static pthread_barrier_t all;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/untrusted/arguments_spec.lua - whatever a command line, or a folder that it names, says: a verb answers in lines of
--- its own. No crash, no traceback, no error of Lua's with a line of ours, and nothing executed.
+-- spec/lua/untrusted/arguments_spec.lua - tests of arbitrary command lines, and of folders with arbitrary names: a verb prints
+-- messages written for it, never crashes, prints no traceback and no Lua error with a line of our code, and executes nothing.
 
 local support = require "spec.core.support"
 local hostile = require "spec.lua.untrusted.hostile"
@@ -43,7 +43,7 @@ describe("Any command line", function()
   local ours = { "stack traceback", "attempt to ", "bad argument", "%.lua:%d+:", "Segmentation", "core dumped",
     "not enough memory", "%[C%]", "invalid option '%%", "malformed pattern" }
 
-  --- What pmlua stat counts until Ctrl-C unless a program is named, too.
+  --- Whether pmlua stat counts until Ctrl-C, which it may do even if a program is named.
   local function waits(line)
     if line[1] ~= "stat" then return false end
     for _, word in ipairs(line) do
@@ -63,8 +63,8 @@ describe("Any command line", function()
       :format(dir, interrupted and "-s INT -k 30 5" or "-k 2 60", support.build, text)
     local status, _, err = support.shell(command)
     local what = ("PMLUA_SPEC_SEED=%d: pmlua %s: status %d\n%s"):format(seed, text, status, err)
-    -- A child that runs may end as it likes; a crash or an end by the time limit is ours. What was interrupted (124) has
-    -- ended by itself then.
+    -- A child may end in any way, but a crash, or an end by the time limit, is our fault. A command that was interrupted (124)
+    -- has ended by itself afterwards.
     assert.is_true((status ~= 124 or interrupted) and status ~= 137 and status ~= 139 and status ~= 134, what)
     for _, pattern in ipairs(ours) do
       if err:find(pattern) then error(what) end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/untrusted/hardening_spec.lua - what is shipped is linked and compiled as Debian hardens its packages.
+-- spec/lua/untrusted/hardening_spec.lua - check of installed binaries: linked and compiled with Debian's hardening options.
 
 local support = require "spec.core.support"
 

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/untrusted/hostile.lua - texts that would be executed, or would spoil a picture, if anything took them for code.
+-- spec/lua/untrusted/hostile.lua - texts that are executed, or spoil a picture, if a program takes them for code.
 --
 -- Try:  for _, text in ipairs(require("spec.lua.untrusted.hostile").texts("touch x", 1, 20)) do print(("%q"):format(text)) end
 
 local M = {}
 
---- What has been, or could be, taken for code by gnuplot, Graphviz or the shell. %s is a command.
+--- Texts that gnuplot, Graphviz or the shell took, or could take, for code. %s is a command.
 local payloads = {
   "cost of `%s`", "$(%s)", "'; system('%s') #", "\"; system(\"%s\") #", "\\\"; system(\"%s\") #", "\"\n!%s\n", "\\`%s\\`",
   "' 1); system('%s'); set ytics add ('", "< %s", "| %s", "'; %s; '", "@run_name `%s`", "\\\\\"`%s`", "{/Symbol `%s`}",

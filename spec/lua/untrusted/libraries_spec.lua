@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/untrusted/libraries_spec.lua - what is named as a library, and is none that the loader can be given.
+-- spec/lua/untrusted/libraries_spec.lua - tests of files that are named as libraries but cannot be given to the loader.
 
 local support = require "spec.core.support"
 local quote = require "pmlua.internal.quote".shell
@@ -10,7 +10,7 @@ describe("A file that is named as a library", function()
   local dir
   before_each(function() dir = support.folder() end)
 
-  --- Status and what is said of dir/x, by all that load a library.
+  --- Checks that every command that loads a library refuses dir/x with this reason.
   local function refused(why)
     local path = dir .. "/x"
     local load = ("print(pml.plugin.load { name = 'x', path = %q })"):format(path)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/untrusted/links_spec.lua - files are not written through links that lie in a folder, nor read from what is no file.
+-- spec/lua/untrusted/links_spec.lua - tests of links and special files in a folder: no file is written through a link, and
+-- nothing but regular files is read.
 
 local support = require "spec.core.support"
 local lfs = require "lfs"

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/untrusted/terminal_spec.lua - text of files and of other programs reaches a terminal without control characters.
+-- spec/lua/untrusted/terminal_spec.lua - tests of foreign text on a terminal: text of files and of other programs is printed
+-- without control characters.
 
 local support = require "spec.core.support"
 local json = require "pmlua.json"
@@ -10,7 +11,7 @@ local view = require "pmlua.internal.live.view"
 local command = support.build .. "/pmlua"
 local ESC = "\27]0;taken\7\27[2Jx"
 
---- What a verb says, on both streams; fails where a control character is in it, or nothing of the planted text.
+--- The output of a verb on both streams; fails if it has a control character, or nothing of the planted text.
 local function harmless(line)
   local status, out, err = support.shell(("cd / && timeout 60 %s %s"):format(quote(command), line))
   assert.not_equal(124, status, line)

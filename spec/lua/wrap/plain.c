@@ -55,7 +55,7 @@ void plain_each(int f(int), int *list, size_t n) {
 int plain_many(int a, int b, int c, int d, int e, int f, int g, int h, int i, int j) {
   return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j;
 }
-/* Calls itself through the PLT, so that what is found before the library sees it. */
+/* Calls itself through the PLT, so that a definition before the library's intercepts these calls. */
 int plain_fact(int n) {
   int (*volatile self)(int) = plain_fact;
   return n <= 1 ? 1 : n * self(n - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/lua/wrap/plain_example.c - calls everything of the library; what it prints does not depend on wrappers. */
+/* spec/lua/wrap/plain_example.c - calls every function of the library; wrappers do not change its output. */
 #include "plain.h"
 
 #include <errno.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/lua/wrap/valued_example.c - calls with known values, on three threads and in a child that ends by
- * SIGKILL. Threads take turns: what recorders got is counted of the process, so that calls at the same time count for
- * each other. */
+/*
+ * spec/lua/wrap/valued_example.c - calls with known values, on three threads and in a child that ends by SIGKILL. The
+ * threads take turns, because recorders count the values of the whole process: calls at the same time would count for
+ * each other.
+ */
 #include "valued.h"
 
 #include <limits.h>
