@@ -3,6 +3,8 @@
 --
 -- M[name]() returns the check of that reader: a function of the input, which raises an error where a property is violated. It
 -- returns true if only a working reader can get that far with the input: there `make fuzz-proof` plants its bug.
+-- A check in `texts` takes the input as a text and runs for the given number of inputs in `make check-all`; the other checks take
+-- a folder of files, which a target in C writes.
 
 local M = { texts = { callgrind = 1000, catalogue = 1000, dat = 1000, data = 1000, expression = 1000, formula = 1000,
                       likwid = 1000 } }
