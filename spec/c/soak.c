@@ -398,7 +398,7 @@ int main(void) {
   do {
     all = open_round(dir) && run_round(soak_now() + (seconds < 4 ? seconds / 2 : 2));
     close_round();
-    if (rounds++ == 0) { /* what libraries set up once is there now */
+    if (rounds++ == 0) { /* by now the libraries have set up everything that they set up once */
       descriptors = soak_descriptors();
       memory = soak_memory();
     }
