@@ -35,7 +35,7 @@ describe("pml.balance.controller", function()
     for _, times in ipairs { { 2, 1 }, { 0, 0 }, { 0 / 0, 1 } } do assert.equal(before, c:step(times[1], times[2])) end
   end)
 
-  it("says what is wrong with its rule", function()
+  it("reports errors in its rule", function()
     for text, rule in pairs {
       ["balance: balancing needs a reference frequency above 0 Hz"] = {},
       ["balance: the least frequency, 2 Hz, must be from 0 to the reference, 1 Hz"] = { reference = 1, min = 2 },
@@ -79,7 +79,7 @@ describe("A balancer", function()
     cpus:remove()
   end)
 
-  it("takes intercepted calls for blocking ones: those of a program that knows nothing of it", function()
+  it("counts intercepted calls as blocking, in an unmodified program", function()
     local cpus = folder.new(2)
     local calls, why = pml.intercept { lib = "libc*", sym = "pthread_barrier_wait" }
     if not calls then return pending(tostring(why)) end
@@ -111,7 +111,7 @@ describe("A balancer", function()
     cpus:remove()
   end)
 
-  it("says what is wrong with its options, at the script's line", function()
+  it("reports errors in its options, at the script's line", function()
     for text, options in pairs {
       ["unknown option 'snyc'"] = { snyc = { "x" } },
       ["sync must be a list of names of regions"] = { sync = "x" },

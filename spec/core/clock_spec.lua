@@ -20,7 +20,7 @@ describe("The clock", function()
     assert.is_true(before - 1000 <= at and at <= after + 1000)
   end)
 
-  it("knows the time of the day", function()
+  it("has the time of day", function()
     assert.is_true(math.abs(clock.realtime_ns() / 1e9 - os.time()) < 5)
   end)
 
@@ -42,7 +42,7 @@ describe("The clock", function()
     assert.error_matches(function() clock.to_ns(-1) end, "bad argument #1")
   end)
 
-  it("is the one that the environment asks for, at the rate that it tells if that holds", function()
+  it("is the clock that the environment selects, at its stated rate if that is correct", function()
     if clock.info().name == "clock_gettime" then return pending "this machine has no counter to choose" end
     local rate, ticks = clock.rate(), clock.ticks_ordered()
     local function moment(later) return ("%.17g@%d:%d"):format(rate, ticks + later, clock.at_ns(ticks)) end

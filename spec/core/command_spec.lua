@@ -101,7 +101,7 @@ describe("pml.command", function()
     assert.equal(15, assert(command:wait(60)).signal)
   end)
 
-  it("gives up waiting when told to, and goes on later", function()
+  it("stops waiting on request, and continues later", function()
     local command <close> = shell("sleep 60")
     assert(command:start())
     assert.equal("ETIMEDOUT", select(3, command:wait(0.01)))
@@ -183,7 +183,7 @@ describe("pml.command", function()
     assert.is_nil(io.open(file .. ".never"))
   end)
 
-  it("ends with its caller, where that is asked for", function()
+  it("ends with its caller, if requested", function()
     local folder = support.folder()
     -- The shell kills the caller; then it becomes a program that is bound to the caller or not.
     support.spit(folder .. "/bound.lua", [[

@@ -39,7 +39,7 @@ describe("An event's name", function()
     support.cleanup()
   end)
 
-  it("is, on the described machines, what the table says", function()
+  it("has the meaning in the table, on the described machines", function()
     local wanted, before = true, os.getenv "LIBPFM_ENCODE_INACTIVE"
     for line in io.lines "spec/data/event_names.tsv" do
       local machine, arch = line:match "^%[(%S+) ?(%S*)%]$"
@@ -83,7 +83,7 @@ describe("An event's name", function()
     assert.equal("ENOEVENT", select(3, event.parse "uncore_clock/clockticks/"))
   end)
 
-  it("has the kernel's scale whatever the program's locale is", function()
+  it("has the kernel's scale in every locale of the program", function()
     local set
     for _, name in ipairs { "de_DE.UTF-8", "de_DE", "fr_FR.UTF-8", "fr_FR", "es_ES.UTF-8", "it_IT.UTF-8" } do
       set = set or os.setlocale(name, "numeric")
@@ -107,7 +107,7 @@ describe("An event's name", function()
     assert.matches("^nil\t[^\n]*icx::MEM_LOAD_MISC_RETIRED:UC[^\n]*r4d4[^\n]*\t[^\n]*%[code corrected: r4d4%]", out)
   end)
 
-  it("of a PMU needs libpfm4, which is loaded for it; the kernel's own names do without", function()
+  it("of a PMU needs libpfm4, which is loaded for it; the kernel's own names work without", function()
     local folder = support.folder()
     support.spit(folder .. "/libpfm.so.4", "this is no library")
     local run = ("LD_LIBRARY_PATH=%s${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} %s/pmlua stat -e %%s -- true")

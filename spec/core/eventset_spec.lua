@@ -56,7 +56,7 @@ describe("An event set", function()
     assert.is_true(before <= r[1] and r[1] <= core.clock.ticks())
   end)
 
-  it("adds counts into a table, which it makes when there is none", function()
+  it("adds counts into a table, which it makes if necessary", function()
     local s <close> = assert(core.eventset.open { "clock::ns" })
     local sums = s:accum()
     local first = sums[1]

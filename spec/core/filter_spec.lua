@@ -54,7 +54,7 @@ describe("A filter", function()
       { { "libz.so", "g", "g" }, { "libm.so", "f", "f" } })
   end)
 
-  it("knows the names of the symbol table by MANGLED", function()
+  it("uses the names of the symbol table with MANGLED", function()
     wants(regions "EXCLUDE MANGLED _ZN1a* _ZN1b*\nEXCLUDE c::*",
       { { nil, "_ZN1a", "d" } },
       { { nil, "a::f()", "_ZN1a1fEv" }, { nil, "b::f()", "_ZN1b1fEv" }, { nil, "c::f()", "_ZN1c1fEv" } })
@@ -77,14 +77,14 @@ describe("A filter", function()
     ["SCOREP_REGION_NAMES_BEGIN\nEXCLUDE f\\"] = "f:2: a backslash at the end",
     ["a\0b"] = "f:",
   } do
-    it("says what is wrong: " .. why, function()
+    it("reports the error: " .. why, function()
       local f, err, code = parsed(text)
       assert.same({ nil, "EFORMAT" }, { f, code })
       assert.is_truthy(err:find("/" .. why, 1, true), tostring(err))
     end)
   end
 
-  it("is refused where its file is none", function()
+  it("is refused if its file is a folder or missing", function()
     for path, code in pairs { ["/nowhere/f"] = "ENOENT", ["/"] = "EISDIR", ["/dev/zero"] = "EFBIG" } do
       assert.same({ path, code }, { path, (select(3, filter.open(path))) })
     end

@@ -22,7 +22,7 @@ local function gpr_files()
 end
 
 describe("code for general registers only", function()
-  it("has no instruction for others, and calls nothing that might", function()
+  it("has no instruction for others, and calls no function that might", function()
     if support.shell("command -v objdump") ~= 0 then return pending("objdump is not installed") end
     if support.build:find("[at]san") then return pending("a sanitizer adds calls of its own") end
     local files, own = gpr_files()
@@ -40,7 +40,7 @@ describe("code for general registers only", function()
   end)
 
   -- An intercepted call hands events to consumers without saving r8 to r11.
-  it("keeps r8 to r11 where consumers' functions say so, as x86-64's compiler is told", function()
+  it("keeps r8 to r11 where consumers' functions promise that, with the compiler's option on x86-64", function()
     if support.shell("command -v objdump") ~= 0 then return pending("objdump is not installed") end
     if support.build:find("[at]san") then return pending("a sanitizer adds calls of its own") end
     local _, told = support.shell(("make -n -B B=%s %s/obj/core/substrate/profile/pml_profile_gpr.o"):format(

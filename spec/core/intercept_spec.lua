@@ -113,7 +113,7 @@ describe("Interception of the own process", function()
     assert.is_true(events == 10000 and batches > 1)
   end)
 
-  it("goes on after an error in what it calls, with the next call", function()
+  it("continues after an error in a called function, with the next call", function()
     local calls <close> = assert(intercept { lib = "libz", sym = DEFLATE })
     deflates(3)
     local told = 0
@@ -131,7 +131,7 @@ describe("Interception of the own process", function()
     assert.equal(2000, told * 2 + stats.dropped)
   end)
 
-  it("ends with stop(), after which what was kept can be asked for", function()
+  it("ends with stop(), after which the kept data can be read", function()
     local calls <close> = assert(intercept { lib = "libz", sym = DEFLATE })
     deflates(3)
     calls:stop()
@@ -208,7 +208,7 @@ describe("Interception of the own process", function()
     assert.same({ { 0, 3, 0, 5 }, nil }, { lengths, events:find("crc32:buf", 1, true) })
   end)
 
-  it("raises for what is no option", function()
+  it("raises an error for unknown options", function()
     for text, options in pairs {
       ["intercept: unknown option 'libs'; did you mean lib?"] = { libs = "libz" },
       ["intercept: option 'lib' must be a pattern or a list of patterns"] = { lib = 7 },

@@ -91,7 +91,7 @@ question(); c.sendall(b"ok 1\n1"); c.recv(1)]])
     end)
   end
 
-  it("waits as long as it was told for an answer", function()
+  it("waits for a reply until its time limit", function()
     local link = connect(server 'question(); c.recv(1)')
     assert.equal("ETIMEDOUT", code_of(link:ask("eval", "x", 0.05)))
     link = connect(server 'question(); c.sendall(b"ok 10\\n12345"); c.recv(1)')

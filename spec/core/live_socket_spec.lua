@@ -60,7 +60,7 @@ describe("The service's sockets", function()
     end
   end)
 
-  it("are removed where nobody listens, but no other file, and none that is new and its process alive", function()
+  it("are removed if no process listens, but no other file, and no new socket of a live process", function()
     local text = python [[
 os.makedirs(sys.argv[1] + "/pmlua", 0o700)
 for name, age in (("999999999.dead", 0), ("%d.fresh" % os.getppid(), 0), ("%d.late" % os.getppid(), 1)):
@@ -86,7 +86,7 @@ print(os.getppid())]]
     server:close()
   end)
 
-  it("answer nobody else's questions, whatever their modes", function()
+  it("refuse questions from other users, with any modes", function()
     if select(2, support.shell "id -u") ~= "0\n" then return pending "only root can ask as another user" end
     local server = serve "mine"
     local path = support.wait_for_socket(dir)
@@ -102,7 +102,7 @@ print(s.recv(100))]]):format(path)
     server:close()
   end)
 
-  it("are not made for rules alone, which act on a busy program, until one is asked for", function()
+  it("are not made for rules alone, which act on a busy program, until requested", function()
     support.spit(dir .. "/rules.lua", [[
       local pml = require "pmlua"
       pml.sde.watch("UNASKED::n", "1ms", function(n)

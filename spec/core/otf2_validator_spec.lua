@@ -81,7 +81,7 @@ describe("a trace", function()
     end)
   end)
 
-  trace_it("says what was recorded, in the words of otf2-print", function()
+  trace_it("prints the recorded events in the words of otf2-print", function()
     if not has_print then return pending "otf2-print is not installed" end
     with_folder(function(dir)
       run(("%s/spec/otf2 good %s"):format(BUILD, quote(dir)))
@@ -134,12 +134,12 @@ describe("the validator", function()
     end)
   end
 
-  trace_it("knows every way to break an archive", function()
+  trace_it("detects every way to break an archive", function()
     local n = select(2, list:gsub("\n", ""))
     assert.is_true(n > 40, "only " .. n .. " ways are listed")
   end)
 
-  trace_it("refuses what is no archive with one line", function()
+  trace_it("refuses other files with one line", function()
     with_folder(function(dir)
       local verdict, status = validate(dir)
       assert.matches("^unreadable: there is no file [^\n]+\n$", verdict)

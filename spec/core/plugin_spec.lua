@@ -93,7 +93,7 @@ describe("A metric plugin", function()
     assert.matches('"plugin::series_async::huge" <%d+>; UINT64; 18446744073709551615', events)
   end)
 
-  it("named by the environment is in the list of events, and what fails there is told once", function()
+  it("named by the environment is in the list of events, and its failures are reported once", function()
     local run = ("LD_LIBRARY_PATH=%s SCOREP_METRIC_PLUGINS=steps,bad_failing SCOREP_METRIC_STEPS=debts %s/pmlua events plugin::")
     local status, out, err = support.shell(run:format(folder, support.build))
     assert.equal(0, status)
@@ -128,7 +128,7 @@ end)
 describe("A plugin in Lua", function()
   after_each(support.cleanup)
 
-  it("is asked when events are read", function()
+  it("is read together with events", function()
     local step = 3
     local n = 0
     local y_is = { name = "y", type = "integer", mode = "relative_last" }
@@ -183,7 +183,7 @@ describe("A plugin in Lua", function()
     p:close()
   end)
 
-  it("measures in its own time, on a thread of its own", function()
+  it("measures asynchronously, on a separate thread", function()
     local dir = support.folder()
     local file = support.spit(dir .. "/host.lua", [[
       local n = 0
@@ -200,7 +200,7 @@ describe("A plugin in Lua", function()
     assert.is_true(n.ns[1] <= odd.ns[1] and n.ns[2] < odd.ns[2])
   end)
 
-  it("that raises is dropped and named, and the run goes on", function()
+  it("that raises an error is dropped and named, and the run continues", function()
     local dir = support.folder()
     local script = support.spit(dir .. "/raises.lua", [[
       local pml = require "pmlua"

@@ -91,7 +91,7 @@ describe("A plugin that comes with pmlua", function()
     assert.is_true(fine)
   end)
 
-  it("sees what is sent over the loopback, in event sets too", function()
+  it("counts bytes sent over the loopback, in event sets as well", function()
     if support.shell("command -v python3") ~= 0 then
       return pending "python3, the sender, is not installed" -- luacheck: ignore 113
     end

@@ -87,7 +87,7 @@ int main(void) {
     assert.equal("exit", s:story().ended)
   end)
 
-  it("that is none, is not there or is closed says so", function()
+  it("that is missing, closed or another file is refused", function()
     local _, err, code = core.recording.open(dir .. "/nowhere.pmlog")
     assert.same({ "ENOENT", true }, { code, err:find("^recording%.open: ENOENT: .*nowhere") ~= nil })
     support.spit(dir .. "/text", ("text"):rep(9999))

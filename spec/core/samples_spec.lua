@@ -25,7 +25,7 @@ describe("Samples", function()
     assert.equal(3, s:capacity())
   end)
 
-  it("that do not fit are refused, and what is there is kept", function()
+  it("that do not fit are refused, and existing ones are kept", function()
     local s <close> = series { 1, 2 }
     local ok, err, code = s:push(3)
     assert.is_nil(ok)

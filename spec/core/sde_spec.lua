@@ -30,7 +30,7 @@ describe("A library of software-defined events", function()
     assert.matches("shut down", message)
   end)
 
-  it("refuses to write what is read-only or no counter", function()
+  it("refuses to write read-only counters and other events", function()
     local lib = library "L2"
     lib:counter("RO", { readonly = true })
     local r = lib:recorder("R")

@@ -34,7 +34,7 @@ describe("A substrate in Lua", function()
     assert.is_true(got[1][4] > 0)
   end)
 
-  it("is told the end of each drain, and of the last at its close", function()
+  it("gets the end of each drain, and of the last one at its close", function()
     local flushed, entered = {}, 0
     local s = assert(pml.substrate { enter = function() entered = entered + 1 end,
       flush = function(n) flushed[#flushed + 1] = n end })
@@ -80,7 +80,7 @@ describe("A substrate in Lua", function()
     assert.is_true(values["clock::ns"] >= 0)
   end)
 
-  it("says what is wrong with its options", function()
+  it("reports errors in its options", function()
     for text, options in pairs {
       ["substrate: enter, leave or metric is missing"] = { flush = print },
       ["substrate: unknown option 'entre'; did you mean enter?"] = { entre = print },
@@ -151,7 +151,7 @@ describe("A substrate plugin", function()
     os.execute(("rm -r '%s'"):format(dir))
   end)
 
-  it("of the environment gets what a script raises, and ends with it", function()
+  it("from the environment gets a script's events, and ends with it", function()
     if not has_writer() then pending "the specs' plugins are not built: make specs" return end
     local dir, said = os.tmpname(), os.tmpname()
     os.remove(dir)

@@ -35,7 +35,7 @@ describe("The system", function()
     assert.equal(sys.realpath(dir), sys.realpath(dir .. "/../" .. dir:match("[^/]*$") .. "/."))
   end)
 
-  it("knows the machine and the process", function()
+  it("describes the machine and the process", function()
     assert.equal("Linux", sys.uname().sysname)
     assert.is_true(sys.pid() > 0)
     assert.is_boolean(sys.isatty(0))
@@ -62,7 +62,7 @@ describe("A signal", function()
     assert.matches("^pmlua: [^\n]*s%.lua:3: interrupted\n$", err)
   end)
 
-  it("is told to a script that asks, which then goes on to its end", function()
+  it("is reported to a script that tests for it, which then runs to its end", function()
     local status, out = run("sys.on_interrupt() say 'ready'\nwhile not sys.interrupted() do sys.sleep(10) end\n" ..
       "for i = 1, 1e7 do end print 'tidied up'", "said ready; kill -INT PID; kill -TERM PID")
     assert.same({ 0, "tidied up\n" }, { status, out })

@@ -25,7 +25,7 @@ describe("A trace", function()
     assert.matches("ENTER.*\"a phase\".*METRIC.*LEAVE", out)
   end)
 
-  it("is flushed by a thread of its own, if that is asked for", function()
+  it("is flushed by a separate thread, if requested", function()
     local t <close> = assert(core.trace.create(support.folder(), { flush_every_ns = 100000 }))
     local main, region = assert(t:location("main")), core.region.intern("r")
     main:enter(region)

@@ -96,7 +96,7 @@ describe("The end of a tuner", function()
 end)
 
 describe("pml.tune", function()
-  it("says what is wrong with its options and rules", function()
+  it("reports errors in its options and rules", function()
     for text, options in pairs {
       ["unknown option 'rule'"] = { rule = {} },
       ["rules must be a table"] = {},
@@ -117,7 +117,7 @@ describe("pml.tune", function()
     end
   end)
 
-  it("reports what the machine lacks, and what is not allowed", function()
+  it("reports missing features of the machine, and missing permission", function()
     local cpus = folder.new(1)
     for text, rule in pairs {
       ["tune: EINVAL: rule 'x': sets nothing"] = {},

@@ -6,7 +6,7 @@ local pool = require "spec.pool"
 local sh = require("spec.shell").sh
 
 describe("The pool", function()
-  it("runs every job, bounded in time, with a folder of its own that is gone after", function()
+  it("runs every job with a time limit and a temporary folder", function()
     local jobs = {
       { command = "echo $TMPDIR; touch $TMPDIR/x; exit 3", seconds = 60 },
       { command = "echo began; sleep 600", seconds = 1 },
@@ -35,7 +35,7 @@ describe("spec/check.lua", function()
     assert.matches("\nfailed: c/clock: [^\n]*\n0 passed, 1 failed, 0 skipped\n$", out)
   end)
 
-  it("runs a failed spec again, alone: one that then passes is named, one that fails again has failed", function()
+  it("runs a failed spec again, alone: if it passes then, it is named, otherwise it has failed", function()
     local dir = support.folder()
     sh(("mkdir -p %s/spec/house %s/build && ln -s $PWD/spec/*.lua %s/spec"):format(dir, dir, dir))
     local function write(name, body)

@@ -202,7 +202,7 @@ describe("the drop-in for libsde", function()
     assert.equal(0, code)
   end)
 
-  it("may be closed while threads that counted go on", function()
+  it("may be closed while threads that counted still run", function()
     write(dir .. "/c.c", closing)
     local out = shell.done(("cc %s/c.c -o %s/c -lpthread -ldl && %s/c %s/compat/libsde.so.1"):format(dir, dir, dir, build))
     assert.equal("ended\n", out)

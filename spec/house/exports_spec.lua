@@ -60,7 +60,7 @@ describe("libpmlua.so", function()
     equal(declared("PML_API", PUBLIC), declared("PML_API", ALL))
   end)
 
-  it("exports to pmlua's own parts what is declared as shared with them, under a version of its own", function()
+  it("exports shared declarations to pmlua's own parts, under a separate version", function()
     equal(declared("PML__SHARED", ALL), exported "PMLUA_PRIVATE")
   end)
 

@@ -100,7 +100,7 @@ describe("A library that lists its events", function()
     assert.matches("FORTRAN::served +Requests served", out)
   end)
 
-  it("is asked by pmlua events --sde", function()
+  it("is called by pmlua events --sde", function()
     local library = build(hooked)
     local out = support.done(support.pmlua("events --sde " .. library))
     for _, name in ipairs(events) do assert.truthy(out:find("  sde:::HOOKED::" .. name .. "%f[%s]"), name) end
@@ -119,7 +119,7 @@ describe("A library that lists its events", function()
     end
   end)
 
-  it("is distinguished from one that has none, and from a file that is not a library", function()
+  it("is distinguished from a library without hook, and from a file that is not a library", function()
     for says, file in pairs {
       ["has no function papi_sde_hook_list_events%(%)"] = build "int nothing;", ["No such file"] = "/nonexistent.so",
       ["cannot load"] = support.root .. "/Makefile",

@@ -176,7 +176,7 @@ describe("libpmlua.so", function()
     end
   end)
 
-  it("says what is wrong with libotf2 when a trace first needs it", function()
+  it("reports errors of libotf2 when a trace first needs it", function()
     local name = sh(("strings -a %s/libpmlua.so | grep -x 'lib.*\\(otf2\\|trace-format2\\)[.]so[.0-9]*'"):format(build))
     if name == "" then return pending "libotf2 is linked: there is no shared library of it" end
     local dir = support.folder()
@@ -285,7 +285,7 @@ describe("make layers", function()
     assert.same({ 1, "a circle of 5 objects: a/1 a/2 a/3 a/4 a/5\n" }, { code, out })
   end)
 
-  it("takes what is for one cpu for a part of the folder above", function()
+  it("counts code for one cpu as a part of the folder above", function()
     assert.same({ "", 0 }, { objects { ["a/one"] = { "a/x86_64/two" }, ["a/x86_64/two"] = { "a/one" } } })
   end)
 
@@ -332,7 +332,7 @@ describe("the tree", function()
     end
   end)
 
-  it("has each text that spec/mutants.lua breaks once, under a name of its own", function()
+  it("has each text that spec/mutants.lua breaks once, under a unique name", function()
     local named = {}
     for _, mutant in ipairs(dofile("spec/mutants_list.lua").list) do
       local name, file, text = table.unpack(mutant)

@@ -16,7 +16,7 @@ describe("Every message", function()
     return out:gsub(dir:gsub("%p", "%%%0") .. "/", ""), code
   end
 
-  it("of the tree keeps the rules", function()
+  it("of the tree follow the rules", function()
     assert.same({ "", 0 }, { sh "lua5.4 spec/messages.lua --check" })
   end)
 

@@ -15,7 +15,7 @@ describe("Following a page", function()
     return done, why
   end
 
-  it("saves files, types commands, and finds what they print, whatever the numbers", function()
+  it("saves files, types commands, and finds their output, with any numbers", function()
     local done, why = follow("# A\n\n```lua\n-- a.lua\nreturn 1\n```\n\n```sh\ncat a.lua\necho median 12.5 ms\n```\n\n"
       .. "```text\n...\nmedian 7 us\n```\n")
     assert.is_nil(why)
@@ -42,7 +42,7 @@ describe("Following a page", function()
     assert.matches("no command uses a.lua", (select(2, follow "# A\n\n```lua\n-- a.lua\nreturn 1\n```\n\n```sh\ntrue\n```\n")))
   end)
 
-  it("finds a script without a name, and leaves out what is only shown", function()
+  it("finds a script without a name, and leaves out text that is only shown", function()
     assert.matches("without a name", (select(2, follow "# A\n\n```lua\nreturn 1\n```\n")))
     local done, why = follow "# A\n\n<!-- not run: it is an example -->\n\n```sh\nfalse\n```\n"
     assert.is_nil(why)

@@ -55,7 +55,7 @@ describe("ARCHITECTURE.md and CONTRIBUTING.md", function()
   end)
 end)
 
-describe("What CONTRIBUTING.md shows", function()
+describe("The examples of CONTRIBUTING.md", function()
   local dir, block
 
   -- The blocks of code, by the file's name in their first line.

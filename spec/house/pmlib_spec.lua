@@ -90,7 +90,7 @@ describe("PMlib's calls", function()
       assert.is_nil(out:match("NEEDED%s+libstdc"))
     end)
 
-    it("link from the archive too, under either name", function()
+    it("also link from the archive, under either name", function()
       if build:match("san") then pending("an archive for sanitizers wants their runtime") return end
       shell.done(("g++ -DDISABLE_MPI %s spec/pmlib/serial.cpp -o %s/alone %s/compat/libPMmpi.a -lotf2 "
         .. "-lpthread -ldl -lm"):format(flags, dir, build))
@@ -110,7 +110,7 @@ describe("PMlib's calls", function()
       for i = 2, #rows do assert.is_true(rows[i].seconds <= rows[i - 1].seconds) end
     end)
 
-    it("sum what is exclusive, work by work and bytes by bytes", function()
+    it("sum exclusive times, work by work and bytes by bytes", function()
       local out = run("./serial")
       assert.equal("5.000e+08", out:match("Sum of exclusive COMM +%S+ +%S+ +(%S+)"))
       assert.equal("6.000e+06", out:match("Sum of exclusive CALC +%S+ +%S+ +(%S+)"))
@@ -187,7 +187,7 @@ describe("PMlib's calls", function()
         run("./serial inside", "BYPASS_PMLIB=1"))
     end)
 
-    it("PMLIB_REPORT chooses how much is told", function()
+    it("PMLIB_REPORT chooses the level of detail", function()
       local function told(level)
         local out = run("./serial", "PMLIB_REPORT=" .. level)
         return { out:find("Basic Report") ~= nil, out:find("Process Report") ~= nil, out:find("Thread Report") ~= nil }
@@ -272,7 +272,7 @@ describe("PMlib's calls", function()
       assert.is_nil(rows["hsw FLOPS"]) -- Haswell counts none
     end)
 
-    it("HWPC_CHOOSER=CYCLE counts cycles where there is a PMU, and else says that there is none", function()
+    it("HWPC_CHOOSER=CYCLE counts cycles with a PMU, and otherwise reports that the PMU is missing", function()
       local out = run("./serial", "HWPC_CHOOSER=CYCLE")
       local cycles, instructions = out:match("\ninner part +: +(%S+) +(%S+)\n")
       if cycles then
@@ -319,7 +319,7 @@ describe("PMlib's calls", function()
         assert.equal(512, values[12] - values[11])
       end)
 
-      it("leaves a trace that is there alone, and says so", function()
+      it("leaves an existing trace alone, and reports that", function()
         run("./serial none", "OTF_TRACING=on OTF_FILENAME=twice")
         local sum = "cat " .. dir .. "/twice/traces.otf2 | cksum"
         local before = sh(sum)
@@ -442,7 +442,7 @@ describe("PMlib's calls", function()
         parts(f:match("(## Process group 5:.-)\n\n## Process group"):gsub("^.-\n", ""), "Process Report", "work"))
     end)
 
-    it_cxx("trace each rank in a folder of its own", function()
+    it_cxx("trace each rank in a separate folder", function()
       run(mpirun .. "./ranks", "OTF_TRACING=on OTF_FILENAME=ranks.otf")
       for rank = 0, 3 do
         local f = io.open(("%s/ranks.otf/rank-%d/traces.otf2"):format(dir, rank))

@@ -35,7 +35,7 @@ describe("The manual pages of the C functions", function()
     end
   end)
 
-  it("have every function that the libraries export, each with words of its own", function()
+  it("have every function that the libraries export, each with a description", function()
     local wrong, n = {}, 0
     local embedding = exported("libpmlua-embed.so", " T (pmlua_[%w_]+)")
     for _, names in ipairs { exported("libpmlua.so", "(pml_[%w_]*)@@PMLUA_%d\n"), embedding } do

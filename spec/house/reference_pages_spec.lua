@@ -39,7 +39,7 @@ describe("pmlua help", function()
     assert.equal(help "api pml.workload", help "workload")
   end)
 
-  it("answers a misspelt name with the nearest one and status 2", function()
+  it("suggests the nearest name for a misspelt one, with status 2", function()
     local out, status = help "api eventsett"
     assert.equal(2, status)
     assert.truthy(out:find("did you mean 'eventset'?", 1, true), out)

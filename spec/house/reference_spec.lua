@@ -296,7 +296,7 @@ describe("The annotations of the public API", function()
     assert.is_true(found > 30)
   end)
 
-  it("say what each function does, and name its parameters as they are", function()
+  it("describe each function, and name its parameters correctly", function()
     local wrong = {}
     for _, class in ipairs(classes()) do
       for _, f in ipairs(class.functions) do

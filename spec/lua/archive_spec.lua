@@ -35,7 +35,7 @@ describe("one archive of all processes", function()
     end)
   end
 
-  archive_it("has each process as a group of its own, and a region of both once", function()
+  archive_it("has each process as a separate group, and a region of both once", function()
     support.done(shell(RECORD))
     local n, definitions = counted("r", { "LOCATION_GROUP", "LOCATION", "REGION", "SYSTEM_TREE_NODE" }, "-G")
     assert.same({ 2, 2, 1, 1 }, n)
@@ -44,7 +44,7 @@ describe("one archive of all processes", function()
     assert.equal("0\n", (select(2, shell "ls -d r/trace-* 2>/dev/null | wc -l")))
   end)
 
-  archive_it("has each process's calls by their own names, in whichever order processes made them", function()
+  archive_it("has each process's calls by their names, for any order of the processes' definitions", function()
     shell(command .. " record --trace --sym crc32 --sym adler32 --event page-faults -o r -- ./calls fork:1 crc32:3 wait")
     local said, events = verdict "r", select(2, shell "otf2-print r/traces.otf2")
     if said then assert.matches("^ok: 2 locations", said) end
@@ -110,7 +110,7 @@ describe("one archive of all processes", function()
     assert.equal(2, select(2, err:gsub("pmlua trace: r/%S+%.pmlog: the log is cut short; events are missing\n", "")), err)
   end)
 
-  archive_it("is made of what is left where pmlua was killed, too", function()
+  archive_it("is made of the remaining files if pmlua was killed", function()
     local line = "true; setsid %s record --trace --sym crc32 -o r -- ./calls fork:1 crc32:10 ask sleep:999999 wait >said 2>&1 & "
       .. "until test $(grep -c asks said) = 2; do sleep 0.05; done; kill -9 -$!; wait"
     shell(line:format(command))
@@ -120,7 +120,7 @@ describe("one archive of all processes", function()
     assert.same({ 20, 20 }, (counted("r", { "ENTER", "LEAVE" })))
   end)
 
-  archive_it("leaves out what is no log, with a line, and says if nothing is left", function()
+  archive_it("leaves out files that are no logs, with a line, and reports if no log remains", function()
     shell(RECORD .. "; rm -r r/traces*; echo garbage >r/here.1.pmlog")
     local status, _, err = shell(command .. " trace r")
     assert.equal(0, status)
@@ -178,7 +178,7 @@ describe("the archive of a job of MPI", function()
     return notes[how]
   end
 
-  it("has no message that arrives before it was sent, whatever clocks say", function()
+  it("has no message that arrives before it was sent, for any clocks", function()
     local early = "pmlua trace: %d of 400 messages arrived before they were sent, by the clocks of their ranks; "
       .. "in the trace, 0 do\n"
     for how, n in pairs { exact = 0, offset = 0, unmeasured = 300, inexact = 100, bent = 50,

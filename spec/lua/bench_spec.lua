@@ -29,7 +29,7 @@ local function lines(path)
 end
 
 describe("pmlua bench", function()
-  it("finds the slower command, whatever the order, and its ratio", function()
+  it("finds the slower command in either order, and its ratio", function()
     local r, status = measured("-r 8 'sleep 0.02' 'sleep 0.2'")
     assert.equal(0, status)
     local c = r.comparisons[1].cells[1]
@@ -186,7 +186,7 @@ int main(int argc, char **argv) {
     assert.equal("700\n700\n", support.slurp(dir .. "/mode"))
   end)
 
-  it("keeps what was measured when it is interrupted, marked incomplete", function()
+  it("keeps its measurements when it is interrupted, marked incomplete", function()
     local dir = support.folder()
     local line = "cd %s && { TMPDIR=$PWD %s/pmlua bench --no-plot -q -w 0 -r 1000 'sleep 0.01' 'test -e four || { echo >>n; "
       .. "test $(wc -l <n) -lt 4 || { touch four; kill -INT $PPID; sleep 60; }; }'; }"
@@ -284,7 +284,7 @@ int main(int argc, char **argv) {
     for _, text in ipairs { "Commands over n", ">seq {n}<", ">seq {n}0<", ">4<" } do assert.matches(text, svg) end
   end)
 
-  it("names what is wrong with the command line", function()
+  it("names errors in the command line", function()
     for arguments, why in pairs {
       [""] = "no command given", ["true ' '"] = "command 2 is empty",
       ["-P x true"] = "'x' is not NAME=VALUE,VALUE", ["-P x=1,1 'echo {x}'"] = "has the value 1 twice",

@@ -123,7 +123,7 @@ describe("a file of callgrind", function()
     refused((whole:gsub("%+2 20", "rubbish")), "line 18: a line that is neither a name nor a cost")
   end)
 
-  it("is never read to another sum, whatever bytes of it change", function()
+  it("is never read to another sum, for any changed bytes", function()
     local read = 0
     for text in sim.damaged(whole, 3000) do
       local out, err = callgrind.parse(text)

@@ -25,7 +25,7 @@ local function row(d, name)
   error("no result " .. name)
 end
 
-describe("pmlua choose answers", function()
+describe("pmlua choose prints", function()
   for name, patterns in pairs {
     [""] = { "verified by opening it: |every run was opened on this machine|this machine refuses the plan" },
     ["--pmu intel_skx"] = { "^skx %(Intel Skylake%-X", -- where the machine is one, its SMT and watchdog are those found
@@ -160,7 +160,7 @@ describe("pmlua choose --run", function()
     end
   end)
 
-  it("sets a user workload beside what was counted", function()
+  it("sets a user workload beside the counts", function()
     local d = data("--pmu generic --work 1e6 USER/user_rate USER/rate_per_cpu_second --run -- true")
     assert.is_true(math.abs(row(d, "USER/user_rate").value - 1e15 / d.runs[1].ended.real_ns) < 1e-3)
     assert.is_true(row(d, "USER/rate_per_cpu_second").value > 0)
@@ -210,7 +210,7 @@ describe("pmlua choose --run", function()
   end)
 end)
 
-describe("What came out of runs", function()
+describe("The results of runs", function()
   local chooser = assert(require "pmlua.chooser".open { pmu = "skx", smt = false, watchdog = false })
   local plan = assert(chooser:choose { "CYCLE/ipc", "CYCLE/stalled", "USER/difference", "USER/ratio" })
 

@@ -116,11 +116,11 @@ describe("On its counters,", function()
     assert.equal(8, open("a64fx").counters.general)
   end)
 
-  it("what is not counted by the core takes none of its counters", function()
+  it("events that the core does not count take none of its counters", function()
     assert.same({ "-", "-", "-" }, fit(open("skx"), { "task-clock", "clock::ns", "msr/tsc/" }))
   end)
 
-  it("memory is counted by each channel that the kernel has, and planned where there is none", function()
+  it("memory is counted by each channel that the kernel has, and planned without channels", function()
     local pml = require "pmlua"
     for pmu, case in pairs {
       icx = { "icelake", 24, 0xf04, 0x3004 }, spr = { "icelake", 24, 0xcf05, 0xf005 },
@@ -161,7 +161,7 @@ describe("On its counters,", function()
     assert.matches("has no attributes$", tostring(select(2, c:event "RETIRED_OPS:ANY")))
   end)
 
-  it("Cortex-A72, too, by its part, and in its place among others", function()
+  it("Cortex-A72 is also found by its part, and in its place among others", function()
     local pmus, processor = require "pmlua.pmus", require "pmlua.internal.processor"
     local one = "CPU implementer : 0x%x\nCPU architecture: 8\nCPU variant : 0x0\nCPU part : 0x%x\nCPU revision : 3\n\n"
     local function recognised(implementer, part) return pmus.recognise(processor.of(one:format(implementer, part))) end
@@ -170,7 +170,7 @@ describe("On its counters,", function()
     assert.same({ "r17:u", "L2D_CACHE_REFILL:u" }, { event.name, event.short })
   end)
 
-  it("an event of all places is another than that of one", function()
+  it("an event of all places differs from the event of one", function()
     local pml = require "pmlua"
     local c = open("generic")
     assert(pml.event.set_sysfs "spec/data/sysfs/server")
@@ -263,7 +263,7 @@ describe("A plan", function()
     assert.is_true(others > 90)
   end)
 
-  it("knows groups, metrics, presets and events, and the nearest name of what it does not", function()
+  it("finds groups, metrics, presets and events, and the nearest name of an unknown one", function()
     local c = open("skx")
     assert.equal(1, #assert(c:choose { "PAPI_TOT_CYC" }).items)
     assert.equal("FLOPS/ipc", assert(c:choose { "FLOPS/ipc" }).items[1].name)
@@ -395,7 +395,7 @@ describe("On random problems,", function()
     assert.is_true(more_than_greedy > 5) -- branch and bound improved on the greedy plan
   end)
 
-  it("a hundred events are planned within the nodes that are allowed, and what is known of the plan is said", function()
+  it("a hundred events are planned within the permitted nodes, and the known bounds of the plan are printed", function()
     local calls = 0
     local function counted(events)
       calls = calls + 1

@@ -156,7 +156,7 @@ describe("Every verb", function()
     end)
   end)
 
-  it("leaves every word of a command as it is", function()
+  it("leaves every word of a command unchanged", function()
     local words = { "cmd", "--json", "-o", "--", "--help", "", "-q=1", "--nosuch", "a b" }
     local n = 0
     each(function(verb, line)
@@ -179,7 +179,7 @@ describe("Every verb", function()
     assert.same({ "-a", "--" }, parse.parse(alone(verbs.load "plot"), { "--", "-a", "--" }).dirs)
   end)
 
-  it("knows the units of times", function()
+  it("accepts units of time", function()
     for _, name in ipairs { "query", "attach", "report" } do
       local line = alone(verbs.load(name))
       for text, seconds in pairs { ["500ms"] = 0.5, ["2"] = 2, ["2s"] = 2, ["1m"] = 60, ["1min"] = 60, ["1h"] = 3600,
@@ -303,7 +303,7 @@ describe("The common options", function()
     assert.same({ 127, "pmlua stat: nosuch: command not found\n" }, { status, err })
   end)
 
-  it("of an experiment are those of the verbs", function()
+  it("of an experiment include the options of the verbs", function()
     support.spit(dir .. "/e.lua", "return require 'pmlua'.experiment { name = 'demo', factors = { k = { 1, 2 } },\n"
       .. "  repeats = 4, warmup = 0, measure = function() return 1 end }\n")
     local status, csv, err = pmlua "e.lua --csv -q -oout --no-plot"

@@ -121,7 +121,7 @@ describe("pmlua -e CODE", function()
 end)
 
 describe("pmlua -i", function()
-  it("prints what lines give, continues what is incomplete and survives errors", function()
+  it("prints values of lines, continues incomplete ones and survives errors", function()
     script("in", "1+1\nx =\n3\nx, nil\nerror 'e'\nerror {}\n= pml.version\nfor i = 1, 1 do\nprint 'loop' end\n) syntax\n")
     local out, err = support.done(run("-i < in"))
     assert.matches("2\n.*3\tnil\n.*" .. support.core.version:gsub("%.", "%%.") .. "\n.*loop\n", out)
@@ -222,7 +222,7 @@ describe("The modules", function()
     assert.matches("PMLUA_LUA is /nowhere, which does not hold pmlua/init.lua", message, 1, true)
   end)
 
-  it("are those of an installation when the command is installed", function()
+  it("come from the installation when the command is installed", function()
     local root, lua = dir .. "/usr", select(2, run("-e 'io.write(pml.paths.lua)'"))
     assert.equal(0, (support.shell(("mkdir -p %s/bin %s/lib/pmlua/workloads %s/share/pmlua/scripts %s/share/pmlua/plots && " ..
       "cp %s %s/bin/ && cp %s/libpmlua.so.? %s/lib/ && cp -r %s %s/share/pmlua/"):format(root, root, root, root, command, root,

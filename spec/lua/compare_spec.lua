@@ -32,7 +32,7 @@ describe("compare", function()
     assert.matches("^cannot tell %(the rounds spread", verdicts({ around(100, 0.3) }, { around(103, 0.3) })[1])
   end)
 
-  it("does not call what is surely different, but perhaps by less than the threshold, the same", function()
+  it("does not call a sure difference, which is perhaps below the threshold, the same", function()
     local a, b = around(1000, 0.004), around(1009, 0.004)
     assert.equal("cannot tell (the difference may be below 1 %)", verdicts({ a }, { b })[1])
     local r = assert(compare(demo.run_folder { a }, demo.run_folder { b }, { threshold = 0.001, between_starts = 0 }))
@@ -208,7 +208,7 @@ describe("compare by a factor", function()
 end)
 
 describe("pmlua compare", function()
-  it("prints a table or JSON, and exits 0 whatever the verdict, 1 for a bad folder, 2 when misused", function()
+  it("prints a table or JSON, and exits 0 for any verdict, 1 for a bad folder, 2 when misused", function()
     local a, b = demo.run_folder { around(100, 0.01) }, demo.run_folder { around(120, 0.01) }
     local code, out, err = support.pmlua(("compare %s %s"):format(a, b))
     assert.equal(0, code)

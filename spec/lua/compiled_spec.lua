@@ -87,7 +87,7 @@ describe("Compiled modules", function()
 end)
 
 describe("pml", function()
-  it("has the core's tables but those that a Lua module of the same name stands for", function()
+  it("has the core's tables except where a Lua module has the same name", function()
     local out = run [[
       local pml, core, lfs = require "pmlua", require "pmlua.core", require "lfs"
       for name, value in pairs(core) do

@@ -164,7 +164,7 @@ describe("a program that counts", function()
     return assert(countfile.read_all(dir .. "/counts")), math.tointeger(out:match("(%d+)\n$")), program
   end
 
-  it("keeps what loops in loops counted when the process is killed, but for a bounded rest, and says so", function()
+  it("keeps the counts of nested loops when the process is killed, except for a bounded rest, and reports that", function()
     for _, how in ipairs { { "source", "-O0" }, { "source", "-O2" }, { "final", "-O2" } } do
       local c, turns = killed(how[1], how[2], "SIGKILL")
       local missing = 2000 * turns - c.events.flop_count_I
@@ -253,7 +253,7 @@ int main(void) { return signal(SIGINT, handler) == SIG_ERR; }
     end
   end)
 
-  it("estimates the lines of memory that it touches, each once, when it is asked to", function()
+  it("estimates the lines of memory that it touches, each once, if requested", function()
     local text = [[
       #include <stdlib.h>
       #include <string.h>

@@ -96,7 +96,7 @@ describe("counts of a process", function()
     assert.matches("\nsde:::BYFL::fp_div_double +0 +compiler, at final\n", err)
   end)
 
-  it("have those of a thread's last destructors, in memory of its own", function()
+  it("have the counts of a thread's last destructors, in memory of its own", function()
     local program = counting.build { ["keys.c"] = keys }
     local _, err = support.done(support.shell("PMLUA_COUNT=- " .. quote(program)))
     assert.matches("\n +30  fp_mul_double ", err)

@@ -149,7 +149,7 @@ local function specs(flang, exec)
     end
   end)
 
-  each("a module and its user, with allocated arrays, in objects of their own", function(cc, level)
+  each("a module and its user, with allocated arrays, in separate objects", function(cc, level)
     local dir = folder { ["vectors.f90"] = vectors, ["allocated.f90"] = allocated }
     for _, file in ipairs { "vectors", "allocated" } do sh(dir, ("%s %s %s -c %s.f90"):format(cc, flang, level, file)) end
     sh(dir, ("%s %s vectors.o allocated.o -o allocated"):format(cc, link))

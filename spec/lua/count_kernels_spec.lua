@@ -183,7 +183,7 @@ describe("counts of OpenMP's loops at source", function()
   end
 
   for _, level in ipairs { "-O0", "-O2" } do
-    it("are those of the serial loops: bounds and private copies are no memory, with " .. level, function()
+    it("equal the counts of the serial loops: bounds and private copies are no memory, with " .. level, function()
       local loaded, stored, few = more_of(loops, level .. " -fopenmp")
       local serial_loaded, serial_stored, serial_few = more_of(loops, level)
       local chunks = (3000 + 15) // 16 - (1000 + 15) // 16 -- at each, the thread's number is loaded

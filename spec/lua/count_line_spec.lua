@@ -114,7 +114,7 @@ describe("pmlua cc --count", function()
     end
   end)
 
-  it("leaves each instruction at the line of its own, before a switch, too", function()
+  it("leaves each instruction at its line, also before a switch", function()
     local text = "int f(int x) {\n  int y = x *\n    3;\n  y = y - 7;\n  switch (y) {\n  case 1: return 5;\n"
       .. "  case 4: return 6;\n  }\n  return 0;\n}\n"
     local line = cc .. " clang-14 -O0 -g -S -emit-llvm lines.c -o lines.ll"
@@ -156,7 +156,7 @@ describe("pmlua cc --count", function()
     end
   end)
 
-  it("refuses what is no bitcode of its LLVM, in a line", function()
+  it("refuses files that are no bitcode of its LLVM, in a line", function()
     local instrument = assert(package.loadlib(support.build .. "/lua/pmlua/instrument-14.so", "luaopen_pmlua_instrument"))()
     local dir = support.folder()
     for name, text in pairs { empty = "", text = "int main;", cut = "BC\xC0\xDE\x35\x14\x00\x00\x05\x00\x00\x00" } do
@@ -177,7 +177,7 @@ describe("pmlua cc --count", function()
     assert.matches("^bitcode of LLVM15[%d.]+, which LLVM 14%.0%.6 does not read$", why)
   end)
 
-  it("says what is wrong with its own words", function()
+  it("reports errors in its own options", function()
     local cases = {
       [""] = "add --count, or --wrap NAME", ["--count"] = "name the compiler to run, after --",
       ["--count=all -- clang a.c"] = "--count needs lines, or no value, not 'all'",

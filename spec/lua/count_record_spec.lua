@@ -46,7 +46,7 @@ local function run(dir, words)
   return counts.notes, counts.events.flop_count_I, counts.processes
 end
 
-describe("what is in no count is named", function()
+describe("code that no count includes is named", function()
   it("libraries that were compiled otherwise, where the program is killed or leaves by _exit, too", function()
     local dir = build(PLAIN, cc())
     for _, words in ipairs { "", "kill", "_exit" } do

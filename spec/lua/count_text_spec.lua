@@ -49,7 +49,7 @@ describe("the code of a program that counts", function()
     end
   end)
 
-  it("has functions for what is added in several places, and counts by them exactly", function()
+  it("has functions for code that is added in several places, and counts by them exactly", function()
     local calls = {}
     for i = 1, 40 do
       calls[i] = ("  if (n == %d) { other(%d); a[%d] = a[%d] * 2 + 1; b[%d]++; }\n"):format(i, i, i, 40 - i, i)
@@ -73,7 +73,7 @@ describe("the code of a program that counts", function()
     end
   end)
 
-  it("leaves arguments in all registers when a thread's first counted function asks for its cells", function()
+  it("leaves arguments in all registers when a thread's first counted function requests its cells", function()
     local wide = support.shell "grep -qw avx /proc/cpuinfo" == 0
     local dir = support.folder()
     support.spit(dir .. "/args.h", [[

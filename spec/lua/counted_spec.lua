@@ -89,7 +89,7 @@ local function shell(line, environment)
 end
 
 describe("A program that counts", function()
-  counted("prints nothing, and leaves nothing, until it is asked", function()
+  counted("prints nothing, and leaves nothing, unless requested", function()
     assert.same({ 0, "0\n", "" }, { shell "./source" })
     local _, files = shell "ls -A"
     assert.equal("final\nlibrary.c\nlibsum.so\nprogram.c\nsource\n", files)
@@ -121,7 +121,7 @@ describe("A program that counts", function()
     os.execute("rm -f " .. quote(folder) .. "/mine*")
   end)
 
-  counted("has the metrics of pmlua choose beside those of the PMU", function()
+  counted("has the metrics of pmlua choose beside the metrics of the PMU", function()
     local line = " choose --json --pmu generic FLOPS BANDWIDTH/memory_read --run -- ./source"
     local out = support.done(shell(quote(command) .. line))
     local rows = {}
@@ -166,7 +166,7 @@ describe("A program that counts", function()
     os.execute("rm -rf " .. quote(folder) .. "/report")
   end)
 
-  counted("says in that report what was which was not compiled with counts", function()
+  counted("names in that report the code that was not compiled with counts", function()
     assert.equal(0, (shell("mkdir plain && cc -shared -fPIC " .. quote(folder) .. "/library.c -o plain/libsum.so")))
     shell("sh -c 'LD_LIBRARY_PATH=plain ./source 10'", "PMLUA_REPORT=report")
     local _, out = shell(quote(command) .. " report report")
@@ -176,7 +176,7 @@ describe("A program that counts", function()
     os.execute("rm -rf " .. quote(folder) .. "/report " .. quote(folder) .. "/plain")
   end)
 
-  counted("counts in two threads what was counted by hand, to the operation", function()
+  counted("counts the known operations of two threads exactly", function()
     local source = os.getenv "PWD" .. "/spec/c/section_report_example.c"
     support.quiet(cc("source", quote(source) .. " -lpthread -o example"))
     assert.equal(0, (shell("./example 24", "PMLUA_REPORT=report")))
@@ -193,7 +193,7 @@ describe("A program that counts", function()
     os.execute("rm -rf " .. quote(folder) .. "/report " .. quote(folder) .. "/example")
   end)
 
-  counted("has its counts in a trace that names them, and is no loss to one that does not", function()
+  counted("has its counts in a trace that names them, and is no loss to a trace without them", function()
     local workload = support.build .. "/workloads/counted/kernels_source.so"
     if not io.open(workload) then pending("the kernels that count are not built") return end
     if support.shell "command -v otf2-print" ~= 0 then pending("otf2-print is not installed") return end
@@ -248,7 +248,7 @@ describe("A program that counts", function()
   end)
 end)
 
-describe("What cannot be counted is reported:", function()
+describe("An impossible count is reported:", function()
   it("a command that counts nothing", function()
     local _, err = support.done(support.shell(quote(command) .. " stat -e " .. FLOPS .. " -- true"))
     assert.matches("sde:::BYFL::flop_count_I +%- +flop +compiler +not counted: the command counts nothing; compile it with", err)

@@ -141,7 +141,7 @@ print(list(t.columns), t.time.max(), t.path[1])]]
     end
   end)
 
-  it("answers any mutation with a table or a sentence, never with an error or a NaN", function()
+  it("reads any mutation as a table or refuses it with a sentence, never with an error or a NaN", function()
     local random, good = rng(20), dat.format(demo)
     local refused = 0
     for _ = 1, 5000 do

@@ -75,7 +75,7 @@ describe("a program that closes all descriptors, counted by pmlua record --event
     end)
   end
 
-  it("says nothing of one that closes none", function()
+  it("reports nothing for a program that closes none", function()
     support.spit(dir .. "/keeps.c", "#include <zlib.h>\nint main(void) { return crc32(0, (const Bytef *)\"abc\", 3) == 0; }\n")
     local status, _, err = support.shell_in(dir,
       "gcc keeps.c -o keeps -lz && " .. command .. " record -o keeps.d --sym crc32 --event page-faults:u -- ./keeps")

@@ -129,7 +129,7 @@ int main(int, char **argv) {
 ]]
 
 describe("A C++ exception in a function of the application", function()
-  it("is an error code, and the state and the service go on", function()
+  it("is an error code, and the state and the service continue", function()
     if support.sanitized then return pending "the program is not sanitized" end
     if not support.has "g++" then return pending "there is no g++" end
     local dir, pwd, build = support.folder(), quote(os.getenv "PWD"), quote(support.build)

@@ -12,7 +12,7 @@ local results = require "pmlua.results"
 local run, script, csv = demo.run, demo.script, demo.csv
 
 describe("an experiment that is ended", function()
-  it("survives a full disk: says so once, keeps the tables, shows the summary", function()
+  it("survives a full disk: reports it once, keeps the tables, shows the summary", function()
     local dir = support.folder()
     if os.execute("test $(id -u) != 0") or not os.execute(("mount -t tmpfs -o size=600k pmlua %s 2>/dev/null"):format(dir)) then
       return pending "a small file system cannot be mounted here"
@@ -155,7 +155,7 @@ end }]]):format(wait))
     end
   end)
 
-  it("leaves outliers, metrics and columns of its own, also of cells that were in no table yet", function()
+  it("leaves outliers, metrics and its own columns, also of cells that were in no table yet", function()
     local opened = killed_after(13, [[factors = { k = { 1, 2, 3 } }, rounds = 10,
       metrics = { { name = "faults" } },
       columns = { { name = "tenfold", unit = "", value = function(c) return c.summary.n * 10 + 0.5 end },

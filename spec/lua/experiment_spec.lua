@@ -234,7 +234,7 @@ return pml.experiment { name = "demo", cell_setup = function() return 7 end, mea
     assert.equal(2, r.repeats)
   end)
 
-  it("keeps its levels whatever the script's functions do to theirs, and hands each call what setup left", function()
+  it("keeps its levels if the script's functions change theirs, and passes the result of setup to each call", function()
     local seen = {}
     local function twice(p) p.kib = p.kib * 2 return p.kib end
     local r = run { factors = { kib = { 1, 2 } }, repeats = 4, rounds = 2, warmup = 0, metrics = { { name = "m" } },
@@ -283,7 +283,7 @@ return pml.experiment { name = "demo", cell_setup = function() return 7 end, mea
     assert.matches("experiment_spec.lua:%d+: experiment: measure is missing", err)
   end)
 
-  it("keeps what was measured when measure raises, and says the line of the script", function()
+  it("keeps its measurements when measure raises, and names the line of the script", function()
     local code, out, err, dir = command([[
 local pml = require "pmlua"
 local calls = 0
@@ -394,7 +394,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
     end
   end)
 
-  it("runs what is given with -e", function()
+  it("runs code given with -e", function()
     local dir = support.folder()
     local text = "return pml.experiment { name = 'demo', unit = 's', measure = function() error 'boom' end }"
     local code, _, err = support.shell(("cd %s && %s/pmlua -e %s"):format(dir, support.build, support.quote(text)))
@@ -427,7 +427,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
     end
   end)
 
-  it("raises nothing when the trace cannot be written, and goes on", function()
+  it("raises no error when the trace cannot be written, and continues", function()
     local r = run { trace_events = { "no-such-event" } }
     assert.equal("complete", r.status)
     assert.matches("trace: .*no%-such%-event", table.concat(r.meta.warnings, "\n"))

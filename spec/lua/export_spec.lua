@@ -99,7 +99,7 @@ describe("pmlua export", function()
     assert.equal(out:match "^[^\n]+", table.concat(names, ","))
   end)
 
-  it("has processes and software-defined events as tables of their own", function()
+  it("has separate tables for processes and software-defined events", function()
     local _, out = export(dir .. " --table processes")
     assert.equal(1 + RANKS, select(2, out:gsub("\n", "")))
     assert.matches("\n25,node0000,1025,26,%./solver %-n 26,%d+,%d+,exit,3,0\n", out)
@@ -173,7 +173,7 @@ local function printed_functions(out)
   return found
 end
 
-describe("What pmlua export writes", function()
+describe("The output of pmlua export", function()
   local dir, folder, functions
 
   setup(function()

@@ -199,7 +199,7 @@ describe("pmlua export of a trace", function()
     near({ a = { 2, 50 }, b = { 2, 350 }, [ODD] = { 1, 0 } }, sums)
   end)
 
-  it("ends calls that are open, counts what has no partner, and says so", function()
+  it("ends open calls, counts messages without partner, and reports both", function()
     local odd = planted("odd", { { "one", "+", "a", 100 }, { "one", "+", "b", 200 }, { "one", "-", "b", 300 },
       { "one", "+", "c", 400 } })
     local file, sums = cjson.decode(read((export(odd, "speedscope")))), {}

@@ -59,7 +59,7 @@ describe("a misspelt name", function()
     end)
   end
 
-  it("of what an experiment is run with is named", function()
+  it("of the options of an experiment's run is named", function()
     local err = complaint { "local pml = require 'pmlua'", "local e = pml.experiment { name = 'demo', measure = print }",
       "e:run { quik = true }" }
     assert.matches("s.lua:3: experiment: run: unknown field quik; did you mean quick?", err, 1, true)

@@ -159,7 +159,7 @@ return require "pmlua".experiment {
     assert.matches("plot: x: unknown factor", err, 1, true)
   end)
 
-  it("is refused where a name is wrong, with what is near", function()
+  it("is refused if a name is wrong, with the nearest name", function()
     local function refused(plot)
       local done, err = pcall(experiment, { name = "demo", factors = { bytes = { 0, 64 }, way = { "a", "b" } }, measure = print,
         plot = plot })

@@ -55,7 +55,7 @@ describe("pmlua flame", function()
     assert.is_nil(next(expected))
   end)
 
-  it("names the value of each bar, and draws outermost calls on top if it is asked to", function()
+  it("names the value of each bar, and draws outermost calls on top if requested", function()
     local bars = draw(path, "--icicle --title 'a <title>'")
     assert.is_truthy(bars[2].title:find "^outer: 1%.000 ms, 100%.00 %%$", bars[2].title)
     for _, b in ipairs(bars) do
@@ -77,7 +77,7 @@ describe("pmlua flame", function()
     assert.is_true(sum > 0.98 and sum <= 1 + 1e-6)
   end)
 
-  it("draws sections, each a bar of its own time", function()
+  it("draws sections, each as a bar of its exclusive time", function()
     shell.done(("PMLUA_REPORT=%s/sections %s/pmlua -e 'for _ = 1, 3 do pml.section.start \"a\"; "
       .. "pml.section.start \"b\"; pml.section.stop \"b\"; pml.section.stop \"a\" end'"):format(folder, support.build))
     local titles = {}

@@ -79,7 +79,7 @@ describe("An event flow", function()
     assert.equal("'time/tiem' is not a ratio A/B; A and B are among time, self, calls, clock::ticks, absent", tostring(why))
   end)
 
-  it("has what is intercepted in this process, beside sections", function()
+  it("has the intercepted calls of this process, beside sections", function()
     local status, out, err = support.shell(("%s -e %s"):format(command, quote [[
       local calls <close> = assert(pml.intercept { lib = "libm", sym = "exp:sin" })
       pml.flow.start()
@@ -117,7 +117,7 @@ describe("An event flow", function()
     assert.truthy(one:dot():find(("and then %d enters that it lacks"):format(size.missing), 1, true))
   end)
 
-  it("is written for Graphviz, whatever regions are called", function()
+  it("is written for Graphviz, for any names of regions", function()
     flow.start()
     local odd = 'say "hi" \\ \n\255 {<x>|y}'
     support.core.section.start(odd)
@@ -165,7 +165,7 @@ describe("An event flow", function()
     end
   end)
 
-  it("becomes one too where nothing repeats, and whatever regions are called", function()
+  it("also results from code without repetition, and for any names of regions", function()
     local names, seed = { "int", "a b", "a-b", "??/", "*/", '"', "\\", "A_B" }, 1
     flow.start()
     for _ = 1, 300 do
@@ -180,7 +180,7 @@ describe("An event flow", function()
     assert.is_true(same, why)
   end)
 
-  it("is that of an unmodified program and all its threads, drawn as it is asked", function()
+  it("covers an unmodified program and all its threads, drawn as requested", function()
     support.spit(dir .. "/sums.c", [[
 #include <pthread.h>
 #include <zlib.h>
@@ -282,7 +282,7 @@ int main(int argc, char **argv) {
     end
   end)
 
-  it("of pmlua record refuses what makes no sense, in one line", function()
+  it("of pmlua record refuses contradictions, in one line", function()
     local misuses = {
       ["--flow=x.gif -- true"] = "--flow: x.gif: a picture of a flow must end in",
       ["--flow --color page-faults/calls -- true"] =
