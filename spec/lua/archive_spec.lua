@@ -44,7 +44,7 @@ describe("one archive of all processes", function()
     assert.equal("0\n", (select(2, shell "ls -d r/trace-* 2>/dev/null | wc -l")))
   end)
 
-  archive_it("has each process's calls by their names, for any order of the processes' definitions", function()
+  archive_it("has each process's calls by their names, even if processes number them in different orders", function()
     shell(command .. " record --trace --sym crc32 --sym adler32 --event page-faults -o r -- ./calls fork:1 crc32:3 wait")
     local said, events = verdict "r", select(2, shell "otf2-print r/traces.otf2")
     if said then assert.matches("^ok: 2 locations", said) end

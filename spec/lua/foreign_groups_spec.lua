@@ -138,7 +138,7 @@ This part is for readers: 1 + ] (
 ]]
 
 describe("Metrics that depend on SMT", function()
-  it("follow what was said of it, also where it takes no counter", function()
+  it("follow the given setting of SMT, even if it takes no counter", function()
     folder = support.folder()
     local path = spit("smt.json",
       '[{"MetricName":"m","MetricExpr":"INST_RETIRED.ANY_P / (2 if #SMT_on else 1)","MetricGroup":"G"}]')
@@ -292,7 +292,7 @@ describe("LIKWID's group files", function()
     assert.is_true(encoded > 300, tostring(encoded))
   end)
 
-  it("are refused with file and line where they are none", function()
+  it("are refused with file and line if they are malformed", function()
     for text, why in pairs {
       [""] = ":1: the file has no METRICS", ["EVENTSET\nPMC0\n"] = ":2: a counter and an event are expected",
       ["EVENTSET\nPMC0 X\nMETRICS\nword\n"] = ":4: a metric and its formula are expected",
@@ -364,7 +364,7 @@ describe("catalogues in JSON", function()
     return groups.value(g, m, of)
   end
 
-  it("of perf give metrics by their groups, made of events and of each other", function()
+  it("of perf give metrics by their groups, made of events and of other metrics", function()
     local c = open("skx", spit("perf.json", PERF))
     local counts = { ["INST_RETIRED:ANY_P"] = 500, ["UOPS_RETIRED:RETIRE_SLOTS"] = 100,
       ["CPU_CLK_UNHALTED:THREAD_P"] = 250, ["IDQ:MITE_UOPS:c=4:i=1"] = 9, ["r200013c"] = 11 }
@@ -467,7 +467,7 @@ Summary
     assert.truthy(err.text:find("cut.json: malformed JSON: ", 1, true), err.text)
   end)
 
-  it("are asked of the perf that is installed", function()
+  it("are read from the installed perf", function()
     local _, text = support.shell "perf list --json 2>/dev/null || perf list --details metric 2>/dev/null"
     local known = 0
     for _ in text:gmatch '"MetricExpr"' do known = known + 1 end
@@ -523,7 +523,7 @@ Summary
     assert.same({}, c.refused)
   end)
 
-  it("are refused where they are none", function()
+  it("are refused if they are malformed", function()
     local none = { "", "[", "7", "{}", '[{"MetricName": 7}]', '{"metrics": {"x": 1}, "groups": 3, "events": []}', "[null]" }
     for _, text in ipairs(none) do
       local c, err = chooser.open { pmu = "skx", groups = spit("bad.json", text) }

@@ -15,7 +15,7 @@ local function encoded(out)
 end
 
 describe("Every event of every group and preset is encoded by libpfm4, on any machine:", function()
-  it("those of the architecture that this libpfm4 was built for", function()
+  it("belong to the architecture of this libpfm4", function()
     local status, out, err = support.shell(support.build .. "/pmlua spec/lua/encode.lua")
     assert.equal("", err)
     local passed, failed = encoded(out)
@@ -24,7 +24,7 @@ describe("Every event of every group and preset is encoded by libpfm4, on any ma
     assert.is_true(passed > 100, out)
   end)
 
-  it("those of Arm, in the arm64 build", function()
+  it("belong to Arm, in the arm64 build", function()
     if core.sys.uname().machine == "aarch64" then return end -- they were encoded above
     local arm = "qemu-aarch64-static -L build/arm/sys -E LD_LIBRARY_PATH=" ..
       "build/arm/out:build/arm/sys/usr/lib/aarch64-linux-gnu build/arm/out/pmlua "
@@ -198,7 +198,7 @@ describe("Presets of branches", function()
 end)
 
 describe("Every formula", function()
-  it("comes to what was worked out apart from it", function()
+  it("has the independently calculated value", function()
     local counts, expected = worked()
     local seen, used = 0, {}
     for _, pmu in ipairs(groups.pmus()) do
@@ -222,7 +222,7 @@ describe("Every formula", function()
     end
   end)
 
-  it("of what is counted without a PMU comes to what was worked out, too", function()
+  it("of events that need no PMU also has the calculated value", function()
     local counts = { time = 2, work = 100, flops = 200, operations = 1000, loaded = 600, stored = 200, bits = 38400, loads = 75,
       stores = 25, instructions = 4000, conditional = 300, mispredicted = 10, indirect = 100, mistaken = 6, reads = 800,
       writes = 200, read_misses = 30, write_misses = 20, ll_read_misses = 10, ll_write_misses = 5 }
@@ -274,7 +274,7 @@ describe("Every formula", function()
     assert.is_true(seen >= 3 * 21, seen)
   end)
 
-  it("of a revision of a core have its constants: what Neoverse N2 counts too many before r0p3 is subtracted", function()
+  it("of a revision of a core have its constants: excess counts of Neoverse N2 before r0p3 are subtracted", function()
     local processor = require "pmlua.internal.processor"
     local here = processor.here
     local path
@@ -354,7 +354,7 @@ return {
 ]]
 
 describe("A file of groups", function()
-  it("of one's own is read", function()
+  it("written by the user is read", function()
     local file = assert(groups.parse(good, "mine.lua"))
     assert.equal(0.5, (groups.value(file.groups.MINE, file.groups.MINE.by_name.rate, { cycles = 1, time = 2 })))
   end)

@@ -66,7 +66,7 @@ sim.describe("pmlua guard", function()
     assert.truthy(text:find("\nend\n$"), text)
   end)
 
-  it("guards the program's own functions, not those of the C library", function()
+  it("guards the program's own functions, not the C library's", function()
     local text = support.slurp(dir .. "/kept.guard")
     assert.falsy(text:find("libc", 1, true), text)
     assert.falsy(text:find("ld-linux", 1, true), text)
@@ -93,7 +93,7 @@ sim.describe("pmlua guard", function()
     assert.truthy(err:find("pmlua guard: %d of %d counts of sim::Ir grew by more than 1 %%\n"), err)
   end)
 
-  it("lets through what is within the bound", function()
+  it("accepts differences within the bound", function()
     build("slower", "-DROUNDS=51000")
     assert.equal(0, (run("kept.guard --bound 2.5 -- ./slower")))
     assert.equal(1, (run("kept.guard --bound=1.9% -- ./slower")))
@@ -101,7 +101,7 @@ sim.describe("pmlua guard", function()
     assert.equal(0, (run("kept.guard -- ./little")))
   end)
 
-  it("lets through a few instructions, unless it is told not to", function()
+  it("accepts a few instructions by default", function()
     local status, _, err = run("kept.guard --least 0 --bound 1 -- ./program 0")
     assert.equal(1, status) -- an argument takes main some instructions
     assert.truthy(err:find("\nfunction  program:main +%d+ +%d+ "), err)
@@ -147,7 +147,7 @@ sim.describe("pmlua guard", function()
     assert.truthy(err:find("\nsection +outer +200%d+ +204%d+ +%+2.00 %% "), err)
   end)
 
-  it("gives its verdict as JSON, in a file of its own if asked", function()
+  it("gives its verdict as JSON, in a separate file if requested", function()
     build("slower", "-DROUNDS=51000")
     for _, where in ipairs { "", "--out verdict.json " } do
       local status, out = run(("kept.guard --json %s-- ./slower"):format(where))
@@ -170,7 +170,7 @@ sim.describe("pmlua guard", function()
     assert.is_nil(io.open(dir .. "/failed.guard"))
   end)
 
-  it("names what is wrong with the command line, and with files", function()
+  it("names errors in the command line, and in files", function()
     refused("", "name the file: --save FILE to keep counts, FILE to compare with them")
     refused("kept.guard", "no command given; it follows --")
     refused("--save x kept.guard", "kept.guard: command not found", 127)
@@ -197,7 +197,7 @@ describe("a file of pmlua guard", function()
       { kind = "function", object = "program", name = "f\\", calls = 2, count = 7, spread = 0 } },
   }
 
-  it("is read as it was written", function()
+  it("is read without changes", function()
     local read = assert(guard.parse(whole))
     assert.equal("b\tc", read.about.compiler)
     assert.equal("./p\nq", read.about.command)
@@ -205,7 +205,7 @@ describe("a file of pmlua guard", function()
     assert.equal(whole, guard.text(read))
   end)
 
-  it("is read or refused in one line, whatever bytes of it change", function()
+  it("is read or refused in one line, for any changed bytes", function()
     for text in sim.damaged(whole, 3000) do
       local read, err = guard.parse(text)
       assert.truthy(read or err:find("^[^\n]+$"))

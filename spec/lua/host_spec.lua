@@ -124,7 +124,7 @@ describe("The host plugin on a described machine", function()
     assert.equal(1328857, collect().energy_package_0)
   end)
 
-  it("says of what is missing why, and lives with what goes away later", function()
+  it("gives a reason for missing values, and survives their loss", function()
     local root = machine.new { ["proc/loadavg"] = false, ["proc/diskstats"] = false,
       ["proc/meminfo"] = "MemTotal:  1000 kB\nMemFree:  500 kB\n" }
     os.execute("rm -r " .. support.quote(root) .. "/sys/class")

@@ -100,7 +100,7 @@ describe("a file from others", function()
     assert.is_true(tonumber(out:match "peak (%d+) KB") < 200 * 1024, out)
   end)
 
-  it("makes pictures that are XML, whatever its names", function()
+  it("makes valid XML pictures, with any names", function()
     if select(2, sh "gnuplot --version") ~= 0 then pending "gnuplot is not installed" return end
     shell.write(folder .. "/odd.folded", "main;]]>x 5\nmain;<&\"'> 6\nmain;a]]]]>>b 7\n")
     assert.are.equal(0, select(2, sh(("%s import %s/odd.folded -o %s/odd"):format(pmlua, folder, folder))))

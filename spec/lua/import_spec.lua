@@ -131,7 +131,7 @@ describe("pmlua import", function()
     end
   end)
 
-  it("keeps every nanosecond of Chrome's times, whatever their beginning", function()
+  it("keeps every nanosecond of Chrome's times, with any beginning", function()
     for _, first in ipairs { 0, 999999000000000, 1666382280874000, 9223372036850000 } do
       local events, expected = {}, {}
       for i = 0, 299 do
@@ -275,7 +275,7 @@ not a line of perf
     assert.are.same({ "100", ":-1 -1", "a b 5/6", "flat 9", "swap 0" }, names)
   end)
 
-  it("counts what perf counted, whatever fields perf script prints", function()
+  it("has perf's counts, for any fields that perf script prints", function()
     local data = folder .. "/perf.data"
     local loop = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
     local _, none = sh(("perf record -q -g -e cpu-clock -o %s -- sh -c '%s'"):format(data, loop))

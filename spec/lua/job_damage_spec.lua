@@ -219,7 +219,7 @@ describe("A damaged file of a job", function()
     end)
   end
 
-  it("is named: what a rank left for the others", function()
+  it("is named if it is the part of one rank", function()
     for rank, text in pairs { [0] = json.encode { paths = { { sound } } }, [1] = '{"paths": [[{"depth": 9}]]}' } do
       assert.equal(0, (support.shell(("mkdir -p %s/job/rank-%d"):format(dir, rank))))
       support.spit(("%s/job/rank-%d/part.json"):format(dir, rank), text)

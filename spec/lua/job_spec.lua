@@ -56,7 +56,7 @@ for name in pairs(mpi_job.RUN) do
       assert(out:find("\nTime in MPI, of a rank\n", 1, true), out)
     end)
 
-    once("prints the waits in the trace with the table, whichever rank wrote the trace", function()
+    once("prints the waits in the trace with the table, if any rank wrote the trace", function()
       local waits = mpi_job.compile(name, "waits", folder, "-w")
       for i = 1, 4 do
         local to = ("%s/waits-%s-%d"):format(folder, name, i)
@@ -98,7 +98,7 @@ end
 local function state(dir) return (sh(("cd %s && find . -type f | sort | xargs md5sum"):format(dir))) end
 
 describe("a folder with results of a job", function()
-  mpi_job.it_once("is refused to the next job, a line for each rank, and stays as it is", function(name)
+  mpi_job.it_once("is refused to the next job, a line for each rank, and stays unchanged", function(name)
     local to = ("%s/twice-%s"):format(folder, name)
     assert.equal(0, select(2, record_job(name, 4, to)))
     local before = state(to)
@@ -121,7 +121,7 @@ describe("mpirun -n K pmlua report", function()
     return out
   end
 
-  mpi_job.it_once("prints a recorded job once, whatever K", function(name)
+  mpi_job.it_once("prints a recorded job once, for any K", function(name)
     local to = ("%s/many-%s"):format(folder, name)
     assert.equal(0, select(2, record_job(name, 2, to)))
     assert.equal(mpi_job.report(to), report(name, 5, to))

@@ -5,7 +5,7 @@ local support = require "spec.core.support"
 local json = require "pmlua.json"
 
 describe("JSON", function()
-  it("comes back as it was, whatever a text holds", function()
+  it("comes back unchanged, with any text", function()
     local bytes = {}
     for i = 0, 127 do bytes[#bytes + 1] = string.char(i) end
     for _, text in ipairs { "", table.concat(bytes), "\n", "a/b", "\u{e9}\u{20ac}\u{1f600}", 'quote " and \\' } do
@@ -30,7 +30,7 @@ describe("JSON", function()
     assert.is_nil(json.line({ key = ("x"):rep(200), other = "y" }):find "\n")
   end)
 
-  it("is written in pieces as it is at once", function()
+  it("is the same if written in pieces", function()
     local function items(list)
       return function()
         local i = 0

@@ -108,7 +108,7 @@ describe("A question that would take long", function()
   table.sort(names)
   for first = 1, #names, PLACES do
     local batch = table.move(names, first, math.min(first + PLACES - 1, #names), 1, {})
-    it("ends, and others go on: " .. table.concat(batch, "; "), function() ask(batch) end)
+    it("ends without harm to others: " .. table.concat(batch, "; "), function() ask(batch) end)
   end
 
   it("leaves nothing of the sandbox without a question here", function()

@@ -47,7 +47,7 @@ describe("A read", function()
     assert.is_nil(next(answer "READ::x*"))
   end)
 
-  it("gives whole numbers exactly and says why there is none", function()
+  it("gives whole numbers exactly, and the reason for a missing value", function()
     lib:counter("max"):add(math.maxinteger)
     assert.equal("9223372036854775807", answer("READ::max").max.value)
     local held <close> = core.sde.find("READ::later")
@@ -130,7 +130,7 @@ describe("The question for sections", function()
     assert.equal(1, found.rows[1].count)
   end)
 
-  it("can be put in code too, which may only read", function()
+  it("can also be code, which may only read", function()
     assert.same({ true, "number" }, { eval "type(pml.section.report()[1].count)" })
     local _, others = eval "pml.section.start, pml.section.reset, pml.section.write, pml.section.define"
     assert.equal("nil\tnil\tnil\tnil", others)
@@ -217,7 +217,7 @@ describe("Code from outside", function()
     end)
   end
 
-  it("is told its mistakes by the names that it wrote", function()
+  it("has its mistakes reported by the names that it wrote", function()
     local lib = assert(core.sde.library("MISTAKES"))
     lib:recorder("r", { type = "double" }):push(1)
     for code, message in pairs {
@@ -307,7 +307,7 @@ describe("Completion", function()
     return words
   end
 
-  it("knows globals, fields, methods and, in strings and after sde:::, events", function()
+  it("completes globals, fields, methods and, in strings and after sde:::, events", function()
     core.sde.library("COMPLETE"):counter("alpha")
     core.sde.library("COMPLETE"):counter("beta")
     eval "apples = { red = 1, [1] = 2, ['no name'] = 3, eat = function() end }"

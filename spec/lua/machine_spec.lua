@@ -90,7 +90,7 @@ describe("pml.machine", function()
     assert.equal("untouched", assert(io.open(dir .. "/other")):read "a")
   end)
 
-  it("answers without a folder of the user's", function()
+  it("works without a folder of the user's", function()
     if not several() then return pending "this process has one cpu" end
     local out = support.done(shell(("env -u HOME -u XDG_STATE_HOME TMPDIR=%s/tmp %s/pmlua -e %s"):format(dir, support.build,
       quote(EXCHANGE:format "" .. " print(pml.machine.folder())"))))

@@ -240,7 +240,7 @@ for name in pairs(mpi_job.RUN) do
       assert.is_nil(calls_of(r).MPI_Finalize) -- only the late ranks called it
     end)
 
-    once("has a row for each rank and thread, where they are asked for", function()
+    once("has a row for each rank and thread, if requested", function()
       local program = compile(name, "counters")
       local to, out = job(name, 3, program, 10, "--detail=threads")
       local r = cjson.decode(report(to, "--json --threads"))
@@ -263,7 +263,7 @@ for name in pairs(mpi_job.RUN) do
       assert(report(to, "--detail"):find("no log of its own is left of ranks 0 to 1; record with --detail ranks", 1, true))
     end)
 
-    it_is("is left by PMLUA_REPORT, too, with counters and recorders, also of a rank that comes late", function()
+    it_is("is also left by PMLUA_REPORT, with counters and recorders, including late ranks", function()
       local program = compile(name, "counters")
       for _, late in ipairs { "", " 2 3" } do
         local to = ("%s/report.%s%d"):format(folder, name, #late)

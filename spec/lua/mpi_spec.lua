@@ -263,19 +263,19 @@ for _, name in ipairs(NAMES) do
       assert.are.equal(2 * 10 + 1, #check(record(name, 2, folder .. "/late " .. plugin), 2))
     end)
 
-    it_is("have the messages of pointers from dlsym, if these are asked for", function()
+    it_is("have the messages of pointers from dlsym, if requested", function()
       local logs = record(name, 2, compile(name, "pointers", "-D_GNU_SOURCE"), "--dlsym")
       local messages = check(logs, 2)
       assert.are.same({ 1, 10 }, { #messages, messages[1] and messages[1].bytes })
     end)
 
-    it_is("have all messages whatever functions are chosen", function()
+    it_is("have all messages for any choice of functions", function()
       local logs = record(name, 2, compile(name, "messages"), "--sym deflate")
       assert.are.equal(2 * 10 + 1, #check(logs, 2))
     end)
 
     for _, how in ipairs { "abort", "kill", "_exit", "exit" } do
-      it_is("have what was sent before a rank ends by " .. how, function()
+      it_is("have all messages from before a rank ends by " .. how, function()
         local logs = run(name, 2, compile(name, "ends") .. " " .. how)
         assert.are.same({}, select(2, mpi.messages(logs)))
         assert.are.equal(1, #mpi.messages(logs))

@@ -171,7 +171,7 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
       assert.same({ 6, 6 }, openmp.calls_by_thread(inner))
     end)
 
-    spec("states what it knows of them from, and takes their place for the runtime's own calls", function()
+    spec("states its source of constructs, and uses them instead of the runtime's calls", function()
       for _, c in ipairs(all.openmp) do assert.same(source, c.runtime) end
       for _, f in ipairs(all.functions) do
         assert.falsy(f.library:find "^lib[gi]*omp", f.library .. " " .. f.name)

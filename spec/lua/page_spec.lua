@@ -104,7 +104,7 @@ describe("the page of a run", function()
     assert.is_truthy(page_of("a b"):find(quote.html "'a b' --x --seed 1", 1, true))
   end)
 
-  it("shows a browser figure, marks, table, machine, script and command, and nothing that the folder would have run", function()
+  it("shows a browser figure, marks, table, machine, script and command, and runs no code from the folder", function()
     if not browser then return pending "no chromium is installed" end
     local dir = support.folder()
     support.spit(dir .. "/mine.lua", [[

@@ -39,7 +39,7 @@ describe("the past of ranks", function()
     return sums
   end
 
-  it("is exact from the beginning of each wait that goes on", function()
+  it("is exact from the beginning of each open wait", function()
     local asked = 0
     for seed = 1, 5 do
       play(seed, 4000, function(past, pieces, late, from, to)
@@ -67,7 +67,7 @@ describe("the past of ranks", function()
     assert.is_nil(past.of[2], "nobody waits")
   end)
 
-  it("forgets calls that ended behind one that did not", function()
+  it("forgets ended calls behind an open one", function()
     local past = pasts.new()
     past:open { enter = 0 }
     for i = 1, 10000 do

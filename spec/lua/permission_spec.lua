@@ -155,7 +155,7 @@ describe("An ordinary user", function()
     assert.truthy(out:find(name, 1, true) or err:find(name, 1, true), out .. err)
   end)
 
-  it_counts("is told by the doctor, once, and told no remedy twice", function()
+  it_counts("is reported by the doctor once, with no remedy twice", function()
     local status, out, err = support.shell(("%s%s/pmlua doctor --json"):format(as, support.build))
     assert.equal(0, status, err)
     assert.equal("", err)

@@ -186,7 +186,7 @@ describe("plot", function()
     assert.matches("no cell was measured", err)
   end)
 
-  it("answers a corrupt or absent folder with one line", function()
+  it("refuses a corrupt or absent folder with one line", function()
     local dir = demo.run_folder { { 1 } }
     support.spit(dir .. "/data.dat", "\0\1\2")
     for _, bad in ipairs { dir, "/nonexistent" } do

@@ -131,7 +131,7 @@ describe("Preloading", function()
     assert.same({ libm .. ":", true }, { second:sub(1, #libm + 1), second:find("/libpmlua%-record%.so$") ~= nil })
   end)
 
-  it("runs a command with another loader as it is, and says so", function()
+  it("runs a command with another loader unchanged, and reports that", function()
     for _, verb in ipairs { "record", "live" } do
       local status, out, err = shell(("env -u LD_PRELOAD %s %s -- ./script"):format(command, verb))
       assert.same({ 5, "2 none\n" }, { status, out })

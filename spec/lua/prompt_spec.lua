@@ -20,7 +20,7 @@ end
 local CTRL_C, CTRL_D = "\3", "\4"
 
 describe("The prompt in a terminal", function()
-  it("throws away on Ctrl-C what was typed, also of an input of several lines, as often as it is pressed", function()
+  it("discards typed input on Ctrl-C, also several lines, at any number of presses", function()
     if not has_readline then return pending "libreadline is not installed" end
     local steps = { { "expect", "> " } }
     local function say(what, text) steps[#steps + 1] = { what, text } end

@@ -42,7 +42,7 @@ describe("provenance", function()
     assert.equal(support.core.version, provenance.versions(support.core).pmlua)
   end)
 
-  it("hashes a script whatever its name", function()
+  it("hashes a script with any name", function()
     local script = os.tmpname() .. " it's $(a) script.lua"
     local f <close> = assert(io.open(script, "w"))
     f:write("abc")

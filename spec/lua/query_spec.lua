@@ -112,7 +112,7 @@ describe("pmlua query", function()
     assert.matches("sde:::SCRIPT::n +%d+  created rw\n", out)
   end)
 
-  it("sees only its own runtime folder, whoever else serves questions", function()
+  it("sees only its own runtime folder, even if others serve questions", function()
     local other = dir .. "/other"
     assert(os.execute("mkdir -m 700 " .. other))
     local own = solver "SOLVER"
@@ -217,7 +217,7 @@ time.sleep(300)]])
     assert.matches("/nowhere/r.svg: No such file or directory", err, 1, true)
   end)
 
-  it("waits for a callback that blocks no longer than --patience, and answers other questions meanwhile", function()
+  it("waits for a blocked callback no longer than --patience, and replies to other questions meanwhile", function()
     solver("SOLVER", "blocks")
     local status, _, err = pmlua "query SOLVER 'SOLVER::b*' SOLVER::half --patience 500ms"
     assert.equal(1, status)
@@ -245,7 +245,7 @@ time.sleep(300)]])
     assert.matches("^pid,name,up,events,command\n" .. pid .. ",SOLVER,", (select(2, pmlua "query --csv")))
   end)
 
-  it("answers what is unknown, ambiguous, misspelt or misused with one line", function()
+  it("refuses unknown, ambiguous, misspelt or misused names with one line", function()
     local one = solver "TWIN"
     local two = solver "TWIN"
     for arguments, answer in pairs {
@@ -262,7 +262,7 @@ time.sleep(300)]])
     end
   end)
 
-  it("says that an application is stopped, and forgets one that was killed", function()
+  it("reports a stopped application, and forgets a killed one", function()
     local pid = solver "SOLVER"
     os.execute("kill -STOP " .. pid)
     local status, _, err = pmlua "query SOLVER --patience 200ms"
@@ -279,7 +279,7 @@ time.sleep(300)]])
 end)
 
 describe("pmlua attach", function()
-  it("runs what is piped in inside the application, and writes where that is allowed", function()
+  it("runs piped code inside the application, and writes if that is permitted", function()
     local pid = solver "SOLVER"
     local status, out, err = attach("SOLVER", { "pml.live.info().pid", "x = {", "  2 }", "x[1] * 4",
       "pml.sde.find 'SOLVER::tolerance':write(8)", "pml.sde.find 'SOLVER::half':read()", "print('a', 'b')" })
@@ -294,7 +294,7 @@ describe("pmlua attach", function()
     assert.equal("8.0\n", (select(2, attach(pid, { "pml.sde.find 'SOLVER::tolerance':read()" }))))
   end)
 
-  it("goes on after errors, and says by its status that there were some", function()
+  it("continues after errors, and reports them by its status", function()
     solver "SOLVER"
     local status, out, err = attach("SOLVER", { "error 'wrong'", "x = = 1", "io.open 'x'", "while true do end", "1 + 1",
       "(" })
@@ -428,7 +428,7 @@ describe("pmlua live", function()
     assert.same({ 0, "" }, { status, err }, out)
   end)
 
-  it("serves a program that opens libsde by a name, and says so where it is another", function()
+  it("serves a program that opens libsde by a name, and reports another library", function()
     local other, opens = dir .. "/libsde.so.1", dir .. "/opens"
     support.spit(dir .. "/other.c", "void *papi_sde_init(const char *n) { (void)n; return 0; }\n")
     support.spit(dir .. "/opens.c", [[

@@ -44,7 +44,7 @@ end
 describe("a log of another host", function()
   setup(function() support.done(shell "mkfifo go said") end)
 
-  it("whose process has not ended may go on: its trace is made anew when it did", function()
+  it("of a process that has not ended may grow: its trace is then made again", function()
     local run = command .. " record -q --trace --lib libz --sym crc32 -o recorded -- ./calls crc32:20 ask crc32:20"
     shell(("{ (%s < go > said 2> err) > out 2>&1 & echo $! > pid; }"):format(run))
     local go <close> = assert(io.open(dir .. "/go", "w"))
@@ -77,7 +77,7 @@ describe("a log of another host", function()
     assert.is_nil(io.open(dir .. "/afar/traces.unended"))
   end)
 
-  it("is of a job that was killed with its recorders, or goes on", function()
+  it("belongs to a job that was killed with its recorders, or still runs", function()
     local rank = "OMPI_COMM_WORLD_RANK=%d OMPI_COMM_WORLD_SIZE=2 "
       .. "%s record -q --trace --lib libz --sym crc32 -o job -- ./calls crc32:20 kill:1"
     shell(("{ %s & %s; wait; }"):format(rank:format(0, command), rank:format(1, command)))

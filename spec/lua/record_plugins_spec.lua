@@ -54,7 +54,7 @@ describe("pmlua record --plugin", function()
     assert.is_true(by_name.crc32.events["plugin::steps::halves"] >= 5)
   end)
 
-  it("leaves a table of what is measured in the plugin's own time, and a picture", function()
+  it("leaves a table and a picture of asynchronous values", function()
     recorded "--plugin series_async:ticks,wave -o async -- ./calls crc32:10 sleep:20"
     local tables = files("async", "^plugins%-%d+%.dat$")
     assert.equal(1, #tables)
@@ -231,7 +231,7 @@ describe("pmlua record --substrate", function()
     assert.equal(3, by_name.crc32.calls)
   end)
 
-  it("drops a plugin that throws, and goes on", function()
+  it("drops a plugin that throws, and continues", function()
     local by_name, _, err = recorded "--substrate thrower --substrate enters -o own-throwing -- ./calls crc32:3"
     assert.equal(3, by_name.crc32.calls)
     assert.matches("pmlua record: substrate plugin thrower: threw[^\n]*the third", err)

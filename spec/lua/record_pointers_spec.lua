@@ -139,7 +139,7 @@ int main(void) {
     assert.falsy(said:find("crc32", 1, true) or said:find("no call", 1, true), said)
   end)
 
-  it("has one name for a library, whichever names it is opened under", function()
+  it("has one name for a library that is opened under several names", function()
     support.spit(dir .. "/named.c", "long named(void) { return 1; }")
     support.spit(dir .. "/opens.c", [[
 #include <dlfcn.h>

@@ -62,7 +62,7 @@ describe("pmlua record", function()
     assert.is_true(f.min_ns > 0 and f.min_ns <= f.max_ns and f.exclusive_ns <= f.inclusive_ns)
   end)
 
-  it("sees what a program finds that has addresses of its own for functions of the loader", function()
+  it("sees the lookups of a program that has its own addresses for functions of the loader", function()
     support.compile(dir, { ["finder.c"] = finder }, "gcc -O1 -fno-pie -no-pie finder.c -o finder -lz")
     assert.equal(7, recorded("-o found --dlsym --sym adler32 -- ./finder").adler32.calls)
     local by_name, _, status, said = recorded("-o plain --sym adler32 -- ./finder")
@@ -86,7 +86,7 @@ describe("pmlua record", function()
     assert.is_true(read[1] > 1)
   end)
 
-  it("leaves every pointer that a program can compare or look up as it was", function()
+  it("leaves every pointer that a program can compare or look up unchanged", function()
     support.compile(dir, { ["identity.c"] = identity }, "gcc -O1 -fPIE -pie identity.c -o identity -lz")
     local _, plain = shell("./identity")
     assert.equal("1 1 1 crc32\n", plain)
@@ -197,7 +197,7 @@ describe("pmlua record --last", function()
     assert.is_true(calls.crc32 > 15000 and calls.crc32 < CALLS // 2, calls.crc32)
   end)
 
-  it("leaves a trace as it is that is smaller, and says nothing", function()
+  it("leaves a smaller trace unchanged, without a message", function()
     local err, calls = last("small", "crc32:100 adler32:1")
     assert.is_nil(err:find("older", 1, true), err)
     assert.same({ 1, 100, 1 }, { calls.zlibVersion, calls.crc32, calls.adler32 })
@@ -293,7 +293,7 @@ describe("pmlua record of a large program", function()
     assert.same(expected, calls_of_large "XDG_CACHE_HOME=relative HOME=$PWD/home")
   end)
 
-  it("does not fill the folder with what is of programs of long ago", function()
+  it("does not fill the folder with scans of old programs", function()
     shell [[rm -rf cache; mkdir -p cache/pmlua/scans; cd cache/pmlua/scans
       seq 1000000000000000 1000000000000256 | xargs touch; touch mine]]
     calls_of_large "XDG_CACHE_HOME=$PWD/cache"

@@ -46,7 +46,7 @@ describe("A program with sections", function()
     assert.equal("\137PNG", support.slurp(dir .. "/t.png"):sub(1, 4))
   end)
 
-  it("is reported when it was killed, with what was open", function()
+  it("is reported when it was killed, with its open sections", function()
     local dir = support.folder()
     local status = support.shell(([[PMLUA_REPORT=%s/out %s -e '
       local open, done = pml.section.define { label = "open" }, pml.section.define { label = "done", record = true }
@@ -86,7 +86,7 @@ describe("A program with sections", function()
     end
   end)
 
-  it("has its sections in the log of its recorded calls, however it ends, unless they are asked for elsewhere", function()
+  it("has its sections in the log of its recorded calls, for any end, unless another place is set", function()
     if support.build:find "[at]san" then return pending "a sanitizer must be loaded before what is preloaded" end
     local dir = support.folder()
     support.spit(dir .. "/ends.lua", [[

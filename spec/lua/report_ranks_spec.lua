@@ -127,7 +127,7 @@ describe("A report of many ranks", function()
     assert.equal(0, (pmlua(large .. " --detail")))
   end)
 
-  it("adds up the counters of very many processes, and names the one that has most", function()
+  it("adds up the counters of very many processes, and names the process with the largest count", function()
     local folder = support.folder()
     for rank = 0, 64 do
       support.spit(("%s/%02d.pmlog"):format(folder, rank), require "spec.lua.section_log".of({ rank = rank, size = 65 },

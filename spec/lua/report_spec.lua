@@ -183,7 +183,7 @@ row 1 0 1 75 75 75 75 75 0 0 0
     assert.matches("note: these are different programs: b and a\n", out)
   end)
 
-  it("takes the formulas of the PMU that is asked for", function()
+  it("takes the formulas of the requested PMU", function()
     local path = support.spit(support.folder() .. "/f", file({}, tabs [[
 section s calculation exclusive none
 event FP_ARITH_INST_RETIRED:SCALAR_SINGLE integer
@@ -262,7 +262,7 @@ for i, label in ipairs(labels) do assert(p.sections[i].label == label and p.sect
   end)
 end)
 
-describe("What cannot be reported", function()
+describe("An impossible report", function()
   local function refused(arguments)
     local status, out, err = pmlua(arguments)
     assert.same({ 1, "" }, { status, out })
@@ -312,7 +312,7 @@ describe("A timeline", function()
     assert.same({ { { "b", 4, 4, 1 }, { "a", 2, 4, 0 } }, 2 }, { cut, open })
   end)
 
-  it("gathers what is too short to be seen by what took most", function()
+  it("joins sections that are too short to see, under the name with the longest time", function()
     local function box(...) return require "pmlua.internal.report.timeline".boxes(...) end
     assert.same({ { first = 0, last = 20, name = "a" } }, box({ { first = 0, last = 20, name = "a" } }, 10))
     local short = {}

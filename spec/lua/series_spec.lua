@@ -31,7 +31,7 @@ describe("Series of a running application", function()
     return list, text
   end
 
-  it("share no axis with those of another unit, and one with those of their own", function()
+  it("share an axis with series of the same unit only", function()
     local set = watched(function(i)
       return { { name = "sde:::S::residual", kind = "recorder" }, counter("steps", i), counter("used", i * 1e6, "in use [kB]"),
         counter("most", i * 2e6, "at most [kB]") }
@@ -41,7 +41,7 @@ describe("Series of a running application", function()
     assert.matches("number of the value.*S::residual %*.*S::steps %*.*%[kB%].*S::used %*+ *S::most #", text)
   end)
 
-  it("of one meaning share an axis where they have no unit", function()
+  it("of one meaning share an axis if they have no unit", function()
     local set = watched(function(i) return { counter("a::flops", i), counter("b::flops", i * 2), counter("b::flops:MED", i) } end)
     assert.same({ "time [s]" }, (labels(set)))
   end)
@@ -55,7 +55,7 @@ describe("Series of a running application", function()
     assert.same({ "time [s]", "time [s]" }, (labels(set)))
   end)
 
-  it("that are never negative, or constant, or not finite, have an axis of their own range", function()
+  it("that are never negative, or constant, or not finite, have an axis with a separate range", function()
     local _, text = labels(watched(function(i) return { counter("steps", (i - 1) * 40) } end))
     assert.falsy(text:find("-20", 1, true), text)
     for _, value in ipairs { 5, 0, -3, math.huge } do

@@ -38,7 +38,7 @@ describe("shift", function()
     near(2 / 256, s.p)
   end)
 
-  it("estimates by the median of all differences of two sets, whatever their sizes and ties", function()
+  it("estimates by the median of all differences of two sets, for any sizes and ties", function()
     local random = rng(4)
     for _, sizes in ipairs { { 5, 5 }, { 5, 9 }, { 20, 20 }, { 30, 25 } } do
       local a, b, all = {}, {}, {}
@@ -140,7 +140,7 @@ describe("shift", function()
     assert.is_true(s.p < 1e-9 and s.p_independent == 0 and s.effective < 100)
   end)
 
-  it("tells sides that are far apart from each other, although each value resembles the one before", function()
+  it("distinguishes sides that are far apart, although each value resembles the previous one", function()
     local random, decided, dependent = rng(11), 0, 0
     for _ = 1, 100 do
       local d, a, b, x = {}, {}, {}, 0
@@ -259,7 +259,7 @@ describe("the shape of a cell", function()
     assert.matches("\nrising: drifts by %+1%d %%\n", out)
   end)
 
-  it("knows one mode, also skewed, even, with long tails, and of a coarse clock", function()
+  it("finds one mode, also skewed, even, with long tails, and of a coarse clock", function()
     for name, f in pairs {
       normal = function(random) return 100 + normal(random) end,
       even = function(random) return 100 + random(1000) / 100 end,

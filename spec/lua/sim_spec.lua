@@ -51,7 +51,7 @@ end
 sim.describe("pmlua stat --sim", function()
   setup(function() sim.build_sections(dir) end)
 
-  it("counts what was counted by hand, exclusively and with all inside", function()
+  it("equals the counts made by hand, exclusive and inclusive", function()
     local one, ten = sections("nested 1000"), sections("nested 11000")
     local own, inside = cost(ten, "outer")
     local before, before_inside = cost(one, "outer")
@@ -64,13 +64,13 @@ sim.describe("pmlua stat --sim", function()
     assert.equal(before, before_inside)
   end)
 
-  it("adds to a section no more than a few hundred instructions of its own", function()
+  it("adds to a section no more than a few hundred instructions", function()
     local more, less = cost(sections("many 300"), "one of many"), cost(sections("many 200"), "one of many")
     local own = (more - less) / 100 - 2 * 10
     assert.is_true(own > 0 and own < 400, own)
   end)
 
-  it("counts what is outside of sections outside of them", function()
+  it("counts instructions outside of sections outside of them", function()
     local less, more = sections("outside 101000"), sections("outside 301000")
     assert.equal((cost(less, "one")), (cost(more, "one")))
     local added = more.counts["sim::Ir"] - less.counts["sim::Ir"]
@@ -192,14 +192,14 @@ sim.describe("pmlua stat --sim", function()
     assert.truthy(told.warnings[1]:find("section never stopped was never stopped by thread 1", 1, true))
   end)
 
-  it("goes on when the program closes all descriptors", function()
+  it("continues when the program closes all descriptors", function()
     local told = sections("closed 5000")
     assert.equal(1, select(3, cost(told, "before")))
     assert.equal(1, select(3, cost(told, "after")))
     assert.is_true((cost(told, "after")) >= 2 * 5000)
   end)
 
-  it("tells no sections of a program that dumps its counts itself, and says so", function()
+  it("reports no sections of a program that dumps its counts itself, with a message", function()
     local told = sections("dumped 5000")
     assert.truthy(told.warnings[1]:find("no costs of its sections", 1, true), told.warnings[1])
     local sum = 0
@@ -354,7 +354,7 @@ describe("the regions in a log", function()
     assert.equal("region 1: the log is damaged", select(2, left.regions(log(name, simulated(1, 2, 0):sub(1, -9)))))
   end)
 
-  it("are read or refused in one line, whatever bytes of it change", function()
+  it("are read or refused in one line, for any changed bytes", function()
     for bytes in sim.damaged(simulated(1, 2, 0), 3000) do
       local list, err = left.regions(log(name, bytes))
       assert.truthy(list or err:find("^[^\n]+$"))

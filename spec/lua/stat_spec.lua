@@ -73,7 +73,7 @@ describe("pmlua stat", function()
     end
   end)
 
-  it("counts only what is asked for, by names with commas of their own, too", function()
+  it("counts only the requested events, also names with commas", function()
     local by_event = counted("-e task-clock,page-faults -e 'software/config=0x2,config1=0/,minor-faults' -- true")
     assert.truthy(by_event[permission.name "task-clock"].value > 0)
     assert.equal("perf_event", by_event[permission.name "page-faults"].source)
@@ -140,7 +140,7 @@ describe("pmlua stat", function()
     assert.matches("\nevent +mean +%+%- %(95 %%%) +least +most +unit +counted by\n.*\n2 runs\n", err)
   end)
 
-  it("prints what was counted in each interval; all intervals make the whole", function()
+  it("prints the counts of each interval; all intervals make the whole", function()
     local _, err = support.done(support.shell(command
       .. "-I 50 -e task-clock -- sh -c 'sleep 0.12; i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done'"))
     local clock = permission.pattern "task-clock"
@@ -178,7 +178,7 @@ describe("pmlua stat", function()
     refused("-p 4194305 -- true", "no process 4194305; ps lists those that run", 1)
   end)
 
-  it("counts on all cpus, whatever runs there", function()
+  it("counts on all cpus, for any programs there", function()
     local by_event, _, told = counted("-a -e cpu-clock -- sleep 0.2")
     local row = told.counts[2]
     if row.reason then return pending("cpus of others cannot be counted: " .. row.reason) end
@@ -186,7 +186,7 @@ describe("pmlua stat", function()
     assert.near(1, row.value / (cpus * by_event["elapsed time"].value), 0.3)
   end)
 
-  it("names what is wrong with the command line", function()
+  it("names errors in the command line", function()
     refused("", "pmlua stat: no command given\n")
     refused("-e task-clock,, -- true", "--event: an event's name is empty")
     refused("-e 'cpu/x -- true' true", "--event: 'cpu/x -- true' lacks the closing '/'")
@@ -206,12 +206,12 @@ describe("pmlua stat", function()
     refused("--sim -- nosuch", "pmlua stat: nosuch: command not found", 127)
   end)
 
-  it("says what is wrong with the name of an event of the compiler's, and suggests what is near", function()
+  it("reports errors in the name of a compiler's event, and suggests a near name", function()
     refused("-e sde:::BYFL::flop_count -- true", "the compiler does not count this; did you mean sde:::BYFL::flop_count_I?", 1)
     refused("-e 'sde:::BYFL::*' -- true", "does not count this; pmlua events 'sde:::BYFL::*' lists what it counts", 1)
   end)
 
-  it("counts what the kernel does where there is no folder for the rest, and says so", function()
+  it("counts the kernel's events if there is no folder for the rest, and reports that", function()
     local _, err = support.done(support.shell("TMPDIR=/nowhere " .. command .. "-- true"))
     assert.matches("\n" .. permission.pattern "task-clock" .. " +%d+ +ns +perf_event\n", err)
     assert.matches("\nnot counted by the compiler: /nowhere: [%w ]+; set TMPDIR to a folder that you can write to\n", err)
@@ -285,7 +285,7 @@ describe("pmlua stat --cgroup", function()
     assert.truthy(err:find("\npage%-faults in pmlua%-spec%-%d+%-table +0"), err)
   end)
 
-  it("refuses what is no cgroup, and pid or all beside it", function()
+  it("refuses other folders, and pid or all beside it", function()
     refused("--cgroup /tmp -- true", "/tmp: no cgroup /tmp", 1)
     refused("--cgroup no-such-group -- true", "no-such-group: no cgroup /sys/fs/cgroup/no-such-group", 1)
     refused("--cgroup x -a -- true", "--cgroup")

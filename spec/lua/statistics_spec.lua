@@ -45,14 +45,14 @@ local users = {
 
 describe("the rule of quantiles", function()
   for name, quantile in pairs(users) do
-    it("is that of R for " .. name, function()
+    it("gives R's values for " .. name, function()
       for _, case in ipairs(known) do
         for q, expected in pairs(case[2]) do near(expected, quantile(case[1], q)) end
       end
     end)
   end
 
-  it("is that of medians and summaries", function()
+  it("holds for medians and summaries", function()
     for _, case in ipairs(known) do
       near(case[2][0.5], stats.median(case[1]))
       local s = stats.summary(case[1])
@@ -71,7 +71,7 @@ describe("the rule of quantiles", function()
     near(2.5, all.functions[1].median_ns)
   end)
 
-  it("has one exception: what PAPI's users know of recorders", function()
+  it("has one exception: the definition that PAPI's users expect of recorders", function()
     local library = assert(core.sde.library "RULE")
     local r = assert(library:recorder("FOUR", { type = "double" }))
     for _, v in ipairs { 4.0, 1.0, 3.0, 2.0 } do r:push(v) end
@@ -79,7 +79,7 @@ describe("the rule of quantiles", function()
       { r:quantile(0), r:quantile(25), r:quantile(50), r:quantile(75), r:quantile(100) })
   end)
 
-  it("answers nil where there is nothing, or no such share", function()
+  it("gives nil for no values, or for an invalid share", function()
     assert.is_nil(statistics.quantile({}, nil, 0.5))
     assert.is_nil(statistics.quantile({ 1 }, nil, 1.5))
     assert.is_nil(statistics.quantile({ 1 }, nil, 0 / 0))
@@ -102,7 +102,7 @@ describe("the histogram", function()
 end)
 
 describe("the merge of sums", function()
-  it("is that of arrays and tallies, large values with a small spread too", function()
+  it("is the same for arrays and tallies, also for large values with a small spread", function()
     local values = { 2, 4, 4, 4, 5, 5, 7, 9 }
     for _, base in ipairs { 0, 2.0 ^ 50 } do
       for i, v in ipairs(values) do values[i] = v + base end
@@ -115,7 +115,7 @@ describe("the merge of sums", function()
     assert.same({}, { statistics.moments {} })
   end)
 
-  it("adds tables of numbers, integers as long as they are", function()
+  it("adds tables of numbers, with integers while possible", function()
     assert.same({ 4, 2.5, x = 7 }, statistics.add({ 1, 2 }, { 3, 0.5, x = 7 }))
     assert.equal("integer", math.type(statistics.plus(1, 2)))
     assert.equal(0x1p63, statistics.plus(math.maxinteger, 1))

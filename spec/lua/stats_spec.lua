@@ -32,7 +32,7 @@ describe("stats", function()
     end
   end)
 
-  it("merges two tallies into that of both series", function()
+  it("merges two tallies into the tally of both series", function()
     local a, b = { 5, 1, 5, 9 }, { 2, 5, 9, 11, 0 }
     local merged = tally.merge(tally.of(a), tally.of(b))
     local both = tally.of { 5, 1, 5, 9, 2, 5, 9, 11, 0 }
@@ -145,7 +145,7 @@ describe("stats", function()
     assert.is_true(low > 940 and low < 980 and high > 1020 and high < 1060)
   end)
 
-  it("widens the interval of rounds that resemble the ones before them, by what they count as", function()
+  it("widens the interval of rounds that resemble the previous ones, by their effective number", function()
     local dependence, slow, fast = require "pmlua.internal.dependence", {}, {}
     for i = 1, 200 do slow[i], fast[i] = math.sin(i / 10), math.sin(i * 1.9) end
     local low, high = stats.rounds_interval(slow)
@@ -305,7 +305,7 @@ describe("stats", function()
     assert.equal(1, #tally.of({ 7, 7, 7 }):histogram())
   end)
 
-  it("says the same of a samples object as of an array, and leaves it as it was", function()
+  it("gives the same results for a samples object as for an array, and does not change it", function()
     local random, values = rng(11), {}
     local samples <close> = support.core.samples.new(20000)
     for i = 1, 20000 do

@@ -27,7 +27,7 @@ describe("sweep", function()
     assert.same({ "all" }, labels(sweep.cells {}))
   end)
 
-  it("keeps a cell that cannot be measured, with its reason, and drops one that is none", function()
+  it("keeps an unmeasurable cell, with its reason, and drops an excluded one", function()
     local cells = sweep.cells({ n = { 1, 2, 3, 4 } }, function(p)
       if p.n == 2 then return "needs a PMU" end
       if p.n == 3 then return false end

@@ -74,7 +74,7 @@ describe("A table", function()
     assert.same(words(piped), words(shown))
   end)
 
-  it("of what works here fits, too", function()
+  it("of working features also fits", function()
     local _, shown = support.shell(("python3 %s/spec/terminal.py 80 '[]' -- %s/pmlua doctor"):format(support.root, support.build))
     for line in shown:gmatch "[^\r\n]+" do
       assert.is_true(utf8.len(line) <= 80 or not line:sub(31):find "%S %S", line) -- a path is one word

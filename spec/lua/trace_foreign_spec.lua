@@ -45,7 +45,7 @@ local function sums(path)
 end
 
 describe("an archive by another writer", function()
-  it("has the events of its files, whatever its definitions count", function()
+  it("has the events of its files, for any counts in its definitions", function()
     local of = { calls = 2, each = 6, events = 6, lost = 0, uncounted = 0, damaged = 0 }
     assert.are.same(of, sums(write_broken "none"))
     of.lost = 1
@@ -88,7 +88,7 @@ for i in range(2):
     if path then assert.are.equal(4, sums(path).calls) end
   end)
 
-  it("has the extremes of its metrics wherever a value is no number, and how many are none", function()
+  it("has the extremes of its metrics beside invalid values, and the number of these", function()
     local path = write_python("nans", [==[
 g = d.location_group("p", system_tree_parent=d.system_tree_node("m"))
 nan = float("nan")
@@ -121,7 +121,7 @@ of("open", [[1.0, nan], [1.0, 2.0]], True)]==])
     end
   end)
 
-  it("has a row for each record that otf2-print shows, of whatever kind, in t:each and as CSV", function()
+  it("has a row for each record of any kind that otf2-print shows, in t:each and as CSV", function()
     local path = write_python("every", [==[
 import inspect
 r = d.region("f"); g = d.location_group("p", system_tree_parent=d.system_tree_node("m"))
@@ -176,7 +176,7 @@ e.leave(time + 1, r)]==])
     matches("csv", lines)
   end)
 
-  it("is damaged where its events are of no location, and has nothing to show where there are none", function()
+  it("is damaged if its events have no location, and has nothing to show without events", function()
     local path = write_broken "location_undefined"
     for _, command in ipairs { "trace %s", "trace %s --json", "trace %s --waits", "flame %s -o x.svg",
       "export %s --to perfetto -o x.pftrace" } do

@@ -197,7 +197,7 @@ describe("a query of a trace", function()
     sh("rm -r " .. to, 30)
   end)
 
-  it("ends columns with the last event, whatever the length in seconds", function()
+  it("ends columns with the last event, for any length in seconds", function()
     local region = pml.region.intern "last"
     for n = 1, 40 do -- lengths whose seconds are no whole ticks
       local dir = ("%s/ends%d"):format(folder, n)
@@ -233,7 +233,7 @@ describe("a query of a trace", function()
 end)
 
 describe("pml.trace.open of a folder", function()
-  it("reads what was recorded, before and after it is an archive, and leaves nothing behind", function()
+  it("reads a recording before and after it is an archive, and leaves nothing behind", function()
     local program, to, temporary = folder .. "/zipping", folder .. "/recorded", folder .. "/tmp"
     support.spit(program .. ".c", [[
 #include <string.h>

@@ -71,7 +71,7 @@ describe("pml.trace.open", function()
       "by: unknown name 'thread'; choose from region, process, rank, location, column")
   end)
 
-  it("ends calls that were open at the end, and says so", function()
+  it("ends open calls at the end, and reports them", function()
     local path, rate = planted("open", { { "one", "+", "a", 0 }, { "one", "+", "b", 10 }, { "one", "-", "b", 30 } })
     local t <close> = assert(pml.trace.open(path))
     local of = by_region((assert(t:group())))
@@ -274,7 +274,7 @@ describe("pmlua trace FILE.otf2", function()
     assert.is_nil(shown(path, "--where a"):find("\nb ", 1, true))
   end)
 
-  it("prints call paths, tables for programs, and what is odd", function()
+  it("prints call paths, tables for programs, and oddities", function()
     local path = planted("tables", CALLS)
     assert.matches("\nCALL PATH +CALLS .*\na +1 .*\n  b +2 .*\n    a +1 .*\nc +1 ", (shown(path, "--paths")))
     local out = shown(path, "--csv --table paths")
@@ -285,7 +285,7 @@ describe("pmlua trace FILE.otf2", function()
     assert.are.equal(6, cjson.decode((shown(path, "--json"))).kinds[1].events)
   end)
 
-  it("reads what is whole of a trace that is cut, and says what is missing", function()
+  it("reads the intact part of a cut trace, and reports the missing part", function()
     local calls = {}
     for i = 1, 3000 do
       for k, l in ipairs { "one", "two" } do
@@ -413,7 +413,7 @@ describe("pmlua compare of two traces", function()
     assert.matches("^path,calls_a,calls_b,a_s,b_s,difference_s,part\r?\nc,1,1,", (compared(a, b, "--csv")))
   end)
 
-  it("fails on a verdict, and refuses in one line what is no trace", function()
+  it("fails on a verdict, and refuses other files in one line", function()
     local a, b = planted("was", CALLS), planted("is", { { "one", "+", "a", 0 }, { "one", "-", "a", 9000 } })
     local out, code = compared(a, b, "--csv --fail-on slower:50%")
     assert.are.equal(1, code)

@@ -40,7 +40,7 @@ describe("The user workload", function()
     assert.equal(work:arithmetic(), work:application {})
   end)
 
-  it("refuses what is no count, and a weight for what was not counted", function()
+  it("refuses invalid counts, and a weight for an event without count", function()
     assert.error_matches(function() userwork.new { add = -1 } end, "the count of add must be a number of at least 0, not %-1")
     assert.error_matches(function() userwork.new { add = 0 / 0 } end, "must be a number of at least 0")
     assert.error_matches(function() userwork.new { [1] = 2 } end, "the type of an operation must be a word, not 1")

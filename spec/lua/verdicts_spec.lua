@@ -27,7 +27,7 @@ describe("intervals of 95 %", function()
   end
 end)
 
-describe("rounds that resemble the ones before them", function()
+describe("rounds that resemble the previous ones", function()
   local TRIALS = 400
 
   it("have intervals that hold the truth in 90 of 100 cases, and verdicts that are wrong in 10 at most", function()
@@ -82,7 +82,7 @@ describe("verdicts on rounds that spread by 1 %", function()
     end
   end)
 
-  it("find 2 % within a run in 95 of 100 cases with 20 rounds, whatever moves the machine", function()
+  it("find 2 % within a run in 95 of 100 cases with 20 rounds, under any load of the machine", function()
     for _, trouble in ipairs(verdicts.trouble) do
       local share = verdicts.told("by", 20, 1.02, verdicts.how(trouble[2], "normal"), TRIALS)
       assert.is_true(share >= 0.95, ("%s: %.1f %%"):format(trouble[1], 100 * share))

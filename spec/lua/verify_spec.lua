@@ -49,7 +49,7 @@ describe("pmlua doctor --verify", function()
     assert.truthy(out:find "\n%d+ right, %d+ wrong, %d+ not counted\n")
   end)
 
-  it_counts("finds a counter that counts half, and every later result on this machine says so", function()
+  it_counts("finds a counter that counts half, and every later result on this machine has a warning", function()
     support.spit(dir .. "/liar.c", LIAR)
     assert.equal(0, (shell(("cc -shared -fPIC -o %s/liar.so %s/liar.c -ldl"):format(quote(dir), quote(dir)))))
     local of, status = verified(("LD_PRELOAD=%s/liar.so"):format(quote(dir)))
@@ -130,7 +130,7 @@ describe("errata", function()
     return table.concat(list, " ")
   end
 
-  it("are those of the family and model", function()
+  it("belong to the family and model", function()
     assert.equal("1292 ", numbers("AuthenticAMD", 25, 1))
     assert.equal("", numbers("AuthenticAMD", 25, 0x11))
     assert.equal("1291 ", numbers("AuthenticAMD", 23, 0x31))
@@ -145,7 +145,7 @@ describe("errata", function()
     assert.same({}, errata.of "CPU implementer : 0x41\n")
   end)
 
-  it("of Arm's cores are those of the part and revision, of each kind of core", function()
+  it("of Arm's cores belong to the part and revision, of each kind of core", function()
     local one = "processor\t: %d\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x%x\nCPU architecture: 8\nCPU variant\t: 0x%x\n" ..
       "CPU part\t: 0x%x\nCPU revision\t: %d\n\n"
     local function events(...)
@@ -176,7 +176,7 @@ describe("errata", function()
     end
   end)
 
-  it("of this machine are printed below what was tried", function()
+  it("of this machine are printed below the results", function()
     local _, out = shell(("XDG_STATE_HOME=%s %s doctor --verify"):format(quote(support.folder()), command))
     local here = errata.here()
     assert.equal(#here > 0, out:find("errata of this processor", 1, true) ~= nil)

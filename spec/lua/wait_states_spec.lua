@@ -63,7 +63,7 @@ describe("Wait states", function()
     end
   end)
 
-  it_is("are dropped, the shorter ones, where there are more than asked for: what is left adds up to all", function()
+  it_is("are dropped, the shorter ones, if there are more than the limit: the sums stay the same", function()
     local all, sums = assert(waits.of(reader))
     assert.are.same({ waits = 0, wait_s = 0.0, most_s = 0.0 }, sums.dropped)
     local n, total = 0, 0.0

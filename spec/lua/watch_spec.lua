@@ -63,7 +63,7 @@ describe("A watch rule", function()
     assert.has_error(function() rules.add(name .. "x", 1, print, { keep = 0 }) end)
   end)
 
-  it("waits for an event that is not there yet, and again for one that was taken back", function()
+  it("waits for an event that does not exist yet, and again for a removed one", function()
     local lib, name = library()
     local seen = {}
     local watch = rules.add(name .. "later", 1, function(value) seen[#seen + 1] = value end)
@@ -79,7 +79,7 @@ describe("A watch rule", function()
     assert.same({ 2, 8 }, { watch:fired(), watch:last() })
   end)
 
-  it("sees of a counter what it sampled, the newest thousand or as many as it asks for", function()
+  it("sees the samples of a counter, the newest thousand or the requested number", function()
     local lib, name = library()
     local steps = lib:counter "steps"
     local got = {}
@@ -157,7 +157,7 @@ describe("A watch rule", function()
     assert.equal("cancelled", rules.list()[2].error)
   end)
 
-  it("that fails says so once, with its line, and goes on; after ten times in a row it is cancelled", function()
+  it("that fails is reported once, with its line, and continues; after ten times in a row it is cancelled", function()
     listening(function(said)
       local lib, name = library()
       local steps = lib:counter "steps"
@@ -179,7 +179,7 @@ describe("A watch rule", function()
     end)
   end)
 
-  it("whose callback of the application hangs or fails is told apart from one without a value", function()
+  it("whose callback of the application hangs or fails is distinguished from one without a value", function()
     listening(function(said)
       local _, name = library()
       local watch = rules.add(name .. "none:MED", 1, function() end)
@@ -202,7 +202,7 @@ describe("A function as source text", function()
     assert.equal(100, n)
   end)
 
-  it("keeps numbers as they are", function()
+  it("keeps numbers unchanged", function()
     for _, v in ipairs { 1, 1.0, math.mininteger, math.huge, -math.huge, -0.0, 2 ^ 53 + 1, 0.1 } do
       local got = sent(function() return v end)()
       assert.equal(math.type(v), math.type(got))
@@ -273,7 +273,7 @@ describe("pml.sde.watch in a script", function()
     assert.matches("pmlua: the run is stopped: n is 1\n", err)
   end)
 
-  it("names the line of a rule that runs forever, cuts it off, and others go on", function()
+  it("names the line of a rule that runs forever, and stops it, while others continue", function()
     local status, out, err = script [[
       local lib = pml.sde.library "LOOP"
       local good = lib:counter "good"

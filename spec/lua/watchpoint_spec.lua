@@ -179,7 +179,7 @@ describe("pmlua watchpoint", function()
     assert.same({ 0, 0.5, 1, 1.5, 2, 2.5, 3 }, processes[1].lanes[1].value)
   end)
 
-  watch_it("knows namespaces, classes, and what is static in a function", function()
+  watch_it("finds namespaces, classes, and static variables of a function", function()
     local points = "-v solver::inner::residual -v refine::depth -v solver::grid::level -e _ZN6solver4stepIdEEvT_"
     local processes = watched("-o scopes " .. points .. " -- ./plus")
     assert.same({ ["solver::inner::residual"] = { 3 }, ["refine::depth"] = { 1 }, ["solver::grid::level"] = { 1 },
@@ -212,7 +212,7 @@ describe("pmlua watchpoint", function()
     assert.equal(2, #watched "-o again -v count -- ./app exec")
   end)
 
-  watch_it("keeps what a program did that is ended by a signal, and says so", function()
+  watch_it("keeps the accesses of a program that is ended by a signal, and reports the signal", function()
     local processes, status, err = watched "-o aborted -v count -- ./app abort"
     assert.same({ 128 + 6, { count = { 10 } } }, { status, accesses(processes[1]) })
     assert.is_nil(processes[1].missed)

@@ -115,7 +115,7 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     assert.is_nil(left.plain_log)
   end)
 
-  it("counts every call in every way, and changes nothing that the program says", function()
+  it("counts every call in every way, and does not change the program's output", function()
     local ways = trial("plain")
     local truth = { plain_swap = 1, plain_add = 100, plain_each = 1, plain_scale = 1, plain_total = 1, plain_fill = 1,
       plain_length = 2, plain_next = 1, plain_other = 1, plain_apply = 1, plain_choose = 1, plain_choose_raw = 1,
@@ -235,7 +235,7 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     end
   end)
 
-  it("names the library that is there, if it is another version of the one that was wrapped", function()
+  it("names the installed library, if it is another version than the wrapped one", function()
     done(shell(("mkdir newer && gcc -O1 -fPIC -shared %s/plain.c -Wl,-soname,libplain.so.4 -o newer/libplain.so.4 && " ..
       "ln -s libplain.so.4 newer/libplain.so"):format(fixtures)))
     for _, how in ipairs { "", "--runtime" } do
@@ -274,7 +274,7 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     assert.is_true(files ~= 0, "no shared wrapper")
   end)
 
-  it("refuses to record what is not there, or is no number and no text", function()
+  it("refuses to record missing values, and values that are neither numbers nor texts", function()
     local cases = {
       ["plain_fact:m"] = "plain_fact has no argument 'm'; choose one of n, return",
       ["plain_fat:n"] = "no such function is wrapped; did you mean plain_fact?",
@@ -376,7 +376,7 @@ end]])
 end)
 
 describe("pmlua wrap and pmlua cc", function()
-  it("say in one line what is wrong, and what to do", function()
+  it("report the error in one line, with a remedy", function()
     support.spit(dir .. "/bad.h", "#include <stdio.h>\n#include <plainn.h>\n")
     support.spit(dir .. "/empty.h", "\n")
     local init = "wrap init x%d --name x --headers "
@@ -424,7 +424,7 @@ describe("pmlua wrap and pmlua cc", function()
 end)
 
 describe("pmlua wrap, where it is installed,", function()
-  it("builds, installs and tries a wrapper with what is there", function()
+  it("builds, installs and tries a wrapper with the installed files", function()
     local prefix = dir .. "/opt"
     local spaced = dir .. "/with a space"
     done(support.shell(("make -s install B=%s PREFIX=%s"):format(quote(support.build), quote(prefix)), 300))

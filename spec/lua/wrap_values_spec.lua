@@ -70,7 +70,7 @@ local function calls_in_trace()
 end
 
 describe("pmlua record, of wrapped functions,", function()
-  it("counts events in the calls, whichever way they are wrapped", function()
+  it("counts events in the calls, in each way of wrapping", function()
     local events = "--event sde:::WRAP::valued_mix:n --event sde:::WRAP::valued_next:return --event task-clock"
     for _, way in ipairs(ways) do
       local functions = recorded(way, events)

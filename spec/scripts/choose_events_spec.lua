@@ -23,7 +23,7 @@ describe("scripts/choose_events.lua", function()
     assert.matches("\nhsw +1 +8 +3 +%- +1 ", out) -- it counts no floating-point operations
   end)
 
-  it("takes the PMUs that are named, and knows which it does not", function()
+  it("accepts the named PMUs, and refuses unknown ones", function()
     local out = support.done(run("zen4"))
     assert.matches("\namd64_fam19h_zen4 +any +6 +0 ", out)
     local _, _, err = run("netburst")

@@ -109,7 +109,7 @@ describe("reasons of differences", function()
     return out
   end
 
-  it("are none where nothing differs", function()
+  it("do not exist if nothing differs", function()
     local same = { loads = 10, loaded = 80, flops = 5 }
     assert.same({}, shorts { source = counts(same), final = counts(same) })
   end)

@@ -29,7 +29,7 @@ describe("scripts/host_metrics.lua --quick", function()
     for _, r in ipairs(rows) do assert.is_true(r.status == "ok" and r.min >= 0.2, r.phase) end
   end)
 
-  it("sees what is sent in the phase that sends", function()
+  it("sees traffic in the phase that sends", function()
     assert.is_true(of("send").loopback > 1)
     assert.is_true(of("send").loopback > 10 * of("allocate").loopback)
   end)
@@ -40,7 +40,7 @@ describe("scripts/host_metrics.lua --quick", function()
     assert.is_true(allocate.most > allocate.least)
   end)
 
-  it("sees threads come in the phase that computes, and takes the metrics it is asked for", function()
+  it("sees new threads in the phase that computes, and takes the requested metrics", function()
     assert.is_true(mean("plugin::process::threads", "compute").most > mean("plugin::process::threads", "rest").mean)
     assert.is_true(mean("plugin::host::load_1", "rest").mean >= 0)
     assert.is_nil(mean("plugin::host::load_5", "rest"))

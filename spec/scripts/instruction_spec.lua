@@ -30,7 +30,7 @@ describe("Registers of a sequence", function()
     for _, copy in ipairs(copies "shl %cl, %rbx") do assert.matches("^shl %%cl, %%r", copy) end
   end)
 
-  it("are those of arm64 there: the first operand is written", function()
+  it("have arm64's order there: the first operand is written", function()
     assert.equal("mul x1, x1, x2", copies("mul x0, x0, x2", "aarch64")[2])
     assert.equal("fmadd d3, d1, d2, d3", copies("fmadd d0, d1, d2, d0", "aarch64")[2])
     assert.equal("fadd v2.2d, v2.2d, v1.2d", copies("fadd v0.2d, v0.2d, v1.2d", "aarch64")[2])
@@ -109,7 +109,7 @@ describe("scripts/instruction.lua --quick", function()
     assert.near(8, found[3], 0.4)
   end)
 
-  it("finds those of multiplications, which take whole cycles, within 5 %", function()
+  it("finds the latencies of multiplications, which are whole cycles, within 5 %", function()
     if machine ~= "x86_64" then return pending("the latency of a multiplication on this processor is not known here") end
     local found = latencies { "imul %rax, %rax", "imul %rax, %rax; add %rbx, %rax" }
     local cycles = math.floor(found[1] + 0.5)
@@ -118,7 +118,7 @@ describe("scripts/instruction.lua --quick", function()
     assert.near(cycles + 1, found[2], 0.05 * (cycles + 1))
   end)
 
-  it("ends well with the sequences of its own, with a picture and a row for each", function()
+  it("ends well with its own sequences, with a picture and a row for each", function()
     if not known then return pending("no sequences for " .. machine) end
     local text, status, dir = tables.run("instruction")
     assert.equal(0, status, text)
@@ -137,7 +137,7 @@ describe("scripts/instruction.lua", function()
   local wild = ({ x86_64 = "mov 0, %rax", aarch64 = "mov x1, #0; ldr x0, [x1]" })[machine]
   local hang = ({ x86_64 = "7: jmp 7b", aarch64 = "7: b 7b" })[machine]
 
-  it("outlives code that is refused, faults or hangs, and says so in one line", function()
+  it("survives code that is refused, faults or hangs, with a message of one line", function()
     if not known then return pending("no sequences for " .. machine) end
     tables.refuses("instruction", {
       ["--code 'foo bar'"] = "option --code: foo bar: ", ["--code ' ; '"] = "the sequence is empty", ["--code '||'"] = "is empty",

@@ -41,7 +41,7 @@ describe("scripts/kernel_sweep.lua --quick", function()
     end
   end)
 
-  it("subtracts the overhead openly: no rate is made of what is not above it", function()
+  it("subtracts the overhead openly: there is no rate for times below it", function()
     for _, r in ipairs(tables.read(dir .. "/data.dat")) do
       if r.status == "ok" then
         assert.is_true(math.abs(r.net - (r.median - r.overhead)) <= 1e-6 * r.median)
@@ -73,7 +73,7 @@ describe("scripts/kernel_sweep.lua --quick", function()
     assert.is_true(#tables.read(dir .. "/caches.dat") >= 2)
   end)
 
-  it("has the operations by the compiler, which are those of the source, and the bytes that it moves", function()
+  it("has the operations by the compiler, which equal the source's, and the bytes that it moves", function()
     if not io.open(build .. "/workloads/counted/kernels_final.so") then
       pending("the kernels that count are not built: that needs clang-14 and llvm-14-dev")
       return
@@ -117,7 +117,7 @@ describe("the caches of a core", function()
     assert.is_nil(caches.level_of(levels, 4 << 20))
   end)
 
-  it("are those of this machine, or said to be assumed, and end with memory", function()
+  it("belong to this machine, or are marked as assumed, and end with memory", function()
     local here = caches.levels(1)
     assert.equal("memory", here[#here].name)
     for i, l in ipairs(here) do

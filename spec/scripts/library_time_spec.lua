@@ -106,7 +106,7 @@ describe("scripts/library_time.lua --program fftw2d --compare", function()
     assert.is_nil(row(functions, { view = "interception", ["function"] = "smooth" }))
   end)
 
-  it("has samples and no calls by sampling, or says why there are none", function()
+  it("has samples and no calls by sampling, or the reason for missing samples", function()
     if rows[3].status ~= "ok" then
       assert.truthy(#rows[3].status > 5 and rows[3].samples == 0, rows[3].status)
       return pending("perf does not sample here: " .. rows[3].status)

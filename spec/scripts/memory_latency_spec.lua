@@ -62,7 +62,7 @@ describe("The knees of a curve", function()
     assert.near(1, found[2].after / 60, 0.05)
   end)
 
-  it("of caches are those of one curve, which goes on on huge pages where these begin", function()
+  it("of caches lie on one curve, which continues on huge pages where these begin", function()
     local report = require "memory_latency.report"
     local small, huge = { { 1, 1 }, { 2, 1 }, { 4, 3 }, { 8, 3 }, { 16, 20 }, { 32, 20 } }, { { 8, 3 }, { 16, 3 }, { 32, 90 } }
     local list = { { stride = 4160, pages = "small", points = { { 1, 7 } } }, { stride = 64, pages = "small", points = small },
@@ -77,7 +77,7 @@ describe("The knees of a curve", function()
     assert.is_nil(report.joined {})
   end)
 
-  it("are none on a plateau, nor where one size was disturbed or all creep", function()
+  it("do not exist on a plateau, nor if one size was disturbed or all creep", function()
     assert.same({}, knees.find {})
     assert.same({}, knees.find { { 1, 2 }, { 2, 2.1 }, { 4, 1.9 }, { 8, 2 } })
     assert.same({}, knees.find { { 1, 2 }, { 2, 2 }, { 4, 9 }, { 8, 2 } })
@@ -97,7 +97,7 @@ describe("scripts/memory_latency.lua --quick", function()
     text, dir, rows = tables.measure("memory_latency", "--largest 4")
   end)
 
-  it("ends well, with a picture and a row for each size, or why there is none", function()
+  it("ends well, with a picture and a row for each size, or the reason for their lack", function()
     assert.is_true(tables.drawn(dir), text)
     assert.equal(2 * 2 * 11, #rows)
     for _, r in ipairs(rows) do

@@ -95,7 +95,7 @@ for _, name in ipairs { "openmpi", "mpich" } do
       assert.is_nil(tables.shell("ldd " .. build.quote(path)):find "pmlua")
     end)
 
-    once("say what is wrong with their command line", function()
+    once("report errors in their command line", function()
       for command, says in pairs {
         ["stencil 37"] = "usage: stencil", ["stencil 3 1"] = "usage: stencil", ["gradient 11 0"] = "usage: gradient",
         ["gradient 11 1 strong"] = "usage: gradient", ["sort x 1"] = "usage: sort", ["ring pears 1 1 1"] = "usage: ring",

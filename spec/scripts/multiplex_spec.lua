@@ -22,7 +22,7 @@ describe("The model of multiplexing", function()
     end
   end)
 
-  it("is what is counted by hand", function()
+  it("equals the result by hand", function()
     -- turns at [0, 10), [20, 30), ...: half of the time of much, half of the time of little
     local percent, running = error_of {}
     assert.near(0, percent, 1e-9)
@@ -47,7 +47,7 @@ describe("scripts/multiplex.lua --quick", function()
     end
   end)
 
-  it("measures with a PMU, and says without one that nothing is multiplexed", function()
+  it("measures with a PMU, and reports without one that nothing is multiplexed", function()
     if not pml.event.has_pmu() then
       return tables.refuses("multiplex", { [""] = "nothing is multiplexed here" })
     end

@@ -51,7 +51,7 @@ describe("The periods of detours", function()
     assert.near(1, found.length / 2e6, 0.05)
   end)
 
-  it("are none where detours come at random, or are few", function()
+  it("do not exist if detours come at random, or are few", function()
     local random, list = rng(5), {}
     for _ = 1, 300 do list[#list + 1] = { at = random(2000000) * 1e3, length = 2000 + random(100) } end
     for _, f in ipairs(periods.find(list)) do assert.is_nil(f.period) end
@@ -72,7 +72,7 @@ describe("The periods of detours", function()
   end)
 end)
 
-describe("What the kernel counts", function()
+describe("The kernel's counts", function()
   it("is read of the right cpu, with cpus that are offline", function()
     local text = "           CPU0       CPU2       \n  1:          9          4   IO-APIC   1-edge      i8042\n"
       .. "LOC:    1000000     200000   Local timer interrupts\nERR:          0\n"
@@ -141,7 +141,7 @@ describe("scripts/noise.lua --quick", function()
     assert.near(1, best.period / PERIOD, 0.05)
   end)
 
-  it("accounts for the time: causes add up to what was lost, beside the kernel's account", function()
+  it("accounts for the time: causes add up to the loss, beside the kernel's account", function()
     local k = tables.read(dir .. "/kernel.dat")[1]
     local sum, times = 0, 0
     for _, c in ipairs(tables.read(dir .. "/causes.dat")) do sum, times = sum + c.share, times + c.times end

@@ -90,7 +90,7 @@ describe("the workload sections", function()
     end
   end
 
-  it("calls its function as often as it is told, and says how long that took", function()
+  it("calls its function the given number of times, and prints the time", function()
     local time = assert(run { calls = 70000, section = "sections spec" })
     assert.equal("ns", time.unit)
     assert.is_true(time.value > 0)

@@ -85,7 +85,7 @@ describe("scripts/recorder_overhead.lua --quick", function()
     for _, c in ipairs(cells) do assert.equal(c.samples, counted[c.cell] or 0) end
   end)
 
-  it("calls a spike what is one, and every one", function()
+  it("finds every spike, and nothing else", function()
     local listed, bound = {}, {}
     for _, c in ipairs(cells) do
       listed[c.cell], bound[c.cell] = 0, c.samples > 0 and math.max(1000, 10 * c.median) or nil
@@ -109,7 +109,7 @@ describe("scripts/recorder_overhead.lua --quick", function()
     end
   end)
 
-  it("knows at which pushes a recorder takes memory, and calls only those growth", function()
+  it("predicts at which pushes a recorder takes memory, and calls only those growth", function()
     local grows, library = {}, {}
     for _, g in ipairs(read_table(dir .. "/growth.dat")) do
       assert.is_true(g.bytes > 0)

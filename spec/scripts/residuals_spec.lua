@@ -75,7 +75,7 @@ describe("scripts/residuals.lua", function()
     for _, e in ipairs(events) do assert.equal("converged", e.outcome, e.solver) end
   end)
 
-  it("comes to an end with those that are hard, too, and stops the one that explodes", function()
+  it("comes to an end with hard matrices, and stops the exploding solver", function()
     local text, status, dir = run(("--no-plot --stop 1e4 --matrices poisson2d:10,%s/west0479.mtx.gz,%s/nnc1374.mtx.gz")
       :format(data, data))
     assert.equal(0, status, text)
@@ -109,7 +109,7 @@ describe("scripts/residuals.lua", function()
     assert.truthy(text:find("Solves that the rule stopped: residual above", 1, true) and text:find("%% saved"), text)
   end
 
-  it("stops a solver that explodes by a rule beside it, which without the rule goes on to its last iteration", function()
+  it("stops an exploding solver by a separate rule; without the rule it runs to its last iteration", function()
     stopped_early("convdiff2d:100:500", "cgs", 1e12, "--most 4000")
   end)
 
@@ -154,7 +154,7 @@ describe("a prediction", function()
     return out
   end
 
-  it("goes on along a straight line", function()
+  it("continues along a straight line", function()
     local fit = predict.fit(falling(0.1, 40), 0.5, 1e-8)
     assert.equal(20, fit.seen)
     assert.is_true(math.abs(fit.iteration - 80) <= 1 and math.abs(fit.slope + 0.1) < 1e-9)
@@ -163,7 +163,7 @@ describe("a prediction", function()
     assert.equal("sooner", (predict.judge(fit, true, 40)))
   end)
 
-  it("is never for one that stagnates, and none for one that is too short", function()
+  it("is never for a stagnating series, and does not exist for a short one", function()
     local flat = {}
     for k = 1, 50 do flat[k] = 3 + k % 2 end
     local fit = predict.fit(flat, 1, 1e-8)

@@ -52,7 +52,7 @@ describe("scripts/scaling.lua --quick", function()
     end
   end)
 
-  it_is("divides the time among the sections, and what is of MPI among its functions", function()
+  it_is("divides the time among the sections, and the time in MPI among its functions", function()
     local share, in_mpi, seen = {}, {}, {}
     for _, s in ipairs(sections) do
       local cell = s.scaling .. s.ranks

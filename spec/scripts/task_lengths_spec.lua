@@ -153,7 +153,7 @@ describe("scripts/task_lengths.lua", function()
     assert.is_nil(bars.t2_6)
   end)
 
-  it("leaves the DGEMMs to a BLAS, or says that there is none", function()
+  it("leaves the DGEMMs to a BLAS, or reports that it is missing", function()
     local text, status, dir = run("--no-plot --threads 1 --blas system --contractions t2_6")
     if status ~= 0 then
       assert.truthy(text:find("no BLAS", 1, true), text)

@@ -143,7 +143,7 @@ function M.describe(name, values)
       assert_same(ways, w)
     end)
 
-    it("leaves what the example prints as it is", function()
+    it("leaves the output of the example unchanged", function()
       local build = folder .. "/build"
       local expected = done(shell(dir, build .. "/example"))
       assert.is_true(#expected > 0)

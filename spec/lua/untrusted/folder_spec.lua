@@ -26,7 +26,7 @@ describe("In a folder with modules of others", function()
     return status, out, err
   end
 
-  it("no verb executes them, whatever LUA_PATH says of relative folders", function()
+  it("no verb executes them, with any relative folders in LUA_PATH", function()
     local verbs = require("pmlua.internal.cli.verb").names()
     assert.is_true(#verbs > 10)
     for _, verb in ipairs(verbs) do
@@ -42,12 +42,12 @@ describe("In a folder with modules of others", function()
     end
   end)
 
-  it("what pmlua requires is looked for in trusted folders only, also by the user's code", function()
+  it("modules that pmlua requires are looked for in trusted folders only, also by the user's code", function()
     local out = support.done(run("-e 'print((pcall(require, \"cjson\")), type(require \"lfs\".dir))'"))
     assert.matches("function", out)
   end)
 
-  it("what pmlua requires is found though LUA_CPATH is for another Lua, or has no ;;", function()
+  it("modules that pmlua requires are found if LUA_CPATH is for another Lua, or has no ;;", function()
     for _, variable in ipairs { "LUA_CPATH", "LUA_CPATH_5_4" } do
       for _, value in ipairs { dir .. "/?.so;;", dir .. "/?.so", "" } do
         for _, verb in ipairs { "help", "stat -q -- true", "-e 'require \"lfs\"; require \"cjson\"; require \"zlib\"'" } do

@@ -141,7 +141,7 @@ end)
 describe("A confined tool", function()
   local core = support.core
 
-  it("of the environment they get where programs, libraries and fonts are, and nothing else", function()
+  it("gets only the places of programs, libraries and fonts from the environment", function()
     local ask = ([[local core = require "pmlua.core"; io.write((select(2, core.tool.run({ "env" }, {}))))]]):gsub('"', '\\"')
     local user = "GNUTERM=qt GNUPLOT_LIB=/x GDFONTPATH=/x LC_NUMERIC=de_DE.UTF-8 LANG=x DISPLAY=:7 FIT_LOG=/x XDG_CACHE_HOME=/y"
     local out = support.done(support.shell(("%s %s/pmlua -e \"%s\""):format(user, support.build, ask)))
@@ -181,7 +181,7 @@ describe("A confined tool", function()
     end
   end)
 
-  it("is told by its status, its time and its absence", function()
+  it("reports its status, its time limit and its absence", function()
     assert.equal(3, (core.tool.run({ "sh", "-c", "exit 3" }, {})))
     assert.equal(128 + 9, (core.tool.run({ "sh", "-c", "kill -9 $$" }, {})))
     local status, err, code = core.tool.run({ "sleep", "20" }, { seconds = 1 })

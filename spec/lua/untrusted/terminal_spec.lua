@@ -39,7 +39,7 @@ describe("A control character does not reach the terminal", function()
     harmless("compare " .. b .. " " .. a)
   end)
 
-  it("from the name of a file, whatever is in it", function()
+  it("from the name of a file, with any contents", function()
     local path = dir .. "/" .. ESC .. "/" .. ESC
     assert(lfs.mkdir(dir .. "/" .. ESC))
     support.spit(path, ESC .. "\n")
