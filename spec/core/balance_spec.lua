@@ -14,7 +14,7 @@ local function wait_for(label, times)
 end
 
 describe("pml.balance.controller", function()
-  it("decides as the paper says", function()
+  it("decides by the paper's rule", function()
     local c = pml.balance.controller { reference = 3e9, min = 1e9, delta = 0.3e9 }
     local function step(n, share, used)
       local hz
@@ -92,7 +92,7 @@ describe("A balancer", function()
     cpus:remove()
   end)
 
-  it("is refused without permission, or where the machine has no frequencies", function()
+  it("is refused without permission, or on a machine without frequencies", function()
     local cpus = folder.new(1)
     local b, err, code = pml.balance { sync = { "x" }, root = cpus.root }
     assert.is_nil(b)

@@ -24,7 +24,7 @@ describe("The clock", function()
     assert.is_true(math.abs(clock.realtime_ns() / 1e9 - os.time()) < 5)
   end)
 
-  it("says what it is: the counter, where the kernel runs on an invariant one", function()
+  it("names its kind: the counter, if the kernel runs on an invariant one", function()
     local info, cpuinfo = clock.info(), support.slurp "/proc/cpuinfo"
     local counter = ({ tsc = true, cntvct = true })[info.name]
     assert.is_true(counter or info.name == "clock_gettime" and info.calibration:find("no counter: ", 1, true) ~= nil)

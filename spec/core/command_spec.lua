@@ -57,7 +57,7 @@ describe("pml.command", function()
     assert.is_true(faults > 100 and clock > 0) -- three programs were loaded; one alone makes some 60 faults
   end)
 
-  it("can be counted from its execve on, without what the waiting child does before", function()
+  it("can be counted from its execve on, without the work of the waiting child", function()
     local names, command <close> = { "page-faults", "task-clock", "clock::ns" }, shell "exit 0"
     local about = { pid = command:pid(), inherit = true }
     local all <close> = assert(core.eventset.open(names, about))
@@ -74,7 +74,7 @@ describe("pml.command", function()
     assert.equal(p[1].raw, s[1].raw)
   end)
 
-  it("counts nothing on exec where no program is executed", function()
+  it("counts nothing on exec if no program is executed", function()
     local command <close> = assert(core.command.spawn { "/nowhere/program" })
     local all <close> = assert(core.eventset.open({ "task-clock" }, { pid = command:pid() }))
     local program <close> = assert(core.eventset.open({ "task-clock" }, { pid = command:pid(), on_exec = true }))
@@ -84,7 +84,7 @@ describe("pml.command", function()
     assert.equal(0, program:readings()[1].enabled_ns)
   end)
 
-  it("gives the program more environment, which wins over the caller's", function()
+  it("adds to the program's environment, which overrides the caller's", function()
     local file = support.folder() .. "/environment"
     local command <close> = assert(core.command.spawn({ "sh", "-c", "echo $HOME $ADDED $PATH >" .. file },
       { environment = { "HOME=/nowhere", "ADDED=a=b" } }))
@@ -95,7 +95,7 @@ describe("pml.command", function()
     assert.error_matches(function() core.command.spawn({ "true" }, { folder = "/" }) end, "unknown option 'folder'")
   end)
 
-  it("tells which signal ended the program", function()
+  it("reports the signal that ended the program", function()
     local command <close> = shell("kill -TERM $$; sleep 60")
     assert(command:start())
     assert.equal(15, assert(command:wait(60)).signal)
@@ -110,7 +110,7 @@ describe("pml.command", function()
     assert.equal("ESRCH", select(3, command:kill(0)))
   end)
 
-  it("says why a program cannot be run", function()
+  it("gives the reason if a program cannot be run", function()
     local command <close> = assert(core.command.spawn { "/nowhere/to/be/found" })
     assert.equal("ENOENT", select(3, command:start()))
     assert.equal(127, command:wait().status)
@@ -118,7 +118,7 @@ describe("pml.command", function()
     assert.equal("EACCES", select(3, folder:start()))
   end)
 
-  it("runs a script without an interpreter by the shell, and no text that is empty", function()
+  it("runs a script without an interpreter by the shell, but no empty text", function()
     local folder = support.folder()
     support.spit(folder .. "/script", "exit 4\n")
     support.spit(folder .. "/text", "")
@@ -130,13 +130,13 @@ describe("pml.command", function()
     assert.equal("EACCES", select(3, text:start()))
   end)
 
-  it("says why a program cannot start, not what failed before", function()
+  it("gives the reason if a program cannot start, not an earlier failure", function()
     assert.is_nil((core.file.read "/nowhere/before"))
     local command <close> = assert(core.command.spawn { "/nowhere/to/be/found" })
     assert.equal("No such file or directory", select(2, command:start()).text)
   end)
 
-  it("leaves the program the signals that the caller ignored when it was made, without handlers", function()
+  it("leaves the program the signals that the caller ignored at its creation, without handlers", function()
     local folder = support.folder()
     support.spit(folder .. "/ignore.lua", [[
       local core = require "pmlua.core"
@@ -149,7 +149,7 @@ describe("pml.command", function()
       :format(core.sys.realpath(support.build)), 60)):find "15")
   end)
 
-  it("tells the memory of the program, not of its caller", function()
+  it("reports the memory of the program, not of its caller", function()
     local large = ("x"):rep(64 << 20)
     local function peak(code)
       local command <close> = assert(core.command.spawn { "/usr/bin/python3", "-c", code })

@@ -61,7 +61,7 @@ describe("An event's name", function()
     assert.equal("ENAMETOOLONG", select(3, event.parse(long .. "a")))
   end)
 
-  it("says which machine is described, and which of its formats are damaged", function()
+  it("lists the described machine, and its damaged formats", function()
     local folder = support.folder() .. "/bus/event_source/devices/made"
     assert(os.execute("mkdir -p " .. folder .. "/format"))
     support.spit(folder .. "/type", "99\n")
@@ -95,7 +95,7 @@ describe("An event's name", function()
     assert.equal(2.0 ^ -32, e.scale)
   end)
 
-  it("whose code libpfm4 has wrong is corrected, which is named where the PMU is here", function()
+  it("whose code libpfm4 has wrong is corrected, with a note if the PMU is here", function()
     if ARCH ~= "x86_64" then return pending "names of x86's PMUs are known there" end
     local status, out, err = support.shell(("LIBPFM_FORCE_PMU=icx %s/pmlua -e %s"):format(support.build, support.quote [[
       local event = require "pmlua.core".event
@@ -151,7 +151,7 @@ describe("A symbol of a file", function()
     return e and e.parts[1].config2 or code
   end
 
-  it("is found where it is defined, counted from where its segment starts in the file", function()
+  it("is found where it is defined, as an offset from its segment's start in the file", function()
     local _, why, code = event.parse "uprobe:/proc/self/exe:main"
     if code == "ENOEVENT" then return pending(tostring(why)) end
     assert.equal(116, offset(tiny(), "work"))
@@ -184,7 +184,7 @@ describe("The list of events", function()
     return of
   end
 
-  it("holds rows that parse as they stand; the first of each source that is available opens", function()
+  it("holds rows that parse unchanged; the first of each available source opens", function()
     local rows, all = assert(event.list()), assert(event.list(nil, true))
     local here, everywhere, opened = sources(rows), sources(all), {}
     assert.same({ 2, "clock::ticks" }, { here.clock, rows[1].name })
@@ -201,7 +201,7 @@ describe("The list of events", function()
     assert.is_true(opened.generic)
   end)
 
-  it("is of a described machine's events and their places, without units and broken ones", function()
+  it("has a described machine's events and their places, without units and broken ones", function()
     assert(event.set_sysfs "spec/data/sysfs/desktop")
     assert.equal(8, sources(event.list "*/*").sysfs)
     assert(event.set_sysfs "spec/data/sysfs/server")
@@ -225,7 +225,7 @@ describe("The list of events", function()
 end)
 
 describe("The PMU", function()
-  it("is there, or it is said why not, always the same", function()
+  it("is available, or has a reason why not, always the same", function()
     local has, why = event.has_pmu()
     if has then assert.is_nil(why) else assert.matches("no hardware PMU %(", why) end
     assert.equal(has, (event.has_pmu()))
@@ -246,7 +246,7 @@ describe("Events of packages", function()
     return set, table.pack(set:stop())
   end
 
-  it("are the sum of what each package counts", function()
+  it("are the sum of the packages' counts", function()
     local set <close>, v = counted { "node/cpu-clock/", "node/cpu-clock/:package0", "node/cpu-clock/:package1", "task-clock" }
     if not set then return end
     assert.is_true(v[2] > 0 and v[3] > 0 and v[2] + v[3] > v[4])
@@ -257,7 +257,7 @@ describe("Events of packages", function()
     assert.is_true(#e.why > 0)
   end)
 
-  it("may be of several PMUs", function()
+  it("may use several PMUs", function()
     local set <close>, v = counted { "half_*/event=0/", "half_0/event=0/", "half_1/event=0/" }
     if not set then return end
     assert.is_true(v[2] > 0 and v[3] > 0 and v[1] > v[2] and v[1] > v[3])
@@ -265,7 +265,7 @@ describe("Events of packages", function()
     assert.same({ "half_0:package0", "half_1:package1" }, { parts[1].pmu, parts[2].pmu })
   end)
 
-  it("are refused where they are more counters than there is room for", function()
+  it("are refused if they need more counters than there is room for", function()
     assert(event.set_sysfs "spec/data/sysfs/server")
     local many = {}
     for i = 1, 128 do many[i] = "many/x/" end

@@ -23,7 +23,7 @@ describe("An event set", function()
     for i, name in ipairs(called()) do assert.equal(name, s:event(i).name) end
   end)
 
-  it("is opened by calling the module, too", function()
+  it("can also be opened by calling the module", function()
     local s <close> = assert(core.eventset { "clock::ns" })
     assert.matches("^eventset %(0x", tostring(s))
     local t <close> = assert(core.eventset({ "task-clock" }, { no_page = true }))
@@ -31,7 +31,7 @@ describe("An event set", function()
     assert.is_string(t:event(1).why)
   end)
 
-  it("stands still once stopped, until it is started again", function()
+  it("does not count while stopped, until it is started again", function()
     local s <close> = assert(core.eventset.open(names))
     s:start()
     local stopped = table.pack(s:stop())
@@ -79,7 +79,7 @@ describe("An event set", function()
     assert.is_true(b[2] > a[2])
   end)
 
-  it("ends its readers with its close", function()
+  it("closes its readers when it is closed", function()
     local s = assert(core.eventset.open(names))
     local reader = s:reader()
     s:close()
@@ -96,7 +96,7 @@ describe("An event set", function()
     assert.error_matches(function() core.eventset.open(many) end, "1 to 128 names")
   end)
 
-  it("tells raw counts with the times that scaling needs", function()
+  it("gives raw counts with the times that scaling needs", function()
     local s <close> = assert(core.eventset.open(names))
     local expected = called()
     for i, r in ipairs(s:readings()) do
@@ -106,7 +106,7 @@ describe("An event set", function()
     assert.equal(1, #s:parts(1))
   end)
 
-  it("counts a cpu at once, also where a thread's events would wait for its program", function()
+  it("counts a cpu at once, also if a thread's events wait for its program", function()
     local set, err, code = core.eventset.open({ "cpu-clock" }, { pid = -1, cpu = 0, on_exec = true })
     if not set and (code == "EPARANOID" or code == "ECAP") then return pending(tostring(err)) end
     assert.truthy(set, tostring(err))
@@ -124,7 +124,7 @@ describe("An event set", function()
     assert.matches("^eventset%.open: ENOEVENT: .*nonsense", err)
   end)
 
-  it("is closed by the end of its scope, also when that is an error", function()
+  it("is closed at the end of its scope, also after an error", function()
     local kept
     pcall(function()
       local s <close> = assert(core.eventset.open(names))

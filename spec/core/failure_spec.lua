@@ -23,14 +23,14 @@ describe("A failure", function()
     assert.equal('no event "no; such"; list the events with pmlua events', failure:sentence())
   end)
 
-  it("is compared with the name of a code", function()
+  it("can be compared with the name of a code", function()
     local failure = refused()
     assert.is_true(failure:is "ENOEVENT")
     assert.is_false(failure:is "EACCES")
     assert.has_error(function() failure:is() end)
   end)
 
-  it("has the remedy that its sentence names, else its code's, else none", function()
+  it("has the remedy that its sentence names, else its code's, else no remedy", function()
     local _, failure = core.link.connect "/nowhere"
     assert.same({ "ENOENT", false }, { failure.code, failure.remedy or false })
     _, failure = core.eventset.open { "mem:nosuch_symbol:w" }
@@ -60,7 +60,7 @@ describe("A failure", function()
     end
   end)
 
-  it("is made by Lua's modules, too", function()
+  it("is also made by Lua's modules", function()
     local failure = core.failure.new { place = "a.b", code = "EIO", text = "broken" }
     assert.equal("a.b: EIO: broken", tostring(failure))
     assert.equal("broken", core.failure.sentence(failure))
@@ -116,7 +116,7 @@ describe("A failure", function()
       { tostring(failure), code, failure:is "ENOENT" })
   end)
 
-  it("does not lean on fields that a script has changed", function()
+  it("does not depend on fields that a script has changed", function()
     local failure = refused()
     failure.text, failure.remedy, failure.place = nil, {}, 5
     assert.equal("5: ENOEVENT: ", tostring(failure))

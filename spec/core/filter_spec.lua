@@ -28,7 +28,7 @@ end
 describe("A filter", function()
   after_each(support.cleanup)
 
-  it("wants all without rules; of its rules the last that matches decides", function()
+  it("selects all without rules; otherwise the last matching rule decides", function()
     for _, text in ipairs { "", "# nothing\n", regions "", regions "EXCLUDE" } do wants(text, { "f" }) end
     wants(regions "EXCLUDE f", { "ff" }, { "f" })
     wants(regions "EXCLUDE *\nINCLUDE fftw_*\nEXCLUDE fftw_plan* fftw_print*\n   fftw_export*", { "fftw_execute" },
@@ -38,7 +38,7 @@ describe("A filter", function()
     wants(regions "EXCLUDE *\nINCLUDE", {}, { "INCLUDE" })
   end)
 
-  it("has the shell's patterns, escapes and comments", function()
+  it("supports the shell's patterns, escapes and comments", function()
     wants(regions "EXCLUDE a?c [x-z]* *_end d[!1]e", { "ac", "wes", "d1e" }, { "abc", "yes", "the_end", "d2e" })
     wants(regions "EXCLUDE operator\\* f\\ g h\\#i j\\\\k \\EXCLUDE l\\?m", { "operator+", "lxm" },
       { "operator*", "f g", "h#i", "j\\k", "EXCLUDE", "l?m" })

@@ -62,7 +62,7 @@ describe("interception on arm64", function()
   end)
   teardown(function() os.execute("rm -rf " .. support.quote(dir)) end)
 
-  it("is the plain call, with an enter and a leave", function()
+  it("makes the same call, with an enter and a leave", function()
     if missing() then return pending(missing()) end
     for _, out in ipairs { run("intercept_calls", "variant", "plain", "plain mixed", "plain counted",
       "plain counted mixed") } do

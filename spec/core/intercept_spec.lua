@@ -40,7 +40,7 @@ describe("Interception of the own process", function()
   local zlib = require "zlib"
   local function deflates(n) for _ = 1, n or 1 do zlib.deflate() end end
 
-  it("tells every call of a library: which, when, how long, how deep, by whom", function()
+  it("reports every call of a library: function, time, duration, depth, caller", function()
     local calls <close> = assert(intercept { lib = "libz" })
     local before = core.clock.ns()
     deflates(10)
@@ -61,7 +61,7 @@ describe("Interception of the own process", function()
     assert.equal(10, of(calls, DEFLATE).calls)
   end)
 
-  it("nests calls, and tells sums with the time in a function itself", function()
+  it("nests calls, and gives sums with the exclusive time of a function", function()
     local calls <close> = assert(intercept { lib = { "libz", "libm" } })
     local packed = zlib.deflate()(sources, "finish")
     assert.equal(sources, (zlib.inflate()(packed)))
@@ -73,7 +73,7 @@ describe("Interception of the own process", function()
     end
   end)
 
-  it("chooses functions by name, and what to keep of each", function()
+  it("chooses functions by name, and the values to keep of each", function()
     local asked = {}
     local calls <close> = assert(intercept { lib = "libz", keep = function(name, library)
       asked[#asked + 1] = name .. " " .. library
@@ -90,7 +90,7 @@ describe("Interception of the own process", function()
     assert.is_true(#asked > 2)
   end)
 
-  it("keeps sums alone if that is all that is wanted", function()
+  it("keeps only sums if nothing else is requested", function()
     local calls <close> = assert(intercept { lib = "libz", ["not"] = "deflateReset*:lib*m", keep = "profile" })
     deflates(4)
     assert.same({ 4, 0 }, { of(calls, DEFLATE).calls, of(calls, "deflateReset").calls })
@@ -122,7 +122,7 @@ describe("Interception of the own process", function()
     assert.equal(2, told)
   end)
 
-  it("drops calls that find no room, and counts them", function()
+  it("drops calls for lack of room, and counts them", function()
     local calls <close> = assert(intercept { lib = "libz", sym = DEFLATE, records = 256 })
     deflates(1000)
     local stats, told = calls:stats(), 0
@@ -143,7 +143,7 @@ describe("Interception of the own process", function()
     assert.equal(0, others:drain(error))
   end)
 
-  it("is one at a time", function()
+  it("can be active only once", function()
     local first <close> = assert(intercept { lib = "libz" })
     local second, err, code = intercept { lib = "libm" }
     assert.is_nil(second)
@@ -153,7 +153,7 @@ describe("Interception of the own process", function()
     assert.is_true(first:stats().objects > 0)
   end)
 
-  it("may look at everything, itself included, and each drain ends", function()
+  it("may select everything, itself included, and each drain ends", function()
     local calls <close> = assert(intercept())
     deflates()
     local n = calls:drain(function() end)
@@ -161,7 +161,7 @@ describe("Interception of the own process", function()
     assert.is_true(calls:drain(function() end) >= 0)
   end)
 
-  it("sees what the command's own interpreter calls", function()
+  it("sees the calls of the command's own interpreter", function()
     local code, out, err = support.shell(support.quote(support.build .. "/pmlua") .. " -e " .. support.quote [[
       local pml = require "pmlua"
       local calls <close> = assert(pml.intercept { lib = "libm" })
@@ -172,7 +172,7 @@ describe("Interception of the own process", function()
     assert.same({ 0, "100\n", "" }, { code, out, err })
   end)
 
-  it("tells the values that wrappers take, and counts their calls once", function()
+  it("records the values that wrappers take, and counts their calls once", function()
     if support.shell("command -v cc") ~= 0 then return pending "there is no C compiler to build a wrapper with" end
     if support.build:find("[at]san") then return pending "a sanitizer must be loaded before what is preloaded" end
     local folder = support.folder()

@@ -52,7 +52,7 @@ describe("A link", function()
     assert.has_error(function() core.link.connect("a\0b") end)
   end)
 
-  it("puts together what comes in pieces", function()
+  it("joins the pieces of a reply", function()
     local link <close> = connect(server [[
 question()
 for b in b"ok 5\nhello":
@@ -63,7 +63,7 @@ c.sendall(b"ok 0\n")]])
     assert.equal("", (link:ask("info")))
   end)
 
-  it("can be asked again after an error of the application's", function()
+  it("can be used again after an error of the application", function()
     local link <close> = connect(server [[
 question(); c.sendall(b"error 5\nwrong")
 question(); c.sendall(b"ok 1\n1"); c.recv(1)]])
@@ -72,7 +72,7 @@ question(); c.sendall(b"ok 1\n1"); c.recv(1)]])
     assert.equal("1", (link:ask("eval", "x")))
   end)
 
-  it("refuses a question that is too long, and lives on", function()
+  it("refuses a question that is too long, and stays usable", function()
     local link <close> = connect(server 'question(); c.sendall(b"ok 1\\n1"); c.recv(1)')
     assert.equal("EMSGSIZE", code_of(link:ask("eval", ("x"):rep(65537))))
     assert.equal("1", (link:ask("eval", "x")))
@@ -98,7 +98,7 @@ question(); c.sendall(b"ok 1\n1"); c.recv(1)]])
     assert.equal("ETIMEDOUT", code_of(link:ask("eval", "x", 0.2)))
   end)
 
-  it("notices that the application is gone, and is not killed by it", function()
+  it("notices the end of the application, and is not killed by it", function()
     local link = connect(server 'question()')
     assert.equal("ECONNRESET", code_of(link:ask("eval", "x", 5)))
     link = connect(server 'question(); c.sendall(b"ok 10\\n123")')
@@ -108,7 +108,7 @@ question(); c.sendall(b"ok 1\n1"); c.recv(1)]])
     assert.equal("ECONNRESET", code_of(link:ask("eval", ("x"):rep(65536), 5)))
   end)
 
-  it("ends its waiting when it is interrupted", function()
+  it("ends its wait when it is interrupted", function()
     -- whose question was read, and who sleeps, waits for the answer
     local path = server [[
 pid = int(question())

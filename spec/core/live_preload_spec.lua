@@ -88,7 +88,7 @@ describe("A program with libpmlua-live.so preloaded", function()
     end)
   end
 
-  it("that registers nothing loads no Lua, and is not served", function()
+  it("that registers nothing does not load Lua, and is not served", function()
     local program, said = run(SILENT)
     assert.same({ "00", 0 }, { said, #sockets(0) })
     program:close()

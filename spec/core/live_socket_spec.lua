@@ -31,7 +31,7 @@ describe("The service's sockets", function()
   before_each(function() dir = support.folder() end)
   after_each(support.cleanup)
 
-  it("are in a folder of the user's own", function()
+  it("are in a folder that belongs to the user", function()
     local function folder(environment)
       local status, out, err = lua("local f, err, code = pml.live.folder() print(f or code, err)", environment)
       assert.same({ 0, "" }, { status, err })
@@ -51,7 +51,7 @@ describe("The service's sockets", function()
     assert.matches("^ENAMETOOLONG", folder(deep))
   end)
 
-  it("have the process's id and a name that fits into a file's", function()
+  it("have the process's id and a valid file name", function()
     for name, is in pairs { ["solver-1.x_Y"] = "solver-1.x_Y", ["a/../b c\n\xc3\xa9"] = "a_.._b_c___",
       [("0123456789"):rep(4)] = ("0123456789"):rep(4):sub(1, 32), [""] = "pmlua" } do
       local server = serve(name)

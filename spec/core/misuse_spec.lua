@@ -6,7 +6,7 @@ local support = require "spec.core.support"
 describe("The bindings, called with wrong arguments of every type,", function()
   after_each(support.cleanup)
 
-  it("raise with the script's line or refuse with a sentence and a code, and never crash", function()
+  it("raise an error with the script's line or refuse with a sentence and a code, and never crash", function()
     local workload = support.build .. "/workloads/loop.so"
     local f = io.open(workload)
     if f then f:close() else workload = "-" end

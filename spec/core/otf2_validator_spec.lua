@@ -55,7 +55,7 @@ describe("a trace", function()
     end)
   end
 
-  trace_it("is valid when eight threads recorded it", function()
+  trace_it("is valid with the records of eight threads", function()
     with_folder(function(dir)
       local said, status = run(("%s/spec/otf2_threads %s"):format(BUILD, quote(dir)))
       assert.are.equal(0, status, said)
@@ -73,7 +73,7 @@ describe("a trace", function()
     end)
   end)
 
-  trace_it("is valid when it recorded the sections of five threads", function()
+  trace_it("is valid with the sections of five threads", function()
     with_folder(function(dir)
       local said, status = run(("%s/spec/otf2_stream %s"):format(BUILD, quote(dir)))
       assert.are.equal(0, status, said)
@@ -105,7 +105,7 @@ describe("a trace", function()
     end)
   end)
 
-  trace_it("says in itself what it lacks", function()
+  trace_it("has a note of its missing parts", function()
     if not has_print then return pending "otf2-print is not installed" end
     with_folder(function(dir)
       run(("%s/spec/otf2 careless %s"):format(BUILD, quote(dir)))

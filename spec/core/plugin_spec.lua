@@ -57,7 +57,7 @@ describe("A metric plugin", function()
     p:stop()
   end)
 
-  it("that cannot be loaded is refused with the reason", function()
+  it("that cannot be loaded is refused with a reason", function()
     local none, message, code = pml.plugin.load { name = "nosuch", path = folder }
     assert.same({ nil, "ENOENT" }, { none, code })
     assert.matches("libnosuch%.so", message)
@@ -102,7 +102,7 @@ describe("A metric plugin", function()
     assert.matches("^pmlua: plugin bad_failing: [^\n]*\n$", err)
   end)
 
-  it("that measures in its own time goes along with an experiment", function()
+  it("that measures asynchronously accompanies an experiment", function()
     local dir = support.folder()
     local script = support.spit(dir .. "/plug.lua", [[
       local pml = require "pmlua"
@@ -149,7 +149,7 @@ describe("A plugin in Lua", function()
     assert.equal(more_x, (set:read()))
   end)
 
-  it("has no value in Lua and no record in a trace before its first one, and -1 may be one", function()
+  it("has no value in Lua and no record in a trace before its first value, which may be -1", function()
     local p = assert(pml.plugin.define { name = "lua_lacking", events = {
       { name = "whole", type = "integer", mode = "absolute_point" }, { name = "real", type = "float", mode = "absolute_point" } },
       every = "1ms", collect = function() return {} end })
@@ -213,7 +213,7 @@ describe("A plugin in Lua", function()
     assert.matches("^pmlua: plugin raises: x: [^\n]*no value today; the plugin is dropped\n$", err)
   end)
 
-  it("that gives what it has not is dropped and named", function()
+  it("that gives values of unknown events is dropped and named", function()
     local dir = support.folder()
     local script = support.spit(dir .. "/lies.lua", [[
       local pml = require "pmlua"
@@ -229,7 +229,7 @@ describe("A plugin in Lua", function()
       "the plugin is dropped\n", err)
   end)
 
-  it("is refused where it makes no sense, in the line that defines it", function()
+  it("is refused if its definition is invalid, at the defining line", function()
     local define = pml.plugin.define
     local events, f = { "x" }, function() return 1 end
     assert.has_error(function() define { name = "a", events = events } end)

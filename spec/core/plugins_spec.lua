@@ -45,7 +45,7 @@ describe("A plugin that comes with pmlua", function()
     support.cleanup()
   end)
 
-  it("sees what this process allocates", function()
+  it("sees memory that this process allocates", function()
     local p = start("process", { metrics = { "resident", "threads" } })
     local seen = false
     for _ = 1, 8 do
@@ -69,7 +69,7 @@ describe("A plugin that comes with pmlua", function()
 
   -- How much of what a process allocates the host has less is up to the kernel: cpus keep lists of free pages, which since
   -- Linux 6.7 may have hundreds of MiB and are not in MemFree.
-  it("says of the host's memory what the kernel says", function()
+  it("reports the host's memory like the kernel", function()
     local function of_kernel()
       local text = support.slurp "/proc/meminfo"
       local function bytes(name) return 1024 * tonumber(text:match(name .. ":%s*(%d+) kB")) end
@@ -127,7 +127,7 @@ for i in range(500): s.sendto(b"x" * 10000, s.getsockname())']])
     assert.matches("plugin::host::cpus_busy.-Mode: ABSOLUTE_LAST, Value Type: DOUBLE.-Unit: \"#\"", definitions)
   end)
 
-  it("goes along with an experiment when the environment names it", function()
+  it("accompanies an experiment if the environment names it", function()
     local dir = support.folder()
     local script = support.spit(dir .. "/plug.lua", [[
       local pml = require "pmlua"
@@ -145,7 +145,7 @@ for i in range(500): s.sendto(b"x" * 10000, s.getsockname())']])
     assert.is_true(most > MIB)
   end)
 
-  it("is listed as what it would have, and with what this machine lacks", function()
+  it("is listed with its metrics, and with the missing features of this machine", function()
     local status, out = support.shell(support.build .. "/pmlua events plugin::host::")
     assert.equal(0, status)
     assert.matches("pml%.plugin%.load { name = \"host\" }.*plugin::host::memory_available +memory available", out)
@@ -154,7 +154,7 @@ for i in range(500): s.sendto(b"x" * 10000, s.getsockname())']])
     assert.matches("plugin::host::load_1.-absolute_point, async_event, per host.-1 event, 1 available", loaded .. err)
   end)
 
-  it("refuses what it has not, with the nearest or the reason", function()
+  it("refuses unknown metrics, with the nearest name or the reason", function()
     local function refused(t, code, says)
       local p, err, got = pml.plugin.load(t)
       assert.same({ nil, code }, { p, got })
@@ -178,7 +178,7 @@ end)
 describe("An event of packages", function()
   after_each(support.cleanup)
 
-  it("is in the trace of an experiment under its whole name, in the kernel's unit", function()
+  it("is in the trace of an experiment under its full name, in the kernel's unit", function()
     if core.sys.nprocs() < 2 then return pending "a machine with two cpus is needed" end -- luacheck: ignore 113
     local dir = support.folder()
     local script = support.spit(dir .. "/places.lua", [[
@@ -198,7 +198,7 @@ end)
 describe("The uncore plugin", function()
   after_each(function() if core then core.event.set_sysfs() end end)
 
-  it("has a metric for each package, which grows as the package counts", function()
+  it("has a metric for each package, which grows with the package's counts", function()
     if core.sys.nprocs() < 2 then return pending "a machine with two cpus is needed" end -- luacheck: ignore 113
     assert(pml.event.set_sysfs "spec/data/sysfs/twin")
     local p, err, code = pml.plugin.load { name = "uncore", metrics = { "node/cpu-clock/" }, every = "10ms" }
@@ -217,7 +217,7 @@ describe("The uncore plugin", function()
     assert.equal("plugin::uncore::node/cpu-clock/:package1", series[2].event)
   end)
 
-  it("is of the places of a described machine, as far as they open", function()
+  it("covers the places of a described machine, if they open", function()
     assert(pml.event.set_sysfs "spec/data/sysfs/server")
     local events = { "power/energy-pkg/", "uncore_imc_0/cas_count_read/:package1" }
     local metrics = require("pmlua.plugins.uncore").metrics { metrics = events }

@@ -30,7 +30,7 @@ int main(void) {
   end)
   teardown(function() os.execute("rm -rf " .. quote(dir)) end)
 
-  it("tells whose it is and how it ended", function()
+  it("describes its process and the end of it", function()
     local s <close> = assert(core.recording.open(path))
     local story = s:story()
     assert.same({ "exit", true, 0, 0 }, { story.ended, story.traced, story.dropped, story.lost_children })
@@ -59,7 +59,7 @@ int main(void) {
     assert.same({}, s:values())
   end)
 
-  it("becomes a trace, and says how far it is", function()
+  it("becomes a trace, and reports its progress", function()
     local logs, told = { { path = path, series = {} } }, 0
     local story = assert(core.recording.archive(dir, logs, function(done, all)
       assert.is_true(done <= all)
@@ -77,7 +77,7 @@ int main(void) {
     end
   end)
 
-  it("is closed to others while its flow is made", function()
+  it("is closed to others during the making of its flow", function()
     local s <close> = assert(core.recording.open(path))
     local usable = {}
     local flow <close> = assert(s:flow(function() usable[#usable + 1] = pcall(s.story, s) end))

@@ -54,7 +54,7 @@ describe("Samples", function()
     assert.is_true(math.abs(m.sd - math.sqrt(5 / 3)) < 1e-12)
   end)
 
-  it("are written in chunks that together are all of them", function()
+  it("are written in chunks that together hold all of them", function()
     local list = {}
     for i = 1, 200000 do list[i] = i * 7 end
     local s <close> = series(list)
@@ -72,14 +72,14 @@ describe("Samples", function()
     assert.same({ "" }, { s:format("", 200001) })
   end)
 
-  it("above a threshold are named with their position, as many as wanted", function()
+  it("above a threshold are named with their position, up to a limit", function()
     local s <close> = series { 1, 100, 2, 300, 200 }
     local index, value, total = s:above(50.5, 2)
     assert.same({ { 2, 4 }, { 100, 300 }, 3 }, { index, value, total })
     assert.same({ {}, {}, 0 }, { s:above(0 / 0, 10) })
   end)
 
-  it("that cannot be had are refused, not tried until the kernel kills", function()
+  it("that need too much memory are refused before the kernel kills the process", function()
     local s, _, code = samples.new(1 << 50)
     assert.is_nil(s)
     assert.equal("ENOMEM", code)

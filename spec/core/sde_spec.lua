@@ -66,7 +66,7 @@ describe("A library of software-defined events", function()
     lib:shutdown()
   end)
 
-  it("has groups, right for negatives, and counting sets", function()
+  it("has groups, correct for negative values, and counting sets", function()
     local lib = library "L4"
     lib:counter("A"):add(-5)
     lib:counter("B"):add(-9)
@@ -113,7 +113,7 @@ describe("A library of software-defined events", function()
 end)
 
 describe("An event set with software-defined events", function()
-  it("gives doubles as floats, counts from its own start, and fills in who comes later", function()
+  it("gives doubles as floats, counts from its own start, and adds events that are registered later", function()
     local lib = library "E1"
     local n, r = lib:counter("N"), lib:recorder("R")
     n:add(100)

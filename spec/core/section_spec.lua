@@ -36,7 +36,7 @@ describe("A section", function()
     assert.is_nil(row "lua solver")
   end)
 
-  it("ends with the block that entered it, also by an error", function()
+  it("ends with the block that entered it, also after an error", function()
     local s = assert(core.section.define { label = "lua scope", type = "communication" })
     do
       local call <close> = s:enter()
@@ -52,7 +52,7 @@ describe("A section", function()
     assert.is_nil(r.misuse)
   end)
 
-  it("is the same by its label", function()
+  it("is the same for the same label", function()
     assert.is_true(core.section.start "lua label")
     assert.is_true(core.section.stop("lua label", { operations = 7 }))
     local s = assert(core.section.define { label = "lua label" })
@@ -65,7 +65,7 @@ describe("A section", function()
     assert.matches("lua label", message)
   end)
 
-  it("tells misuse in the report, by name", function()
+  it("reports misuse by name", function()
     local a, b = core.section.define { label = "lua A" }, core.section.define { label = "lua B" }
     local ok, message, code = a:stop()
     assert.is_nil(ok)
@@ -81,7 +81,7 @@ describe("A section", function()
     assert.equal(2, row("lua B").count)
   end)
 
-  it("has events and quantiles where it was defined with them", function()
+  it("has events and quantiles if its definition requests them", function()
     local lib = assert(core.sde.library "LUASECTION")
     local n = assert(lib:counter "N")
     local s = assert(core.section.define { label = "lua events", events = { "sde:::LUASECTION::N", "clock::ns" },
@@ -119,7 +119,7 @@ end)
 describe("A process's sections", function()
   after_each(support.cleanup)
 
-  it("are a log, which is read back", function()
+  it("form a log, which can be read back", function()
     core.section.reset()
     local s = assert(core.section.define { label = "lua file", exclusive = true })
     assert.is_true(core.section.timeline(100))
@@ -145,7 +145,7 @@ describe("A process's sections", function()
 end)
 
 describe("A profile", function()
-  it("tells the paths by which sections were reached", function()
+  it("gives the paths to each section", function()
     local p <close> = assert(core.profile.open())
     local outer, inner = core.section.define { label = "P" }, core.section.define { label = "Q" }
     for _ = 1, 2 do

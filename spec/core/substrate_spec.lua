@@ -49,7 +49,7 @@ describe("A substrate in Lua", function()
     assert.has_error(function() s:drain() end, "substrate: closed")
   end)
 
-  it("takes more than a batch", function()
+  it("accepts more than a batch", function()
     local n = 0
     local s <close> = assert(pml.substrate { leave = function() n = n + 1 end, records = 1 << 16 })
     raise("many", 10000)
@@ -58,7 +58,7 @@ describe("A substrate in Lua", function()
     assert.same(0, s:stats().dropped)
   end)
 
-  it("loses nothing but the event whose function raised", function()
+  it("loses only the event whose function raised an error", function()
     local n = 0
     local s <close> = assert(pml.substrate { enter = function()
       n = n + 1
@@ -95,7 +95,7 @@ describe("A substrate in Lua", function()
 end)
 
 describe("A synchronous substrate", function()
-  it("calls its functions at each event, and tells what they found", function()
+  it("calls its functions at each event, and returns their results", function()
     local s <close> = assert(pml.substrate { synchronous = true,
       enter = function(region) count = (count or 0) + 1; last = describe(region) end, -- luacheck: ignore
       flush = function() return count, last, { 1.5, x = { true } } end }) -- luacheck: ignore
@@ -106,7 +106,7 @@ describe("A synchronous substrate", function()
     assert.is_nil(count) -- luacheck: ignore
   end)
 
-  it("refuses functions that need something of the script", function()
+  it("refuses functions that use values of the script", function()
     local mine = 0
     assert.has_error(function()
       pml.substrate { synchronous = true, enter = function() mine = mine + 1 end }
@@ -116,7 +116,7 @@ describe("A synchronous substrate", function()
       "substrate: a function in C cannot be called at each event")
   end)
 
-  it("calls a function that raised no more, and tells what it raised", function()
+  it("stops calling a function that raised an error, and reports the error", function()
     local s = assert(pml.substrate { synchronous = true, enter = function() error "enough" end,
       flush = function() return 1 end })
     raise("enough", 3)
@@ -166,7 +166,7 @@ describe("A substrate plugin", function()
     os.execute(("rm -r '%s' '%s'"):format(dir, said))
   end)
 
-  it("that is not there is a sentence", function()
+  it("that does not exist is refused with a sentence", function()
     local p, err, code = pml.substrate.load("no_such", { path = "/nowhere" })
     assert.is_nil(p)
     assert.matches("^substrate.load: ENOENT: substrate plugin no_such: /nowhere/libscorep_substrate_no_such.so", err)
@@ -175,7 +175,7 @@ describe("A substrate plugin", function()
 end)
 
 describe("The list of substrates", function()
-  it("has profiles, traces, buffers and functions alike", function()
+  it("has profiles, traces, buffers and functions", function()
     local function names()
       local all = {}
       for _, s in ipairs(pml.substrate.list()) do all[#all + 1] = s.name end

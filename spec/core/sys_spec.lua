@@ -8,7 +8,7 @@ local sys = support.core and support.core.sys
 describe("The system", function()
   after_each(support.cleanup)
 
-  it("pins the thread to a cpu, and lets it free again", function()
+  it("pins the thread to a cpu, and unpins it", function()
     local all = sys.affinity()
     assert.is_true(#all >= 1 and #all <= sys.nprocs())
     assert.is_true(sys.pin(all[#all]))
@@ -19,7 +19,7 @@ describe("The system", function()
     assert.equal("EINVAL", select(3, sys.pin(65535)))
   end)
 
-  it("sleeps at least as long as asked", function()
+  it("sleeps at least as long as requested", function()
     local clock = support.core.clock
     local before = clock.ns()
     assert.is_true(sys.sleep(0.01))
@@ -27,7 +27,7 @@ describe("The system", function()
     assert.error_matches(function() sys.sleep(0 / 0) end, "0 to 1e9")
   end)
 
-  it("brings files to the disk and paths to their real name", function()
+  it("writes files to the disk, and resolves paths", function()
     local dir = support.folder()
     assert.is_true(sys.fsync(support.spit(dir .. "/f", "x")))
     assert.is_true(sys.fsync(dir))
@@ -56,7 +56,7 @@ describe("A signal", function()
   end
 
   -- A shell starts background jobs with SIGINT ignored; SIGTERM takes the same way.
-  it("raises in a long loop that does not ask", function()
+  it("raises an error in a long loop that does not test for it", function()
     local status, _, err = run("sys.on_interrupt() say 'ready'\nwhile true do end", "said ready; kill -TERM PID")
     assert.equal(1, status)
     assert.matches("^pmlua: [^\n]*s%.lua:3: interrupted\n$", err)
@@ -68,14 +68,14 @@ describe("A signal", function()
     assert.same({ 0, "tidied up\n" }, { status, out })
   end)
 
-  it("ends code that catches every error, too", function()
+  it("also ends code that catches every error", function()
     local status, _, err = run("sys.on_interrupt() say 'ready'\nwhile true do pcall(function() while true do end end) end",
       "said ready; kill -TERM PID")
     assert.equal(1, status)
     assert.matches("interrupted\n$", err)
   end)
 
-  it("ends the process the third time, and the first if no handler was requested", function()
+  it("ends the process the third time, and the first time if no handler was requested", function()
     local ask = "sys.on_interrupt() sys.raise_interrupt(false) say 'ready'\n" ..
       "local function wait(name) while not io.open(%q .. name) do end say(name .. '-seen') end\n" ..
       "wait 'one' wait 'two' while true do end"
@@ -86,7 +86,7 @@ describe("A signal", function()
     assert.equal(143, (run("say 'ready' while true do end", "said ready; kill -TERM PID")))
   end)
 
-  it("ends os.execute, io.popen and pml.command, by ending what they wait for", function()
+  it("ends os.execute, io.popen and pml.command, by ending their processes", function()
     for what, code in pairs {
       execute = "os.execute 'touch %s/started; exec sleep 1000'",
       popen = "io.popen 'touch %s/started; exec sleep 1000':read 'a'",

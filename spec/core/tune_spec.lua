@@ -16,7 +16,7 @@ local function region(label, f)
 end
 
 describe("A dry run", function()
-  it("tells what rules would write, where and when, and writes nothing", function()
+  it("reports the writes of rules with place and time, and writes nothing", function()
     local cpus = folder.new(2)
     local t <close> = assert(pml.tune { root = cpus.root, cpus = "all", dry_run = true, rules = {
       ["dry*"] = { frequency_max = 1.2e9 },
@@ -57,7 +57,7 @@ describe("A dry run", function()
 end)
 
 describe("Functions of a rule", function()
-  it("are called on enter and leave with the region's name, without permission for anything else", function()
+  it("are called on enter and leave with the region's name, with no further permission", function()
     local t <close> = assert(pml.tune { rules = { called = {
       enter = function(name) seen = name end, -- luacheck: ignore
       leave = function(name) error(("%s, then %s"):format(seen, name)) end, -- luacheck: ignore
@@ -67,7 +67,7 @@ describe("Functions of a rule", function()
     assert.same(1, t:stats().entered)
   end)
 
-  it("that raise drop their rule, are named once, and undo what it set", function()
+  it("that raise an error drop their rule, are named once, and undo their changes", function()
     local t <close> = assert(pml.tune { rules = { raising = { enter = function() error "enough" end } } })
     region "raising"
     region "raising"
@@ -80,14 +80,14 @@ describe("Functions of a rule", function()
 end)
 
 describe("The end of a tuner", function()
-  it("names rules whose region was never entered, with the nearest that there are", function()
+  it("names rules whose region was never entered, with the nearest existing names", function()
     region "tune spec"
     local t <close> = assert(pml.tune { rules = { ["tune spce"] = { enter = function() end } } })
     t:stop()
     assert.same({ "rule 'tune spce': no such region was entered; nearest: tune spec" }, t:lines())
   end)
 
-  it("says of a region that there is only that it was not entered", function()
+  it("says of an existing region only that it was not entered", function()
     region "tune later"
     local t <close> = assert(pml.tune { rules = { ["tune later"] = { enter = function() end } } })
     t:stop()

@@ -23,13 +23,13 @@ describe("The pool", function()
 end)
 
 describe("spec/check.lua", function()
-  it("runs what ONLY names, slow or not, and counts it in its last line", function()
+  it("runs the specs that ONLY names, slow or not, and counts them in its last line", function()
     local out, code = sh "lua5.4 spec/check.lua layers c busted ONLY=lua/json"
     assert.equal(0, code, out)
     assert.matches("\n[1-9]%d* passed, 0 failed, 0 skipped\n$", out)
   end)
 
-  it("fails where a spec fails, and says at its end which", function()
+  it("fails if a spec fails, and names it at the end", function()
     local out, code = sh "PMLUA_BUILD=/nowhere lua5.4 spec/check.lua c 'ONLY=c/cloc.$'"
     assert.equal(1, code, out)
     assert.matches("\nfailed: c/clock: [^\n]*\n0 passed, 1 failed, 0 skipped\n$", out)
@@ -56,7 +56,7 @@ describe("spec/check.lua", function()
     assert.matches("\nfailed: house/never: [^\n]*always[^\n]*\n2 passed, 1 failed, 0 skipped\n$", out)
   end)
 
-  it("refuses a step and a name that it does not know", function()
+  it("refuses an unknown step or name", function()
     assert.same({ "check: no step called nosuch\n", 2 }, { sh "lua5.4 spec/check.lua nosuch" })
     local out, code = sh "lua5.4 spec/check.lua c ONLY=nosuch"
     assert.equal(2, code)

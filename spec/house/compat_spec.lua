@@ -184,7 +184,7 @@ end program
 describe("the drop-in for libsde", function()
   local dir = support.folder()
 
-  it("exports libsde's names and nothing else", function()
+  it("exports only libsde's names", function()
     local want, have = {}, {}
     for name in functions:gmatch("%S+") do want[#want + 1] = name end
     for name in sh(("nm -D --defined-only %s/compat/libsde.so"):format(build)):gmatch("%x+ %a ([%w_]+)") do
@@ -195,7 +195,7 @@ describe("the drop-in for libsde", function()
     assert.same(want, have)
   end)
 
-  it("is found under the names that programs were linked against", function()
+  it("is found under the names that programs are linked with", function()
     local out = sh(("objdump -p %s/compat/libsde.so"):format(build))
     assert.equal("libsde.so.1", out:match("SONAME%s+(%S+)"))
     local _, code = sh(("cd %s/compat && test -e libsde.so && test -e libsde.so.1 && test -e libsde.so.1.0"):format(build))
@@ -231,7 +231,7 @@ describe("the drop-in for libsde", function()
     fortran_prints(fortran, "11 7 1 11 0\n0 -1\n")
   end)
 
-  it("serves Fortran programs that call the C functions, with strings of C, and by PAPI's names of arguments", function()
+  it("serves Fortran programs that call the C functions, with C strings, and with PAPI's argument names", function()
     fortran_prints(fortran_of_c, "5 7 9 2 0\n5 0\nF1 \n")
   end)
 end)

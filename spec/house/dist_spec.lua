@@ -56,7 +56,7 @@ describe("make dist", function()
     done(("cd %s && luarocks unpack %s/*.rockspec"):format(dir, made))
   end)
 
-  it("builds without git, runs a spec, and leaves another version beside it alone", function()
+  it("builds without git, runs a spec, and coexists with another version", function()
     done(("sed -i 's/VERSION_PATCH 0/VERSION_PATCH 1/' %s/core/base/pml_api.h"):format(source))
     local no_git = "PATH=" .. dir .. "/no:$PATH " -- a git that fails if it is called
     done("mkdir " .. dir .. "/no")

@@ -45,7 +45,7 @@ describe("The documentation", function()
     assert.same({}, missing)
   end)
 
-  it("has a page of each experiment: its question, its command line, how to read it, its run time", function()
+  it("has a page of each experiment: its question, its command line, its interpretation, its run time", function()
     local build, wrong = os.getenv("PMLUA_BUILD") or "build", {}
     for name in sh "ls scripts/*.lua":gmatch "([%w_]+)%.lua" do
       local text = read("docs/experiments/" .. name .. ".md")

@@ -56,7 +56,7 @@ describe("libpmlua.so", function()
     equal(exported "PMLUA_%d", packaged)
   end)
 
-  it("has no public function in a header that users do not get", function()
+  it("has no public function in a private header", function()
     equal(declared("PML_API", PUBLIC), declared("PML_API", ALL))
   end)
 
@@ -64,7 +64,7 @@ describe("libpmlua.so", function()
     equal(declared("PML__SHARED", ALL), exported "PMLUA_PRIVATE")
   end)
 
-  it("exports no name beside these, and what runtimes of OpenMP look for", function()
+  it("exports no name beside these, except the entry points of OpenMP runtimes", function()
     local out = sh(("nm -D --defined-only %s/libpmlua.so"):format(build))
     for name in out:gmatch "%x+ %a (%S+)" do
       local tool = name == "VERSION" or name == "ompt_start_tool@@VERSION"
@@ -72,7 +72,7 @@ describe("libpmlua.so", function()
     end
   end)
 
-  it("shares only what a part of pmlua uses", function()
+  it("shares only functions that a part of pmlua uses", function()
     -- A runtime of counts finds its function by name, adapters are shown to users (CONTRIBUTING.md), and generated
     -- wrappers are of the user's libraries.
     local unused = exported "PMLUA_PRIVATE"

@@ -82,7 +82,7 @@ end
 
 describe("A library that lists its events", function()
   if support.shell "command -v cc" ~= 0 then
-    return it("needs a compiler to be made", function() pending("there is no C compiler (cc)") end)
+    return it("needs a compiler", function() pending("there is no C compiler (cc)") end)
   end
 
   support.with "gfortran" ("is asked in Fortran, too", function()
@@ -112,7 +112,7 @@ describe("A library that lists its events", function()
     assert.same({ 1, "sde:::HOOKED::load", true }, { #rows, rows[1].name, rows[1].available })
   end)
 
-  it("may as well register them when it is loaded, linked against libsde or not", function()
+  it("may also register them when it is loaded, linked against libsde or not", function()
     for _, flags in ipairs { "", ("-L%s/compat -lsde -Wl,-rpath-link,%s"):format(support.build, support.build) } do
       local out = support.done(support.pmlua("events --sde " .. build(constructed, flags)))
       assert.matches("sde:::LOADED::level\n\n1 event\n", out)

@@ -108,7 +108,7 @@ int main(void) {
     assert.is_true(n > 15)
   end)
 
-  it("gives a library for applications, and the example of one compiles with what pkg-config says", function()
+  it("gives a library for applications, and its example compiles with pkg-config's flags", function()
     local flags = ("$(PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --cflags --libs pmlua-embed)"):format(prefix)
     -- Packagers' DESTDIR is no part of the paths that pkg-config knows.
     local compile = "gcc -D_GNU_SOURCE -I%s/include/pmlua spec/c/embed.c -L%s/lib %s -o %s/embed"
@@ -220,7 +220,7 @@ describe("make layers", function()
     assert.truthy(out:find("x.h:2: core/base stands below core/source", 1, true))
   end)
 
-  it("finds what sources are made from including one of them", function()
+  it("finds the files that sources are made from including one of them", function()
     sh("mkdir -p " .. dir .. "/core/source/base")
     write(dir .. "/core/source/base/x.c", '#include "source/base/x.h"\n#include "source/kernel/pml_group.h"\n')
     local out, code = sh("lua5.4 spec/layers.lua " .. dir)
@@ -229,7 +229,7 @@ describe("make layers", function()
     assert.falsy(out:find("x.c:1:", 1, true))
   end)
 
-  it("accepts what keeps to the layers", function()
+  it("accepts code that keeps to the layers", function()
     write(dir .. "/core/base/x.h", '#include "base/pml_api.h"\n')
     shell.done("lua5.4 spec/layers.lua " .. dir)
   end)
@@ -270,7 +270,7 @@ describe("make layers", function()
     return sh("lua5.4 spec/objects.lua " .. dir)
   end
 
-  it("finds a circle of folders, and says through which", function()
+  it("finds a circle of folders, and names its folders", function()
     local out, code = objects {
       ["a/one"] = { "b/two" }, ["b/two"] = { "c/d/three" }, ["c/d/three"] = { "a/four" }, ["a/four"] = {},
     }
@@ -297,7 +297,7 @@ describe("make layers", function()
 end)
 
 describe("the rockspec", function()
-  it("is a Lua file that names the package and how it is built", function()
+  it("is a Lua file that names the package and its build", function()
     local env = {}
     assert(loadfile("pmlua-scm-1.rockspec", "t", env))()
     assert.equal("pmlua", env.package)
@@ -307,7 +307,7 @@ describe("the rockspec", function()
 end)
 
 describe("the tree", function()
-  it("says the same version everywhere", function()
+  it("has the same version everywhere", function()
     assert.truthy(version():find "^%d+%.%d+%.%d+$")
     assert.truthy(assert(io.open("CHANGELOG.md")):read("a"):find("## " .. version(), 1, true))
     assert.truthy(assert(io.open("CITATION.cff")):read("a"):find("\nversion: " .. version() .. "\n", 1, true))

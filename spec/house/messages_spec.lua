@@ -20,7 +20,7 @@ describe("Every message", function()
     assert.same({ "", 0 }, { sh "lua5.4 spec/messages.lua --check" })
   end)
 
-  it("is collected: joined literals are one, help is, patterns are not", function()
+  it("is collected: joined literals are one, help is included, patterns are not", function()
     write(dir .. "/a.lua", [[
 local function f(path)
   if path:find "two words" then f() end

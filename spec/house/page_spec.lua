@@ -26,13 +26,13 @@ describe("Following a page", function()
     assert.matches("status 1", (select(2, follow "# A\n\n```sh\nfalse\ntrue\n```\n")))
   end)
 
-  it("finds a line that was not printed, and a number that is to be exact", function()
+  it("finds a line that was not printed, and a number that must be exact", function()
     assert.matches("mean", (select(2, follow "# A\n\n```sh\necho median\n```\n\n```text\nmedian\nmean\n```\n")))
     assert.is_nil(select(2, follow "# A\n\n```sh\necho sum 3\n```\n\n```text\nsum 4\n```\n"))
     assert.matches("sum 4", (select(2, follow "# A\n\n```sh\necho sum 3\n```\n\n<!-- exact -->\n\n```text\nsum 4\n```\n")))
   end)
 
-  it("looks at the first line only of a text whose rows depend on the machine", function()
+  it("compares only the first line of a text whose rows depend on the machine", function()
     local text = "# A\n\n```sh\necho head\necho one\n```\n\n%s```text\nhead\ntwo\n```\n"
     assert.is_nil(select(2, follow(text:format "<!-- head -->\n\n")))
     assert.matches("two", (select(2, follow(text:format ""))))

@@ -27,7 +27,7 @@ local function named_functions(text)
 end
 
 describe("ARCHITECTURE.md and CONTRIBUTING.md", function()
-  it("name files that are there, and functions that stand in them", function()
+  it("name files that exist, and functions that are in them", function()
     local missing = {}
     for _, page in ipairs { "ARCHITECTURE.md", "CONTRIBUTING.md" } do
       local text = read(page)
@@ -47,7 +47,7 @@ describe("ARCHITECTURE.md and CONTRIBUTING.md", function()
     assert.truthy(#named_functions(read "ARCHITECTURE.md") > 15)
   end)
 
-  it("have a picture that is the code's, without a circle", function()
+  it("have a picture that matches the code, without a circle", function()
     local out, code = sh "lua5.4 docs/architecture.lua"
     assert.equal(0, code, out)
     assert.equal(read "docs/architecture.dot", out)

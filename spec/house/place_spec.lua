@@ -35,7 +35,7 @@ describe("make install", function()
     assert.truthy(installed:find("./lib d 2775 \n", 1, true), installed)
   end)
 
-  it("prints what a shell needs to use it, for users without root", function()
+  it("prints the settings that a shell needs, for users without root", function()
     local exports = {}
     for line in said:gmatch "\n  (export [^\n]+)" do exports[#exports + 1] = line end
     assert.equal(3, #exports, said)
@@ -70,7 +70,7 @@ describe("make install", function()
     assert.equal(installed, listing(dir))
   end)
 
-  it("is undone by make uninstall, which keeps a file that somebody put into a folder of pmlua", function()
+  it("is undone by make uninstall, which keeps foreign files in a folder of pmlua", function()
     write(dir .. "/share/pmlua/scripts/mine.lua", "return 1\n")
     make("uninstall PREFIX=" .. dir)
     assert.equal("./share/pmlua/scripts/mine.lua\n", (sh(("cd %s && find ./share ! -type d"):format(dir))))
@@ -78,13 +78,13 @@ describe("make install", function()
     assert.equal(before, listing(dir))
   end)
 
-  it("says in make uninstall that nothing is installed", function()
+  it("reports in make uninstall that nothing is installed", function()
     local out, code = sh(("make --no-print-directory uninstall PREFIX=%s B=%s"):format(dir, build))
     assert.equal(2, code)
     assert.truthy(out:find("give the PREFIX that pmlua was installed with", 1, true), out)
   end)
 
-  it("says at once which folder an ordinary user cannot write to, and what to do", function()
+  it("names at once the folder that an ordinary user cannot write to, and the remedy", function()
     local user = sh "id -u" == "0\n" and "setpriv --reuid=65534 --regid=65534 --clear-groups " or ""
     if user == "" then sh(("chmod 555 %s/bin"):format(dir)) end
     local out, code = sh(("%ssh packaging/place.sh check %s 2>&1"):format(user, dir))
@@ -104,7 +104,7 @@ describe("make install", function()
 end)
 
 describe("make B=", function()
-  it("builds in a folder outside the checkout what runs from there", function()
+  it("builds in a folder outside the checkout, and the result runs from there", function()
     local elsewhere = dir .. "/elsewhere"
     shell.done(("make --no-print-directory B=%s %s/share/pmlua"):format(elsewhere, elsewhere))
     sh(("cp -r %s/pmlua %s/libpmlua.so.? %s/lua %s"):format(build, build, build, elsewhere))

@@ -25,7 +25,7 @@ describe("public names", function()
     assert.equal(public.major(), major, "build/pmlua spec/public.lua --write")
   end)
 
-  it("that were removed are not there, and are in the changelog", function()
+  it("that were removed do not exist, and are in the changelog", function()
     local changelog = assert(io.open("CHANGELOG.md")):read "a"
     local there = public.beyond(now, {})
     local is_there = {}

@@ -51,7 +51,7 @@ describe("The manual pages of the C functions", function()
     assert.is_true(n > 120, n)
   end)
 
-  it("have code as code: no paragraph has statements or comments of C in it", function()
+  it("have code as code: no paragraph has C statements or comments", function()
     local codes = 0
     for _, family in ipairs(families) do
       local texts = { family.about }

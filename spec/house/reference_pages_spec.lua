@@ -48,7 +48,7 @@ describe("pmlua help", function()
     assert.truthy(out:find("did you mean 'events'?", 1, true), out)
   end)
 
-  it("sends those who ask for a C function to its manual page", function()
+  it("refers users of a C function to its manual page", function()
     local out, status = help "pml_eventset_open"
     assert.equal(2, status)
     assert.truthy(out:find("man pml_eventset_open", 1, true), out)

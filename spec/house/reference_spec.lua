@@ -209,7 +209,7 @@ describe("The annotations of the public API", function()
     model = require "pmlua.internal.reference.model".load "lua"
   end)
 
-  it("are of the modules that a script reaches, and of no others", function()
+  it("cover the modules that a script reaches, and no others", function()
     local there, said = {}, {}
     for key, value in pairs(pml) do there[key] = type(value) end
     for path in io.popen "ls lua/pmlua/*.lua":lines() do
@@ -224,7 +224,7 @@ describe("The annotations of the public API", function()
     assert.same(sorted(said), sorted(pages))
   end)
 
-  it("are of every function and value of the modules, and of nothing else", function()
+  it("cover every function and value of the modules, and nothing else", function()
     local without, nothing = {}, {}
     for _, name in ipairs(model.names) do
       if name == "pml" then goto continue end
@@ -248,7 +248,7 @@ describe("The annotations of the public API", function()
     assert.same({ {}, {} }, { without, nothing })
   end)
 
-  it("are of every method of the handles of C, and of nothing else", function()
+  it("cover every method of the handles of C, and nothing else", function()
     local wrong, seen = {}, 0
     for name, handle in pairs(handles()) do
       local class = HANDLES[name] and class_named(HANDLES[name])
@@ -269,7 +269,7 @@ describe("The annotations of the public API", function()
     assert.equal(#sorted(HANDLES), seen)
   end)
 
-  it("are of every method of objects that are written in Lua", function()
+  it("cover every method of objects that are written in Lua", function()
     local at, without, found = {}, {}, 0
     for _, class in ipairs(classes()) do
       for _, f in ipairs(class.functions) do at[("%s:%d"):format(class.path, f.line)] = true end
@@ -393,7 +393,7 @@ describe("The annotations of the public API", function()
     assert.same({}, wrong)
   end)
 
-  it("are found by editors: .luarc.json names folders that are there", function()
+  it("are found by editors: .luarc.json names existing folders", function()
     local settings = assert(require "pmlua.json".decode(read ".luarc.json"))
     assert.equal("Lua 5.4", settings["runtime.version"])
     for _, folder in ipairs(settings["workspace.library"]) do

@@ -236,7 +236,7 @@ describe("The values that annotated functions give", function()
     assert.is_true(call("watchpoint.find", build .. "/pmlua", "main").func)
   end)
 
-  it("are nil, a sentence and a code where the machine refuses", function()
+  it("are nil, a sentence and a code if the machine refuses", function()
     for _, refused in ipairs {
       table.pack(pml.eventset { "no-such-event" }), table.pack(pml.counter.open "no-such-event"),
       table.pack(pml.samples.new(1 << 50)), table.pack(pml.filter.open(dir .. "/none")),
