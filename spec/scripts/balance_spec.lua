@@ -23,7 +23,7 @@ describe("scripts/balance.lua --quick", function()
     assert.is_true(tables.drawn(dir), text)
   end)
 
-  it("saves energy under each noise, and loses little time where there is little", function()
+  it("saves energy under each noise, and loses little time under little noise", function()
     for _, r in ipairs(effect) do assert.is_true(r.after < r.before and r.saved > 0, r.delta .. " " .. r.noise) end
     assert.is_true(row_of(10, 0).saved > 15 and row_of(10, 0).lost < 3)
     assert.is_true(row_of(10, 2).saved > 15 and row_of(10, 2).lost < 3)
@@ -50,7 +50,7 @@ describe("scripts/balance.lua --quick", function()
     assert.is_true(last[8] < 2)
   end)
 
-  it("gives the rank that has most after the reversal the reference frequency", function()
+  it("gives the reference frequency to the rank with the largest load after the reversal", function()
     for _, r in ipairs(course) do
       if r.delta == 10 and r.noise == 0 and r.iteration == 100 then
         if r.rank == 8 then assert.equal(3, r.frequency) end
@@ -70,7 +70,7 @@ describe("scripts/balance.lua --quick", function()
 end)
 
 describe("scripts/balance.lua", function()
-  it("sets the files of a root where that is allowed, and puts them back", function()
+  it("sets the files of a root if that is permitted, and restores them", function()
     local out, cpus = tables.folder(), folder.new(2)
     local text = tables.shell(("%s --allow-tuning scripts/balance.lua --quick --iterations 100 --root %s --out %s 2>&1")
       :format(tables.pmlua, cpus.root, out))

@@ -11,7 +11,7 @@ local function run(arguments)
 end
 
 describe("scripts/choose_events.lua", function()
-  it("has a row for each PMU, two where SMT takes counters away", function()
+  it("has a row for each PMU, and two if SMT takes counters away", function()
     local out = support.quiet(run(""))
     assert.matches("^PMU +threads +general +fixed +FLOPS +BANDWIDTH +VECTOR +CACHE +CYCLE +LOADSTORE +USER +all\n", out)
     assert.matches("\nskx +2 +4 +3 +2%+ ", out)
@@ -37,7 +37,7 @@ describe("scripts/choose_events.lua", function()
     assert.matches("complete, 1 samples", (select(2, run("spr"))))
   end)
 
-  it("draws the number of runs, with what its signs mean", function()
+  it("draws the number of runs, with a legend", function()
     local folder = support.folder()
     local out = support.done(support.shell(("%s/pmlua scripts/choose_events.lua --quick --quiet --out %s skx"):format(
       support.build, folder)))

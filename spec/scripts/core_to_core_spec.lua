@@ -8,7 +8,7 @@ local pml = require "pmlua"
 local allowed = pml.sys.affinity()
 
 describe("Pairs of cpus", function()
-  it("are each two once, and one cpu with itself", function()
+  it("appear twice each, and a cpu with itself once", function()
     assert.same({ "0-1", "0-5", "1-5" }, laboratory.pairs { 0, 1, 5 })
     assert.same({ "3-3" }, laboratory.pairs { 3 })
     assert.equal(2016, #laboratory.pairs { table.unpack((function()
@@ -47,7 +47,7 @@ describe("scripts/core_to_core.lua --quick", function()
 end)
 
 describe("scripts/core_to_core.lua", function()
-  it("says on one cpu that an exchange needs two", function()
+  it("reports on one cpu that an exchange needs two", function()
     local text, _, dir = tables.run("core_to_core", "--cpus " .. allowed[1])
     assert.matches("one cpu: an exchange needs two", text)
     assert.equal("one cpu: an exchange needs two", tables.read(dir .. "/data.dat")[1].status)

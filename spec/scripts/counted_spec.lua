@@ -128,7 +128,7 @@ describe("reasons of differences", function()
     })
   end)
 
-  it("tell reads of an fma's vector by element from spills", function()
+  it("distinguish reads of an fma's vector by element from spills", function()
     local final = counts { loads = 100, fp_fma_double_256 = 50, operations = 1000 }
     local function simulated(loads, stores) return { loads = loads, stores = stores, operations = 850 } end
     local function of_loads(c)
@@ -141,7 +141,7 @@ describe("reasons of differences", function()
     assert.same({ "fma by element 150 more", "spills 50" }, of_loads { final = final, simulation = simulated(300, 40) })
   end)
 
-  it("are of what differs, and told as missing where no rule holds", function()
+  it("cover the differences, and are reported as missing if no rule holds", function()
     assert.same({ "final flops: other flops +3", "simulation loads: joined 2" }, shorts {
       source = counts { flops = 1, loads = 7 }, final = counts { flops = 4, loads = 7 },
       simulation = { loads = 5, stores = 0, operations = 0 },

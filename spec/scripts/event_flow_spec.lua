@@ -22,7 +22,7 @@ describe("scripts/event_flow.lua --quick", function()
     end
   end)
 
-  it("makes programs of the graphs that have the same graphs", function()
+  it("makes programs of the graphs, which have the same graphs", function()
     for _, r in ipairs(rows) do
       if r.program == "skeleton" then assert.equal(1, r.same) else assert.is_nil(r.same) end
     end
@@ -32,14 +32,14 @@ describe("scripts/event_flow.lua --quick", function()
     assert.truthy(source:find("} while (NEST(1, 35, 1, 37, 20));", 1, true), source)
   end)
 
-  it("tells a loop that is left at regular intervals by five numbers", function()
+  it("describes a loop that is left at regular intervals by five numbers", function()
     local nests = {}
     for _, edge in ipairs(tables.words(dir .. "/edges.dat")) do nests[edge.labels] = edge.from .. " " .. edge.to end
     assert.equal("message_send message_receive", nests["1,35,1,37,20"])
     assert.equal("message_wait message_receive", nests["1,4,1,5,4"])
   end)
 
-  it("leaves the graph, drawn where Graphviz is", function()
+  it("leaves the graph, drawn if Graphviz is installed", function()
     for _, ending in ipairs { "dot", "json" } do
       assert.equal("file", lfs.attributes(dir .. "/event_flow." .. ending, "mode"))
     end

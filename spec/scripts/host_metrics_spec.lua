@@ -34,7 +34,7 @@ describe("scripts/host_metrics.lua --quick", function()
     assert.is_true(of("send").loopback > 10 * of("allocate").loopback)
   end)
 
-  it("sees memory come in the phase that allocates", function()
+  it("sees new memory in the phase that allocates", function()
     local allocate, rest = mean("plugin::process::resident", "allocate"), mean("plugin::process::resident", "rest")
     assert.is_true(allocate.most > rest.mean + 5e6, ("%g, %g"):format(allocate.most, rest.mean))
     assert.is_true(allocate.most > allocate.least)
@@ -61,7 +61,7 @@ describe("scripts/host_metrics.lua --quick", function()
     assert.is_number(before.cpus_busy)
   end)
 
-  it("says what the machine lacks, or has it", function()
+  it("names the missing features of the machine, or has the metrics", function()
     local lacking = text:find "not on this machine: temperature_%*: no sensor"
     assert.is_true(lacking ~= nil or text:find "host::temperature_" ~= nil)
   end)

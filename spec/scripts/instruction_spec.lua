@@ -12,7 +12,7 @@ local ADD = ({ x86_64 = "add %rbx, %rax", aarch64 = "add x0, x0, x1" })[machine]
 describe("Registers of a sequence", function()
   local function copies(text, on) return registers.copies(text, on or "x86_64") end
 
-  it("are others in each copy, where the sequence writes them, at any width", function()
+  it("differ in each copy, if the sequence writes them, at any width", function()
     local list = copies "imul %rax, %rax"
     assert.same({ "imul %rax, %rax", "imul %rbx, %rbx", "imul %rbp, %rbp" }, { table.unpack(list, 1, 3) })
     assert.equal(12, #list)
@@ -23,7 +23,7 @@ describe("Registers of a sequence", function()
     assert.equal("xchg %rsi, %rbp", copies "xchg %rax, %rbx"[2])
   end)
 
-  it("stay where they are only read, or not named", function()
+  it("stay the same if they are only read, or not named", function()
     assert.same({ "nop" }, copies "nop")
     assert.same({ "cmp %rax, %rbx" }, copies "cmp %rax, %rbx")
     assert.same({ "mov %rax, 8(%rbx)" }, copies "mov %rax, 8(%rbx)")
@@ -47,7 +47,7 @@ describe("Registers of a sequence", function()
 end)
 
 describe("Functions around a sequence", function()
-  it("run on arm64, emulated, and keep what a call must keep", function()
+  it("run on arm64, emulated, and preserve the registers that a call must preserve", function()
     for _, tool in ipairs { "aarch64-linux-gnu-gcc", "qemu-aarch64-static" } do
       if select(2, tables.shell("command -v " .. tool)) ~= 0 then return pending(tool .. " is not installed") end
     end

@@ -24,7 +24,7 @@ describe("scripts/intercept_overhead.lua --quick", function()
     assert.is_true(tables.drawn(dir), text)
   end)
 
-  it("measures a way, or says why not", function()
+  it("measures a way, or gives the reason why not", function()
     for _, r in ipairs(rows) do
       if r.status == "ok" then
         assert.is_true(r.samples > 0 and r.min > 0 and r.ratio > 0 and r.net == r.net, r.way)
@@ -36,7 +36,7 @@ describe("scripts/intercept_overhead.lua --quick", function()
     end
   end)
 
-  it("measures what needs no other program", function()
+  it("measures all ways that need no other program", function()
     local ok = {}
     for _, r in ipairs(rows) do ok[r.way] = r.status == "ok" end
     for _, way in ipairs { "plain", "clocks", "by_hand", "filtered", "idle", "profile", "trace", "ld_audit" } do
@@ -44,7 +44,7 @@ describe("scripts/intercept_overhead.lua --quick", function()
     end
   end)
 
-  it("measures generated wrappers where there is libclang", function()
+  it("measures generated wrappers if libclang is installed", function()
     local why
     for _, r in ipairs(rows) do
       if r.way:find "^wrap_" and r.status ~= "ok" then why = r.status:gsub("_", " ") end
@@ -53,7 +53,7 @@ describe("scripts/intercept_overhead.lua --quick", function()
     assert.is_nil(why)
   end)
 
-  it("takes for the yardstick the call between two reads of the clock, of as many threads", function()
+  it("compares with the call between two clock reads, for the same number of threads", function()
     local clocks, plain = {}, {}
     for _, r in ipairs(rows) do
       if r.way == "clocks" then clocks[r.threads] = r.median end
@@ -95,7 +95,7 @@ describe("scripts/intercept_overhead.lua", function()
     end
   end)
 
-  it("says that there is no compiler", function()
+  it("reports that the compiler is missing", function()
     local out = tables.folder()
     local bin = out .. "/bin"
     tables.shell(("mkdir %s; for c in sh env timeout rm mkdir mktemp; do ln -s $(command -v $c) %s/$c; done"):format(bin, bin))

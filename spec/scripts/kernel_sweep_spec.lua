@@ -24,7 +24,7 @@ describe("scripts/kernel_sweep.lua --quick", function()
     assert.is_true(tables.drawn(dir), text)
   end)
 
-  it("has samples in every cell, or says why not", function()
+  it("has samples in every cell, or a reason", function()
     local rows = tables.read(dir .. "/data.dat")
     assert.is_true(#rows >= 6 * 2 * 2 * 20)
     for _, r in ipairs(rows) do
@@ -91,7 +91,7 @@ describe("scripts/kernel_sweep.lua --quick", function()
 end)
 
 describe("scripts/kernel_sweep.lua", function()
-  it("counts operations by the events that it is given", function()
+  it("counts operations by the given events", function()
     -- every event counts something per call: here the task's clock replaces operations, twice
     local text, status, dir = tables.run("kernel_sweep", "--no-plot --kernels add --precisions double "
       .. "--builds scalar --longest 3 --flop-events task-clock*2,task-clock")
@@ -109,7 +109,7 @@ describe("the caches of a core", function()
     { name = "L1", set = 16 << 10 }, { name = "L2", set = 512 << 10 }, { name = "memory", set = 64 << 20 },
   }
 
-  it("tell where vectors lie, but not between two levels", function()
+  it("place vectors in a level, but not between two levels", function()
     assert.equal("L1", caches.level_of(levels, 8 << 10))
     assert.equal("L2", caches.level_of(levels, 256 << 10))
     assert.equal("memory", caches.level_of(levels, 64 << 20))

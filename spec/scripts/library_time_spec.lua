@@ -46,7 +46,7 @@ describe("scripts/library_time.lua CMD", function()
     assert.equal(0, status, text)
   end)
 
-  it("runs the command by itself and recorded, and draws", function()
+  it("runs the command without and with recording, and draws", function()
     local rows = tables.read(dir .. "/data.dat")
     assert.equal(2, #rows)
     for _, r in ipairs(rows) do assert.is_true(r.status == "ok" and r.samples == 1 and r.median > 0, r.view) end
@@ -55,7 +55,7 @@ describe("scripts/library_time.lua CMD", function()
     assert.is_true(tables.drawn(dir), text)
   end)
 
-  it("counts the calls, and how many that are in a second", function()
+  it("counts the calls, and the calls per second", function()
     local f = assert(row(tables.read(dir .. "/function.dat"), { ["function"] = "deflateEnd" }))
     local seconds = tables.read(dir .. "/data.dat")[2].median
     assert.equal("libz.so.1", f.library)
@@ -64,9 +64,9 @@ describe("scripts/library_time.lua CMD", function()
     assert.is_true(f.min <= f.max and f.exclusive <= f.inclusive + 1e-9)
   end)
 
-  it("has sums that hold", function() sums_hold(dir) end)
+  it("has sums that agree", function() sums_hold(dir) end)
 
-  it("says how many calls took how long", function()
+  it("has a distribution of the calls' durations", function()
     local count = {}
     for _, b in ipairs(tables.read(dir .. "/distribution.dat")) do
       assert.is_true(b.low < b.high and b.count > 0 and b.height > 0 and b.height <= 1)
@@ -88,7 +88,7 @@ describe("scripts/library_time.lua --program fftw2d --compare", function()
   -- 2^23 numbers by pictures of 32 x 32 and of 512 x 512
   local pictures = (1 << 13) + (1 << 5)
 
-  it("looks in each way that there is, and draws", function()
+  it("uses each available view, and draws", function()
     for i, view in ipairs { "plain", "instrumentation", "sampling", "interception" } do
       assert.equal(view, rows[i].view)
       if view ~= "sampling" then assert.equal("ok", rows[i].status) end
@@ -96,7 +96,7 @@ describe("scripts/library_time.lua --program fftw2d --compare", function()
     assert.is_true(tables.drawn(dir), text)
   end)
 
-  it("counts by interception what the program calls of FFTW, and by instrumentation its own functions", function()
+  it("counts by interception the calls of FFTW, and by instrumentation the program's functions", function()
     local functions = tables.read(dir .. "/function.dat")
     local execute = assert(row(functions, { view = "interception", ["function"] = "fftw_execute" }))
     local smooth = assert(row(functions, { view = "instrumentation", ["function"] = "smooth" }))
@@ -115,9 +115,9 @@ describe("scripts/library_time.lua --program fftw2d --compare", function()
     assert.is_true(fftw.time > 0 and fftw.calls == nil)
   end)
 
-  it("has sums that hold", function() sums_hold(dir) end)
+  it("has sums that agree", function() sums_hold(dir) end)
 
-  it("says it all in one table of shares", function()
+  it("has all shares in one table", function()
     local all = tables.read(dir .. "/shares.dat")
     assert.equal("(no library)", all[#all].library)
     local fftw = assert(row(all, { library = "libfftw3.so.3" }))
@@ -127,7 +127,7 @@ describe("scripts/library_time.lua --program fftw2d --compare", function()
 end)
 
 describe("scripts/library_time.lua --program qt_scene", function()
-  it("sees what a Qt program calls, and draws where no screen is", function()
+  it("sees the calls of a Qt program, and draws without a screen", function()
     if not has_qt then return pending "Qt is not here to compile with (qtbase5-dev, pkg-config)" end
     local text, status, dir = tables.run("library_time", "--program qt_scene 11")
     assert.equal(0, status, text)
@@ -140,7 +140,7 @@ describe("scripts/library_time.lua --program qt_scene", function()
 end)
 
 describe("scripts/library_time.lua", function()
-  it("takes what follows the first word, or --, for the command's own", function()
+  it("passes the words after the first one, or after --, to the command", function()
     if not here "python3" then return pending "there is no python3" end
     for _, arguments in ipairs { "--no-plot python3 -c 'import sys; sys.exit(3)' --quick -h",
       "--no-plot -- python3 -c 'import sys; sys.exit(3)' --threads" } do
@@ -150,13 +150,13 @@ describe("scripts/library_time.lua", function()
     end
   end)
 
-  it("says why nothing was recorded", function()
+  it("gives the reason if nothing was recorded", function()
     local text, status = tables.run("library_time", "--no-plot --lib libnosuch true")
     assert.equal(0, status, text)
     assert.truthy(text:find("no call was recorded: --lib 'libnosuch' matches nothing", 1, true), text)
   end)
 
-  it("gives a command that does not end its time, and no more", function()
+  it("limits the time of a command that does not end", function()
     local text, status, dir = tables.run("library_time", "--no-plot --limit 0.3 sleep 60")
     assert.equal(1, status, text) -- nothing was measured
     for _, r in ipairs(tables.read(dir .. "/data.dat")) do assert.is_true(r.samples == 0 and r.status ~= "ok", r.status) end

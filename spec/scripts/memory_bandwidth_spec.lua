@@ -8,7 +8,7 @@ local pml = require "pmlua"
 local MIB = 2
 
 describe("scripts/memory_bandwidth.lua --quick", function()
-  it("has a row for each number of threads and each mix, whose rates are bytes over times, and a picture", function()
+  it("has a row for each number of threads and each mix, with rates of bytes over time, and a picture", function()
     local text, status, dir = tables.run("memory_bandwidth", "--megabytes " .. MIB)
     assert.equal(0, status, text)
     assert.is_true(tables.drawn(dir), text)
@@ -23,7 +23,7 @@ describe("scripts/memory_bandwidth.lua --quick", function()
     end
   end)
 
-  it("takes all cpus and the powers of two below", function()
+  it("uses all cpus and the powers of two below", function()
     assert.same({ 1 }, laboratory.threads(1))
     assert.same({ 1, 2, 3 }, laboratory.threads(3))
     assert.same({ 1, 2, 4, 8 }, laboratory.threads(8))

@@ -48,7 +48,7 @@ end
 describe("The knees of a curve", function()
   local caches = { { bytes = 24 << 10, ways = 6, ns = 1.3 }, { bytes = 320 << 10, ways = 10, ns = 4 } }
 
-  it("are the sizes of the caches, within 5 %", function()
+  it("lie at the sizes of the caches, within 5 %", function()
     local measure, points = model(caches, 60), {}
     for _, bytes in ipairs(laboratory.sizes(1 << 20, 1)) do points[#points + 1] = { bytes, measure(bytes) } end
     local found = knees.find(points)
@@ -85,7 +85,7 @@ describe("The knees of a curve", function()
     assert.equal(1, #knees.find { { 1, 2 }, { 2, 2 }, { 4, 9 } })
   end)
 
-  it("stay where they are if there is nothing to measure", function()
+  it("stay the same if there is nothing to measure", function()
     local knee = knees.refine({ fits = 1024, exceeds = 2048, before = 1, after = 2 }, function() end, 0.03, 64)
     assert.same({ 1024, 2048 }, { knee.fits, knee.exceeds })
   end)

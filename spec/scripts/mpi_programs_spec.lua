@@ -86,11 +86,11 @@ for _, name in ipairs { "openmpi", "mpich" } do
       end
     end)
 
-    once("share the cpus of the host that has most ranks", function()
+    once("share the cpus of the host with the most ranks", function()
       assert.equal(2 / job.cpus, job:per_cpu { "a", "b", "b" })
     end)
 
-    once("need MPI only", function()
+    once("need only MPI", function()
       local path = assert(job.folder:program("alone", { "mpi/stencil.c" }, "-lm"))
       assert.is_nil(tables.shell("ldd " .. build.quote(path)):find "pmlua")
     end)
@@ -112,7 +112,7 @@ for _, name in ipairs { "openmpi", "mpich" } do
 end
 
 describe("The module that runs MPI programs", function()
-  it("refuses an MPI that it does not know", function()
+  it("refuses an unknown MPI", function()
     local job, err = mpi.new { mpi = "lam" }
     assert.is_nil(job)
     assert.equal("option --mpi is lam; choose openmpi or mpich", err)

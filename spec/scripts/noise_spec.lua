@@ -21,7 +21,7 @@ local function planted(list, random, p)
 end
 
 describe("The periods of detours", function()
-  it("are those planted, among random detours, each within 5 %", function()
+  it("are the planted ones, among random detours, each within 5 %", function()
     local random, list = rng(3), {}
     planted(list, random, { period = 4e6, length = 6000, times = 500, shake = 0.01, missing = 20 })
     planted(list, random, { period = 1e7, length = 5e5, times = 200, shake = 0.005 })
@@ -37,7 +37,7 @@ describe("The periods of detours", function()
     assert.near(1, found[2].length / 5e5, 0.05)
   end)
 
-  it("are found of a rare, long one among very many short detours", function()
+  it("include a rare, long one among very many short detours", function()
     local random, list, found = rng(5), {}, nil
     planted(list, random, { period = 2e7, length = 2e6, times = 28, shake = 0.001 })
     for _ = 1, 3000 do list[#list + 1] = { at = random(560000) * 1e3, length = 1000 * 1.02 ^ random(200) } end
@@ -59,7 +59,7 @@ describe("The periods of detours", function()
     assert.same({}, periods.find { { at = 1, length = 5 }, { at = 2, length = 5 } })
   end)
 
-  it("are found over visits that begin anew", function()
+  it("are found over several visits", function()
     local random, visits = rng(7), {}
     for i = 1, 5 do
       visits[i] = planted({}, random, { period = 1e7, length = 5e5, times = 40, shake = 0.005 })
@@ -73,7 +73,7 @@ describe("The periods of detours", function()
 end)
 
 describe("The kernel's counts", function()
-  it("is read of the right cpu, with cpus that are offline", function()
+  it("are read for the right cpu, also if cpus are offline", function()
     local text = "           CPU0       CPU2       \n  1:          9          4   IO-APIC   1-edge      i8042\n"
       .. "LOC:    1000000     200000   Local timer interrupts\nERR:          0\n"
       .. "NMI:          5          6   Non-maskable interrupts\n"
@@ -83,7 +83,7 @@ describe("The kernel's counts", function()
     assert.same({}, kernel.interrupts("", 0))
   end)
 
-  it("has steal time, or none where the line is short", function()
+  it("have steal time, or none if the line is short", function()
     local text = "cpu  1 1 1 1 1 1 1 99 0 0\ncpu1 1 2 3 4 5 6 7 8 9 10\ncpu11 1 2 3 4 5 6 7 11 9 10\ncpu2 1 2 3\n"
     assert.equal(8, kernel.steal(text, 1))
     assert.equal(11, kernel.steal(text, 11))
@@ -91,7 +91,7 @@ describe("The kernel's counts", function()
     assert.is_nil(kernel.steal(text, 3))
   end)
 
-  it("moves while the thread waits", function()
+  it("change while the thread waits", function()
     local before = kernel.read(cpu)
     pml.sys.sleep(0.01)
     local since = kernel.since(before, kernel.read(cpu))
@@ -153,13 +153,13 @@ describe("scripts/noise.lua --quick", function()
 end)
 
 describe("scripts/noise.lua", function()
-  it("takes a list of cpus and a plant", function()
+  it("accepts a list of cpus and a plant", function()
     assert.same({ 0, 2, 3 }, laboratory.cpus("2-3,0", { 0, 1, 2, 3 }))
     assert.same({ 5 }, laboratory.cpus(nil, { 5 }))
     assert.same({ period = 1000000, length = 500000 }, laboratory.plant "1000:500")
   end)
 
-  it("refuses what it cannot do, in one line", function()
+  it("refuses impossible arguments, in one line", function()
     tables.refuses("noise", {
       ["--cpus 60000"] = "cpu 60000", ["--cpus ,"] = "--cpus", ["--plant 5"] = "PERIOD:LENGTH", ["--plant 10:6"] = "at most half",
       ["--quantum 1"] = "--quantum", ["--threshold 0"] = "--threshold",

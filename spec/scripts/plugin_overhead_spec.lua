@@ -30,7 +30,7 @@ describe("scripts/plugin_overhead.lua --quick", function()
     assert.is_true(tables.drawn(dir), text)
   end)
 
-  it("has a line for each, with an interval, that its points are on", function()
+  it("has a line for each, with an interval, through its points", function()
     assert.equal(#require("plugin_overhead.subjects").all, #fits)
     local last = {}
     for _, r in ipairs(rows) do last[r.subject] = r end
@@ -44,7 +44,7 @@ describe("scripts/plugin_overhead.lua --quick", function()
     end
   end)
 
-  it("says what n metrics add, from the lines", function()
+  it("gives the cost of n metrics, from the lines", function()
     local costs = tables.read(dir .. "/costs.dat")
     assert.equal(2, #costs)
     for _, c in ipairs(costs) do
@@ -59,7 +59,7 @@ describe("scripts/plugin_overhead.lua --quick", function()
     assert.truthy(text:find("n metrics add alpha + beta n", 1, true), text)
   end)
 
-  it("drains what Lua takes in batches outside of the program's way", function()
+  it("drains Lua's batches outside of the measured time", function()
     assert.is_true(by_name.lua_batched.hot < by_name.lua_batched.each)
     assert.equal(0, by_name.to_trace.hot)
   end)

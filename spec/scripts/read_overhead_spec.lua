@@ -40,7 +40,7 @@ end
 describe("scripts/read_overhead.lua --quick", function()
   setup(run_once)
 
-  it("ends well and says where its files are", function()
+  it("ends well and prints the place of its files", function()
     assert.equal(0, status, text)
     assert.truthy(text:find("plot.svg", 1, true) or not shell("command -v gnuplot"):find "gnuplot", text)
     assert.truthy(text:find "complete", text)
@@ -64,7 +64,7 @@ describe("scripts/read_overhead.lua --quick", function()
     end
   end)
 
-  it("measures what this machine can, and names what needs a PMU", function()
+  it("measures with this machine's features, and names the cells that need a PMU", function()
     local rows, measured = read_table(dir .. "/data.dat"), 0
     for _, row in ipairs(rows) do
       local where = table.concat({ row.context, row.operation, row.path, row.events }, " ")
@@ -98,7 +98,7 @@ describe("scripts/read_overhead.lua --quick", function()
     for cell, n in pairs(samples) do assert.equal(n, seen[cell] or 0, "cell " .. cell) end
   end)
 
-  it("prints three figures, and writes the tables with their units and the events by what they count", function()
+  it("prints three figures, and writes the tables with their units and the events by their counter", function()
     for _, wanted in ipairs { "ns  to read one event ", "ns  to read 8 events ", "times  faster " } do
       wanted = "\n +[%d.]+ " .. wanted
       assert.truthy(text:find(wanted), wanted)
@@ -130,7 +130,7 @@ describe("scripts/read_overhead.lua --quick", function()
     assert.is_true(value["stream triad_rate"] > 0)
   end)
 
-  it("writes the summary in ticks beside the one in ns", function()
+  it("writes the summary in ticks beside the summary in ns", function()
     local ns, ticks = read_table(dir .. "/data.dat"), read_table(dir .. "/ticks.dat")
     assert.equal(#ns, #ticks)
     local scale
@@ -162,7 +162,7 @@ describe("scripts/read_overhead.lua --quick", function()
     assert.falsy(warnings:find "undefined" or warnings:find "rror", warnings)
   end)
 
-  it("can be drawn when it was cut short after a round", function()
+  it("can be drawn from a run that was cut short after a round", function()
     if shell "command -v gnuplot" == "" then return pending "gnuplot is not installed" end
     local copy = folder()
     shell(("cp %s/*.gp %s/meta.json %s/rounds.dat %s/outliers.dat %s/histogram.dat %s/data.dat %s"):format(
@@ -194,7 +194,7 @@ describe("scripts/read_overhead.lua", function()
     assert.is_nil(lfs.attributes(place .. "/read_overhead"), "nothing is left behind")
   end
 
-  it("refuses options that make no sense, in one line that names them", function()
+  it("refuses contradictory options, in one line that names them", function()
     refused("--n 0", "%-%-n")
     refused("--nb 0", "%-%-nb")
     refused("--n 1000000", "%-%-n")
@@ -210,7 +210,7 @@ describe("scripts/read_overhead.lua", function()
     refused("--no-such-option", "no%-such%-option")
   end)
 
-  it("takes a picture, sizes and events of the user's choice", function()
+  it("accepts a picture, sizes and events of the user's choice", function()
     local image = place .. "/step.pgm"
     local f = assert(io.open(image, "wb"))
     f:write("P2 4 3 255 " .. ("0 0 100 100 "):rep(3))

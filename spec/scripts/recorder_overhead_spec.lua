@@ -56,7 +56,7 @@ describe("scripts/recorder_overhead.lua --quick", function()
     end
   end)
 
-  it("has a floor for each number of threads, and what a push costs above it", function()
+  it("has a floor for each number of threads, and the cost of a push above it", function()
     local floors = {}
     for _, c in ipairs(cells) do
       if c.library == "none" then
@@ -68,7 +68,7 @@ describe("scripts/recorder_overhead.lua --quick", function()
     assert.is_true(floors[1] > 0 and floors[2] > 0)
   end)
 
-  it("measures libsde, or says why not", function()
+  it("measures libsde, or gives the reason why not", function()
     for _, c in ipairs(cells) do
       if c.library == "libsde" and c.status ~= "ok" then
         assert.truthy(c.status:find "libsde" and text:find("Rows of libsde are missing: ", 1, true), c.status)
@@ -135,7 +135,7 @@ describe("scripts/recorder_overhead.lua --quick", function()
 end)
 
 describe("scripts/recorder_overhead.lua", function()
-  it("runs without libsde, and draws what there is", function()
+  it("runs without libsde, and draws the other subjects", function()
     local text, status, dir = run("--libsde /nonexistent/libsde.so --iterations 2000 --threads 2")
     assert.equal(0, status, text)
     assert.truthy(text:find("Rows of libsde are missing: libsde: /nonexistent/libsde.so", 1, true), text)
@@ -153,7 +153,7 @@ describe("scripts/recorder_overhead.lua", function()
     assert.is_true(tables.drawn(dir), text)
   end)
 
-  it("does not take pmlua's own drop-in for libsde", function()
+  it("does not use pmlua's own drop-in for libsde", function()
     local drop_in = build .. "/compat/libsde.so.1"
     if not lfs.attributes(drop_in, "mode") then return pending "the drop-in is not built" end
     local text, status = run("--no-plot --iterations 100", "LD_LIBRARY_PATH=" .. build .. "/compat")

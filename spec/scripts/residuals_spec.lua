@@ -56,7 +56,7 @@ describe("scripts/residuals.lua --quick", function()
     end
   end)
 
-  it("predicts nothing before the part it saw, and says what became of it", function()
+  it("predicts nothing before the observed part, and compares its predictions with the outcome", function()
     for _, p in ipairs(read_table(dir .. "/prediction.dat")) do
       if tonumber(p.predicted) then assert.is_true(tonumber(p.predicted) >= tonumber(p.seen), p.solver) end
       assert.truthy(#p.verdict > 1, p.solver)
@@ -113,18 +113,18 @@ describe("scripts/residuals.lua", function()
     stopped_early("convdiff2d:100:500", "cgs", 1e12, "--most 4000")
   end)
 
-  it("does so with a chemical plant of the SuiteSparse collection, as the paper would have it", function()
+  it("stops a chemical plant of the SuiteSparse collection, like the paper", function()
     stopped_early(data .. "/west0479.mtx.gz", "bicgstab", 1e14, "--most 100000")
   end)
 
-  it("leaves alone what stays below the rule's limit", function()
+  it("leaves solvers alone that stay below the rule's limit", function()
     local text, status, dir = run("--no-plot --solvers cg,gmres --matrices poisson2d:40 --watch 1e10")
     assert.equal(0, status, text)
     for _, e in ipairs(check_solves(dir)) do assert.equal("converged", e.outcome, e.solver) end
     assert.truthy(text:find("The rule stopped no solve", 1, true), text)
   end)
 
-  it("is stopped by the rules file that ships, too", function()
+  it("is also stopped by the shipped rules file", function()
     local text, status = shell(pmlua .. " -e " .. ("%q"):format([[
       package.path = 'scripts/?.lua;' .. package.path
       assert(pml.live.start { unasked = true, rules = 'scripts/rules/stop_diverged.lua' })
@@ -136,7 +136,7 @@ describe("scripts/residuals.lua", function()
     assert.truthy(text:find("stopped\n", 1, true) and text:find("pmlua: stopped: residual", 1, true), text)
   end)
 
-  it("refuses what it does not know, in one line", function()
+  it("refuses unknown arguments, in one line", function()
     tables.refuses("residuals", {
       ["--solvers gauss"] = "gauss", ["--part 0"] = "part", ["--tolerance 2"] = "tolerance", ["--s 99"] = "--s",
       ["--watch 1e301"] = "watch",

@@ -46,7 +46,7 @@ for _, name in ipairs { "openmpi", "mpich" } do
       assert.matches("Time of a message of 8 bytes %[us%]\nrank +0 +1\n +0 +%- +[%d.]+\n +1 +[%d.]+ +%-", text)
     end)
 
-    it_is("names the MPI and where the ranks were", function()
+    it_is("names the MPI and the hosts of the ranks", function()
       local said = tables.read(dir .. "/job.dat")[1]
       assert.same({ job.title, 2, job.cpus, 2 / job.cpus }, { (said.mpi:gsub("_", " ")), said.ranks, said.cpus, said.per_cpu })
       local places = tables.read(dir .. "/places.dat")

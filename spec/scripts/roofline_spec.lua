@@ -18,7 +18,7 @@ describe("scripts/roofline.lua --quick", function()
     assert.is_true(tables.drawn(dir), text)
   end)
 
-  it("has samples in every cell, or says why not", function()
+  it("has samples in every cell, or a reason", function()
     for _, r in ipairs(tables.read(dir .. "/data.dat")) do
       if r.status == "ok" then assert.equal(2, r.samples) else assert.truthy(#r.status > 5 and r.samples == 0) end
     end
@@ -37,7 +37,7 @@ describe("scripts/roofline.lua --quick", function()
     for _, r in ipairs(levels) do assert.truthy(r.gbytes and r.gbytes > 0 or r.best == "not measured") end
   end)
 
-  it("puts every kernel under the roof of its level, and what the user names under the highest", function()
+  it("puts every kernel under the roof of its level, and the user's points under the highest roof", function()
     local placed, bandwidth, peak = {}, {}, {}
     for _, r in ipairs(tables.read(dir .. "/roofs.dat")) do bandwidth[r.level] = r.gbytes end
     for _, r in ipairs(tables.read(dir .. "/peaks.dat")) do
@@ -61,7 +61,7 @@ describe("scripts/roofline.lua --quick", function()
 end)
 
 describe("a roof", function()
-  it("is the lower of the peak and what the bandwidth feeds", function()
+  it("is the lower of the peak and the bandwidth's limit", function()
     assert.equal(4, roof.height({ peak = 60, bandwidth = 8 }, 0.5))
     assert.equal(60, roof.height({ peak = 60, bandwidth = 8 }, 100))
     assert.equal(60, roof.height({ peak = 60 }, 0.01))

@@ -83,20 +83,20 @@ describe("scripts/scaling.lua --quick", function()
     assert.same({ MPI_Irecv = true, MPI_Isend = true, MPI_Waitall = true, MPI_Allreduce = true }, seen)
   end)
 
-  it_is("runs a program of the user's, whose problem grows with the ranks", function()
+  it_is("runs the user's program, with a problem that grows with the ranks", function()
     local arguments = ("--no-plot --mpi %s -- %s {n}00 10"):format(name, assert(job:program "stencil"))
     local _, _, rows = tables.measure("scaling", arguments)
     assert.same({ "weak", 1, "weak", 2 }, { rows[1].scaling, rows[1].ranks, rows[2].scaling, rows[2].ranks })
   end)
 
-  it_is("says where ranks share cpus", function()
+  it_is("reports shared cpus of ranks", function()
     local cpu = require "pmlua.core".sys.affinity()[1]
     local said = tables.shell(("taskset -c %d %s scripts/scaling.lua --quick --no-plot --out %s --mpi %s --program sort 1000 1")
       :format(cpu, tables.pmlua, tables.folder(), name))
     assert.truthy(said:find("2 ranks share 1 cpu:", 1, true), said)
   end)
 
-  it_is("says why a program has no times", function()
+  it_is("gives the reason if a program has no times", function()
     for program, why in pairs {
       ["--program sort 0 1"] = "usage: sort KEYS SORTS", ["-- true"] = "true: it has no sections",
     } do
@@ -108,7 +108,7 @@ describe("scripts/scaling.lua --quick", function()
 end)
 
 describe("scripts/scaling.lua", function()
-  it("refuses what it does not know, in one line", function()
+  it("refuses unknown arguments, in one line", function()
     tables.refuses("scaling", {
       ["--program lu"] = "--program is lu", ["--mpi lam"] = "--mpi is lam", ["--ranks 0"] = "--ranks",
       ["-- ./nothing"] = "./nothing",

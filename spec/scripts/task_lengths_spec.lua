@@ -112,7 +112,7 @@ describe("scripts/task_lengths.lua --quick", function()
   local text, status, dir
   setup(function() text, status, dir = run "--threads 2" end)
 
-  it("ends well, with the tasks, DGEMMs and FLOPs of five contractions as their tiling has them", function()
+  it("ends well, with the tasks, DGEMMs and FLOPs of five contractions, as given by their tiling", function()
     assert.equal(0, status, text)
     assert.equal(5, #check(dir, { occupied = 7, virtual = 13, unpaired = 0, tile = 4, threads = 2 }))
     for _, event in ipairs { "ContractionID_I", "DgemmCount_I", "FlopCount_I", "MaxTaskLength_I", "LengthPerTask_RCRD_I",
@@ -122,7 +122,7 @@ describe("scripts/task_lengths.lua --quick", function()
     assert.is_true(tables.drawn(dir), text)
   end)
 
-  it("finds what the paper found: two lengths, the longer twice the shorter and two thirds of the tasks", function()
+  it("finds the paper's result: two lengths, the longer twice the shorter and two thirds of the tasks", function()
     local bars = by_contraction(read_table(dir .. "/lengths.dat"))
     for name, b in pairs(bars) do
       assert.equal(2, #b, name)
@@ -132,7 +132,7 @@ describe("scripts/task_lengths.lua --quick", function()
     assert.equal("8 16", bars.t2_7_3[1].length .. " " .. bars.t2_7_3[2].length)
   end)
 
-  it("tells the times of tasks in order: no quantile above the next", function()
+  it("has the times of tasks in order: no quantile above the next", function()
     for _, b in ipairs(read_table(dir .. "/lengths.dat")) do
       local before = 0
       for _, q in ipairs { "min", "q1", "median", "q3", "max" } do

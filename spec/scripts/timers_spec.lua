@@ -13,7 +13,7 @@ describe("scripts/timers.lua --quick", function()
     assert.is_true(tables.drawn(dir), text)
   end)
 
-  it("has samples of each, or says why not", function()
+  it("has samples of each, or a reason", function()
     for _, r in ipairs(rows) do
       if r.status == "ok" then
         assert.is_true(r.samples == 400 and r.min > 0, r.clock)
@@ -35,7 +35,7 @@ describe("scripts/timers.lua --quick", function()
     end
   end)
 
-  it("compares cpus but for a thread's own time, and Lua's clocks", function()
+  it("compares cpus except for a thread's own time, and Lua's clocks", function()
     local f = assert(io.popen "nproc")
     local several = f:read "n" > 1
     f:close()

@@ -47,7 +47,7 @@ describe("scripts/watchpoint.lua --quick", function()
     assert.equal(10000, sum)
   end)
 
-  watch_it("sees that a static schedule parts the values, each thread going up", function()
+  watch_it("sees that a static schedule divides the values, and that each thread goes upwards", function()
     local last = {}
     for _, r in ipairs(tables.read(dir .. "/content.dat")) do
       local key = r.loop .. r.thread

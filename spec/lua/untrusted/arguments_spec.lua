@@ -74,7 +74,7 @@ describe("Any command line", function()
 
   for _, verb in ipairs(require("pmlua.internal.cli.verb").names()) do
     if verb ~= "live" and verb ~= "doctor" then -- one waits for what it runs, the other takes its time
-      it("is answered by pmlua " .. verb, function()
+      it("is handled by pmlua " .. verb, function()
         math.randomseed(seed)
         local options, texts = options_of(verb), hostile.texts("touch " .. canary, seed, 10)
         if verb == "bench" then texts = { "exit 3", "no such command" } end -- its arguments are commands for a shell

@@ -6,7 +6,7 @@ local lfs = require "lfs"
 
 local command = support.build .. "/pmlua"
 
-describe("In a folder with modules of others", function()
+describe("In a folder with foreign modules", function()
   local dir, canary
   before_each(function()
     dir = support.folder()
@@ -57,7 +57,7 @@ describe("In a folder with modules of others", function()
     end
   end)
 
-  it("a script requires what lies beside it, and typed code what lies here", function()
+  it("a script requires files beside it, and typed code requires files in the current folder", function()
     support.spit(dir .. "/mine.lua", "return { answer = 42 }\n")
     support.spit(dir .. "/script.lua", "print(require 'mine'.answer, type(require 'lfs'.dir))\n")
     for _, arguments in ipairs { "script.lua", "./script.lua", dir .. "/script.lua",
@@ -82,7 +82,7 @@ describe("In a folder with modules of others", function()
 end)
 
 describe("A set-uid program", function()
-  it("reads no variable of pmlua's", function()
+  it("reads no variables for pmlua", function()
     if not os.execute("[ $(id -u) = 0 ]") then return pending "only root makes a set-uid program of another user" end
     if not os.execute("command -v gcc >/dev/null") then return pending "gcc is not installed" end
     local dir = support.folder()

@@ -32,19 +32,19 @@ describe("The command and each shared library", function()
     end)
   end
 
-  each("is bound at its start, with its tables read-only from then on", function(name, path)
+  each("is bound at its start, and its tables are read-only from then on", function(name, path)
     assert.matches("GNU_RELRO", readelf("-l", path), name)
     assert.matches("BIND_NOW", readelf("-d", path), name)
     assert.is_nil(readelf("-d", path):find "TEXTREL", name)
   end)
 
-  each("has no stack that can be executed, and can lie anywhere", function(name, path)
+  each("has no executable stack, and can be loaded at any address", function(name, path)
     local flags = readelf("-l", path):match "GNU_STACK%s+%S+%s+%S+%s+%S+%s+%S+%s+%S+%s+(%a+)"
     assert.equal("RW", flags, name)
     assert.matches("DYN %(", readelf("-h", path), name)
   end)
 
-  each("is not marked as fit for a shadow stack, for return addresses are replaced", function(name, path)
+  each("is not marked for a shadow stack, because return addresses are replaced", function(name, path)
     assert.is_nil(readelf("-n", path):find "SHSTK", name)
   end)
 

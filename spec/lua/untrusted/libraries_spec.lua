@@ -21,12 +21,12 @@ describe("A file that is named as a library", function()
     end
   end
 
-  it("is not waited for where it is a FIFO", function()
+  it("is not waited for if it is a FIFO", function()
     assert.equal(0, (support.shell("mkfifo " .. quote(dir .. "/x"))))
     refused "not a file, but a FIFO"
   end)
 
-  it("does not crash the loader where it is cut short", function()
+  it("does not crash the loader if it is cut short", function()
     local whole = support.slurp(support.build .. "/libpmlua.so")
     for _, bytes in ipairs { 100, 3000, 20000 } do
       support.spit(dir .. "/x", whole:sub(1, bytes))

@@ -18,7 +18,7 @@ describe("A link in a folder", function()
 
   local function untouched() assert.equal("precious", support.slurp(target)) end
 
-  it("is replaced by a file, which is whole or not there", function()
+  it("is replaced by a file, completely or not at all", function()
     for _, link in ipairs { target, dir .. "/dangling", "/dev/full", dir } do
       local path = dir .. "/x"
       assert(lfs.link(link, path, true))
@@ -55,7 +55,7 @@ describe("A link in a folder", function()
     assert.equal("file", lfs.symlinkattributes(dir .. "/table", "mode"))
   end)
 
-  it("that the user names as output may be a FIFO, which waits for its reader, but not for ever", function()
+  it("that the user names as output may be a FIFO, which waits for its reader with a time limit", function()
     local fifo = dir .. "/fifo"
     os.execute("mkfifo " .. quote(fifo))
     local late = ("(sleep 0.3; cat %s >%s/read) & timeout 60 %s stat -e page-faults --json --out %s -- true; e=$?; wait; exit $e")

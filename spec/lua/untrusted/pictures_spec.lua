@@ -151,7 +151,7 @@ describe("A confined tool", function()
     for name in user:gmatch "([%w_]+)=" do assert.is_true(name == "XDG_CACHE_HOME" or not found[name], name) end
   end)
 
-  it("starts no program and no process, and opens no socket, but runs", function()
+  it("starts no program and no process, and opens no socket, but works", function()
     if not core.tool.confines() then return pending "this kernel or processor has no seccomp filters that pmlua knows" end
     local dir = support.folder()
     local ways = { "touch " .. dir .. "/x", "exec touch " .. dir .. "/x", "(echo > " .. dir .. "/x)" }
