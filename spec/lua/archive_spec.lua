@@ -75,7 +75,7 @@ describe("one archive of all processes", function()
     assert.same({ 20, 20 }, (counted("r", { "ENTER", "LEAVE" })))
   end)
 
-  archive_it("is written by rank 0 alone, and made again it is the same", function()
+  archive_it("is written by rank 0 alone, and is the same if made again", function()
     shell(command .. " record --trace --sym crc32 --sym adler32 -o r -- ./calls fork:1 crc32:10 wait")
     local line, print = "env PMI_RANK=%d PMI_SIZE=3 %s trace r -o r/3", "otf2-print %s r/%s/traces.otf2 | sort"
     local status, said, err = shell(("{ %s & %s & %s; wait; }"):format(line:format(1, command), line:format(2, command),
@@ -103,7 +103,7 @@ describe("one archive of all processes", function()
     assert.truthy(err:find("r/again already has results of a recording", 1, true), err)
   end)
 
-  archive_it("says which log is cut short", function()
+  archive_it("names the log that is cut short", function()
     shell(RECORD .. "; rm -r r/traces*; truncate -s -4096 r/*.pmlog")
     local status, said, err = shell(command .. " trace r")
     assert.same({ 0, "r/traces.otf2\n" }, { status, said })
@@ -140,7 +140,7 @@ describe("one archive of all processes", function()
 end)
 
 describe("the trace of an experiment", function()
-  it("that was killed cannot be made later, which is said in a line", function()
+  it("of a killed process cannot be made later, which a line reports", function()
     support.spit(dir .. "/slow.lua", [[
       local pml = require "pmlua"
       return pml.experiment { name = "slow", factors = { n = { 1, 2 } }, repeats = 10,
@@ -236,7 +236,7 @@ describe("the archive of a job of MPI", function()
     assert.same({ 400, 400, 400, 400 }, events)
   end)
 
-  it("has the ranks that have a log, if one has none", function()
+  it("has the ranks that have a log, if one has no log", function()
     local err = archived "missing"
     assert.matches("^pmlua trace: 1 of 4 ranks have no log; the trace has them without events\n", err)
     assert.matches("\npmlua trace: 200 messages have no partner: one side is not recorded\n", err)

@@ -49,7 +49,7 @@ describe("pmlua bench", function()
     assert.is_true(verdict == "same" or verdict:find "^cannot tell" == 1, verdict)
   end)
 
-  counting.it("compares what the compiler counted, exactly", function()
+  counting.it("compares the compiler's counts exactly", function()
     local program = counting.build { ["a.c"] = [[
 #include <stdlib.h>
 int main(int argc, char **argv) {
@@ -86,7 +86,7 @@ int main(int argc, char **argv) {
     assert.is_truthy(r.cells[1].metrics["page-faults"])
   end)
 
-  it("runs every combination of commands and parameters, each as often, in an order that its seed gives again", function()
+  it("runs every combination of commands and parameters equally often, in an order that its seed repeats", function()
     local line = "-r 6 -w 0 --seed %d -P a=1,2 -P b=x,y 'echo {a} {b} {c}' -n E 'true' -P c=7"
     local r, _, dir = measured(line:format(5))
     assert.equal(8, #r.cells)
@@ -104,7 +104,7 @@ int main(int argc, char **argv) {
     assert.is_false(pcall(assert.same, order(), order(6)))
   end)
 
-  it("compares the values of a parameter where there is one command, or where --by names it", function()
+  it("compares the values of a parameter if there is one command, or if --by names it", function()
     local r = measured("-r 5 -P t=0.02,0.2 'sleep {t}'")
     assert.equal("t", r.by)
     assert.same({ "0.02", "0.2" }, { r.comparisons[1].cells[1].level_a, r.comparisons[1].cells[1].level_b })
@@ -155,7 +155,7 @@ int main(int argc, char **argv) {
     assert.matches("measure it nevertheless with --ignore-failure", err, 1, true)
   end)
 
-  it("runs without a shell where none is needed, and says what it did", function()
+  it("runs without a shell if possible, and reports that", function()
     assert.equal("none", measured("-r 1 'true \"a b\"' true").shell)
     assert.equal("sh", measured("-r 1 true 'true | true'").shell)
     assert.equal("sh", measured("-r 1 'exit 0'").shell)
@@ -178,7 +178,7 @@ int main(int argc, char **argv) {
     assert.equal(5, measured("--time 50ms 'sleep 0.1'").cells[1].n)
   end)
 
-  it("lets no other user read what commands write on standard error", function()
+  it("hides the commands' standard error from other users", function()
     local dir = support.folder()
     local script = "cd %s && TMPDIR=$PWD %s/pmlua bench --no-plot -q -w 0 -r 2 "
       .. "'sh -c \"stat -c %%a pmlua-bench-* >>mode; echo >&2\"'"
@@ -316,7 +316,7 @@ describe("pml.bench", function()
     assert.is_true(slow.median > fast.median)
   end)
 
-  it("calls the function in every iteration, keeps what it returned last, and counts what a call does", function()
+  it("calls the function in every iteration, keeps its last result, and counts events per call", function()
     local library = pml.sde.library "BENCHED"
     local steps, calls = assert(library:counter "steps"), 0
     local r = assert(pml.bench(function()
@@ -330,7 +330,7 @@ describe("pml.bench", function()
     library:shutdown()
   end)
 
-  it("subtracts the empty loop, so that what does nothing costs less than what does something", function()
+  it("subtracts the empty loop, so that an empty function costs less than any other", function()
     local nothing = assert(pml.bench(function() end, { seconds = 0.2 }))
     local something = assert(pml.bench(function() for _ = 1, 1000 do calls = nil end end, { seconds = 0.2 })) -- luacheck: ignore
     assert.is_true(something.median > nothing.median)
@@ -355,7 +355,7 @@ describe("pml.bench", function()
 end)
 
 describe("Runs that fail", function()
-  it("are counted where they are measured nevertheless, and named where they are not", function()
+  it("are counted if they are measured nevertheless, and otherwise named", function()
     local dir = support.folder()
     support.spit(dir .. "/f.sh", "n=$(cat cnt 2>/dev/null || echo 0); n=$((n + 1)); echo $n >cnt; \n"
       .. "[ $((n % 5)) -ne 0 ] || exit 3\n")

@@ -54,7 +54,7 @@ local function function_called(out, name)
 end
 
 describe("a file of callgrind", function()
-  it("tells what each function cost by itself, without what it called", function()
+  it("has the exclusive cost of each function", function()
     local out = assert(callgrind.parse(whole))
     assert.same({ "Ir", "Dr", "Dw" }, out.events)
     assert.same({ 31, 2, 1 }, function_called(out, "main").cost)
@@ -96,7 +96,7 @@ describe("a file of callgrind", function()
     assert.truthy(err:find(why, 1, true), err)
   end
 
-  it("is refused where it does not add up", function()
+  it("is refused if its sums are inconsistent", function()
     refused((whole:gsub("9 60 5", "9 61 5")), "the functions' Ir add up to 142, not to the total of 141")
   end)
 
@@ -141,7 +141,7 @@ describe("a file of callgrind", function()
     assert.is_true(read > 100 and read < 2900) -- some bytes matter, and some do not
   end)
 
-  it("that is not there is named", function()
+  it("that does not exist is named", function()
     local out, err = callgrind.read("/nowhere/callgrind.out")
     assert.is_nil(out)
     assert.equal("/nowhere/callgrind.out: No such file or directory", tostring(err))

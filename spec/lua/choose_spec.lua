@@ -48,7 +48,7 @@ describe("pmlua choose prints", function()
     end)
   end
 
-  it("where it has no groups for a PMU that is known, with what to do", function()
+  it("if it has no groups for a known PMU, with a remedy", function()
     assert.same({ 1, "", "pmlua choose: CYCLE: pmlua has no groups and presets for knc; use those of perf's generic events: " ..
       "--pmu generic\n" }, { choose "--pmu knc CYCLE" })
     assert.matches('no event "knc::NONE_SUCH"', (select(3, choose "--pmu knc NONE_SUCH")))
@@ -62,7 +62,7 @@ describe("pmlua choose prints", function()
     assert.equal(events, rows, out)
   end)
 
-  it("with what conflicts, why, and what can still be added", function()
+  it("the conflicting events, the reason, and the events that can still be added", function()
     local out = support.done(choose("--pmu skx --smt on --watchdog off --more MEM_LOAD_RETIRED:L1_HIT "
       .. "MEM_LOAD_RETIRED:L1_MISS MEM_LOAD_RETIRED:L2_HIT MEM_LOAD_RETIRED:L2_MISS MEM_LOAD_RETIRED:L3_HIT"))
     assert.matches("5 events do not fit together: .* compete for counters 0%-3: 5 events, 4 counters\n", out)
@@ -119,7 +119,7 @@ describe("pmlua choose refuses", function()
 end)
 
 describe("pmlua choose --run", function()
-  it("counts a command and its children, and tells the share of time counted", function()
+  it("counts a command and its children, with the share of time counted", function()
     local d, status, err = data("--pmu generic page-faults task-clock CYCLE/cpus --run -- sh -c 'sh -c true; sh -c true'")
     assert.same({ 0, "" }, { status, permission.unexplained(err) })
     local faults = row(d, permission.name "page-faults")
@@ -130,7 +130,7 @@ describe("pmlua choose --run", function()
     assert.equal(0, d.runs[1].ended.status)
   end)
 
-  it("says plainly what this machine cannot count, once, and counts the rest", function()
+  it("names events that this machine cannot count, once, and counts the rest", function()
     if pmu_here then pending("this machine has a PMU: nothing is refused") return end
     local status, out, err = choose("--pmu generic CYCLE --run -- true")
     assert.same({ 0, "" }, { status, permission.unexplained(err) })
@@ -140,7 +140,7 @@ describe("pmlua choose --run", function()
     assert.equal(1, times)
   end)
 
-  it("fails when nothing can be counted, and does not run the command for it", function()
+  it("fails if it cannot count any event, and does not run the command", function()
     if pmu_here then pending("this machine has a PMU: something can be counted") return end
     local file = support.folder() .. "/ran"
     -- libpfm4 is made to take this cpu for another one, so it reports the real one as absent
@@ -200,7 +200,7 @@ describe("pmlua choose --run", function()
     assert.equal("x\n", support.slurp(folder .. "/times"))
   end)
 
-  it("stops when it is interrupted, with what it has", function()
+  it("stops when it is interrupted, with the results until then", function()
     local folder = support.folder()
     local status, _, err = choose(("--pmu generic page-faults --out %s/report --run -- sh -c 'kill -INT $PPID; exec sleep 60'")
       :format(folder), "timeout 30")
@@ -239,14 +239,14 @@ describe("The results of runs", function()
     assert.equal("most issue slots are empty", rows["CYCLE/ipc"].says)
   end)
 
-  it("is an error where an event never counted, never a zero", function()
+  it("is an error if an event never counted, never a zero", function()
     local rows = combined({ ["INST_RETIRED:ANY_P"] = 300, ["CPU_CLK_THREAD_UNHALTED:THREAD_P"] = 600 },
       { ["INST_RETIRED:ANY_P"] = 0 })
     assert.is_nil(rows["CYCLE/ipc"].value)
     assert.equal("INST_RETIRED:ANY_P never counted: 0 % of the time it was enabled", rows["CYCLE/ipc"].problem)
   end)
 
-  it("has a reason where it cannot be calculated, and is called negative where it is and cannot be", function()
+  it("has a reason if it cannot be calculated, and a note if it is negative and cannot be", function()
     local rows = combined { ["INST_RETIRED:ANY_P"] = 300 }
     assert.equal("division by zero: cycles is 0", rows["CYCLE/ipc"].problem)
     rows = combined { ["CYCLE_ACTIVITY:STALLS_TOTAL"] = -5, ["CPU_CLK_THREAD_UNHALTED:THREAD_P"] = 10 }

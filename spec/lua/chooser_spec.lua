@@ -56,7 +56,7 @@ describe("On its counters,", function()
       .. "MEM_LOAD_RETIRED:L3_HIT compete for counters 0-3: 5 events, 4 counters" }, { fit(c, retired) })
   end)
 
-  it("events that Intel lists for the lower four stay there, where a thread has eight", function()
+  it("events that Intel lists for the lower four stay there, if a thread has eight", function()
     local function lower(c, names)
       for _, name in ipairs(names) do
         local five = {}
@@ -144,7 +144,7 @@ describe("On its counters,", function()
     assert.is_nil(pml.groups.of("hsw_ep").MEMORY.events.lines_read) -- its home agents count
   end)
 
-  it("Zen 5, which libpfm4 may not know, is recognised by its model and opened by numbers", function()
+  it("Zen 5, which libpfm4 may not support, is recognised by its model and opened by numbers", function()
     local pmus, processor = require "pmlua.pmus", require "pmlua.internal.processor"
     local text = "processor : 0\nvendor_id : AuthenticAMD\ncpu family : 26\nmodel : %d\nmodel name : any\n"
     local function recognised(model) return pmus.recognise(processor.of(text:format(model))) end
@@ -229,13 +229,13 @@ describe("A plan", function()
     end)
   end
 
-  it("leaves no counter to two, and tells which the NMI watchdog has", function()
+  it("gives no counter to two events, and names the NMI watchdog's", function()
     local plan = assert(open("skx", true, true):choose { "CYCLE" })
     assert.same({ event = "the NMI watchdog", counter = "fixed 1" }, plan.runs[1].reserved)
     assert.is_nil(assert(open("skx", true, false):choose { "CYCLE" }).runs[1].reserved)
   end)
 
-  it("takes a metric apart that does not fit, along the metrics it is made of, and says why", function()
+  it("divides a metric that does not fit into its parts, with the reason", function()
     local plan = assert(open("skx", true):choose { "FLOPS/flop" })
     local flop = plan.items[1]
     assert.matches("compete for counters 0%-3: 5 events, 4 counters$", flop.split)
@@ -244,7 +244,7 @@ describe("A plan", function()
     assert.is_nil(assert(open("skx", false):choose { "FLOPS/flop" }).items[1].split)
   end)
 
-  it("tells which pairs never go together", function()
+  it("names the pairs that never fit together", function()
     local plan = assert(open("skx"):choose { "MEM_TRANS_RETIRED:LOAD_LATENCY:ldlat=4", "MEM_TRANS_RETIRED:LOAD_LATENCY:ldlat=8" })
     assert.is_false(plan.together)
     assert.equal(1, #plan.rivals)
@@ -252,7 +252,7 @@ describe("A plan", function()
     assert.equal(2, #plan.runs)
   end)
 
-  it("tells what can still be added to a run", function()
+  it("names the events that can still be added to a run", function()
     local c = open("arm_n1")
     local plan = assert(c:choose { "L1D_CACHE", "L1D_CACHE_REFILL", "L2D_CACHE_ACCESS", "L2D_CACHE_REFILL", "LD_SPEC" })
     local fitting, others = c:more(plan.runs[1])
@@ -346,7 +346,7 @@ local function brute_runs(units, events, fits)
 end
 
 describe("On random problems,", function()
-  it("matching says what trying every placement says", function()
+  it("matching has the same result as trying every placement", function()
     local yes, no = 0, 0
     for _ = 1, 3000 do
       local counters, events = random(6), {}

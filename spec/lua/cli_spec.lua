@@ -147,7 +147,7 @@ describe("Every verb", function()
     assert.equal("no such option: --evnet; did you mean --event?", misuse)
   end)
 
-  it("explains itself wherever --help and -h are among its options, and not for its command", function()
+  it("explains itself if --help and -h are among its options, and not for its command", function()
     each(function(verb, line)
       for _, help in ipairs { "--help", "-h" } do
         assert.same({ help = true }, (parse.parse(line, { help, "--nosuch" })))
@@ -258,7 +258,7 @@ describe("The common options", function()
       "library,function,calls,unreturned,inclusive_ns,exclusive_ns,min_ns,median_ns,max_ns"))
   end)
 
-  it("--csv prints what a simulation counted, and what grew since it was kept", function()
+  it("--csv prints the counts of a simulation, and the counts that grew since they were saved", function()
     if not require("pmlua.internal.simulation.run").available() then return pending "valgrind is not installed" end
     local status, csv = pmlua "stat -q --sim --csv -e Ir,Dr -- true"
     assert.equal(0, status)
@@ -276,7 +276,7 @@ describe("The common options", function()
     assert.matches("\ngrown,", csv)
   end)
 
-  it("--out takes what would be printed, -oFILE and all", function()
+  it("--out takes the printed text, -oFILE and all", function()
     local _, printed = pmlua "events clock::"
     for _, form in ipairs { "--out to", "--out=to", "-o to", "-oto" } do
       local status, out, err = pmlua("events clock:: " .. form)

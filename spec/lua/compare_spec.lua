@@ -20,7 +20,7 @@ local function verdicts(a, b, changes_a, changes_b)
 end
 
 describe("compare", function()
-  it("calls a cell faster or slower, and by how much, where rounds do not overlap", function()
+  it("calls a cell faster or slower, with the ratio, if rounds do not overlap", function()
     local v, r = verdicts({ around(100, 0.01), around(100, 0.01) }, { around(120, 0.01), around(80, 0.01) })
     assert.same({ "slower by 20 %", "faster by 20 %" }, v)
     assert.is_true(r.cells[1].low > 1.18 and r.cells[1].high < 1.22 and r.cells[1].low <= r.cells[1].ratio)
@@ -86,7 +86,7 @@ describe("compare", function()
     assert.same({ "same" }, (verdicts({ around(7, 0) }, { around(7, 0) })))
   end)
 
-  it("judges by differences where a value is 0 or negative, for these have no ratio", function()
+  it("judges by differences if a value is 0 or negative, because these have no ratio", function()
     assert.same({ "slower, from 0 to 1" }, (verdicts({ around(0, 0) }, { around(1, 0) })))
     assert.same({ "faster, from 0 to -1" }, (verdicts({ around(0, 0) }, { around(-1, 0) })))
     assert.same({ "slower, from -1 to 1" }, (verdicts({ around(-1, 0.01) }, { around(1, 0.01) })))
@@ -99,7 +99,7 @@ describe("compare", function()
     assert.same({ "faster by 100 %" }, (verdicts({ around(1000, 0.01) }, { around(0, 0) })))
   end)
 
-  it("says slower only where the whole interval is beyond the threshold, as --fail-on does with its own", function()
+  it("says slower only if the whole interval is beyond the threshold, like --fail-on with its threshold", function()
     local a, b = around(1000, 0.01), around(1018, 0.01) -- the interval begins below 1.018
     local function cell(threshold)
       local options = { threshold = threshold, between_starts = 0 }
@@ -121,7 +121,7 @@ describe("compare", function()
 end)
 
 describe("compare of several starts", function()
-  it("allows for what differs from start to start, and more where the rounds drift", function()
+  it("allows for differences between starts, and for larger ones if the rounds drift", function()
     local function single(a, b, options)
       return assert(compare(demo.run_folder { a }, demo.run_folder { b }, options)).cells[1]
     end

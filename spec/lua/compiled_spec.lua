@@ -25,7 +25,7 @@ local function copy(module, change)
 end
 
 describe("Compiled modules", function()
-  it("are all there, and are what Lua compiles of the sources, with lines and names", function()
+  it("are complete, and equal Lua's compilation of the sources, with lines and names", function()
     local out = run [[
       local n, lua = 0, pml and pml.paths.lua or require "pmlua".paths.lua
       for path in io.popen("cd '" .. lua .. "' && find pmlua -name '*.lua' ! -path 'pmlua/meta/*'"):lines() do
@@ -70,7 +70,7 @@ describe("Compiled modules", function()
     assert.matches("^module 'pmlua%.stats' not found:\n", run([[print(select(2, pcall(require, "pmlua.stats")))]], before))
   end)
 
-  it("give way to a folder that a script puts first", function()
+  it("are overridden by a folder that a script puts first", function()
     support.shell(("mkdir -p %s/first/pmlua"):format(dir))
     support.spit(dir .. "/first/pmlua/stats.lua", "return 42")
     assert.equal("42\n", run(([[package.path = "%s/first/?.lua;" .. package.path print((require "pmlua.stats"))]]):format(dir)))

@@ -114,7 +114,7 @@ describe("an operation", function()
     assert.equal(4 * 64, with.fp_bits_count_I - without.fp_bits_count_I)
   end)
 
-  it("that is contracted counts as two at source, and as what the processor has at the end", function()
+  it("that is contracted counts as two at source, and as the processor's instructions at the end", function()
     local text = head .. "int main(void) { USE(double, a_ = a * b + c) return 0; }"
     if support.shell("grep -qw fma /proc/cpuinfo") == 0 then
       local source = counting.count(text, { flags = "-O1 -w -mfma" })
@@ -126,7 +126,7 @@ describe("an operation", function()
     assert.equal(2, without.flop_count_I)
   end)
 
-  it("of the processor is what its instruction does: sums of neighbours are as many as there are lanes", function()
+  it("of the processor is the work of its instruction: sums of neighbours are as many as there are lanes", function()
     if io.popen("uname -m"):read("l") ~= "x86_64" then return pending "SSE3 is x86's" end -- luacheck: ignore 113
     local c = counting.count([=[
 #include <immintrin.h>

@@ -69,7 +69,7 @@ describe("pmlua cc --count counts the same with every clang:", function()
       end
     end)
 
-    it_does("with the plugin what it counts in bitcode", function()
+    it_does("with the plugin the same counts as in bitcode", function()
       if not counting.plugin(version) then return pending "the plugin is not built" end
       for _, flags in ipairs { " -O0 -g", " -O2" } do
         local plugin = count(product, "product.c", "", clang .. flags)
@@ -103,7 +103,7 @@ describe("pmlua cc --count counts the same with every clang:", function()
       end
     end)
 
-    it_does("and tells inline assembly once, with its line", function()
+    it_does("and reports inline assembly once, with its line", function()
       local text = "int main(void) {\n  __asm__ volatile(\"nop\");\n  return 0;\n}\n"
       local _, said = count(text, "asm.c", "", clang .. " -g")
       assert.matches("^pmlua cc: [^\n]*asm%.c:2: in main: inline assembly, not counted\n$", said)
@@ -118,7 +118,7 @@ end)
 describe("pmlua cc --count, of a compiler that it does not fit,", function()
   local missing = llvm_of.instrumenter() == nil and "pmlua was built without LLVM"
 
-  it("says what to install, or to use", function()
+  it("names the package to install, or the compiler to use", function()
     if missing then return pending(missing) end
     local has = table.concat(llvm_of.built(), ", ")
     for version = FIRST, LAST do

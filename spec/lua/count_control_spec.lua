@@ -175,7 +175,7 @@ describe("a program that counts", function()
     end
   end)
 
-  it("keeps what an endless loop counted that the optimiser could have kept in a register", function()
+  it("keeps the counts of an endless loop that the optimiser could have kept in a register", function()
     local c = counting.build({ ["endless.c"] = [[
       double a[1000];
       int main(void) {
@@ -212,7 +212,7 @@ describe("a program that counts", function()
     assert.falsy(err:find("at least", 1, true))
   end)
 
-  it("says where a handler may jump out of a loop that is counted in registers", function()
+  it("names places where a handler may jump out of a loop that is counted in registers", function()
     local _, _, said = counting.build({ ["jump.c"] = [[
 #include <setjmp.h>
 #include <signal.h>
@@ -223,7 +223,7 @@ int main(void) { return signal(SIGINT, handler) == SIG_ERR; }
     assert.equal("pmlua cc: jump.c:4: in handler: a loop that a signal handler leaves by siglongjmp, not counted\n", said)
   end)
 
-  it("counts constructors, destructors and what atexit calls", function()
+  it("counts constructors, destructors and functions given to atexit", function()
     local c = counting.count(head .. [[
       __attribute__((constructor)) static void before(void) { M; M; }
       __attribute__((destructor)) static void after(void) { M; }
@@ -232,7 +232,7 @@ int main(void) { return signal(SIGINT, handler) == SIG_ERR; }
     assert.equal(4, c.fp_mul_double)
   end)
 
-  it("counts what memcpy and memset move, whether their lengths are known or not", function()
+  it("counts bytes that memcpy and memset move, of constant and variable length", function()
     for _, level in ipairs { "-O0", "-O2", "-O1 -fno-builtin" } do
       local c = counting.count([[
         #include <string.h>

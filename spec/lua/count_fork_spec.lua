@@ -77,12 +77,12 @@ describe("counts of a process", function()
     end
   end)
 
-  it("are its own where a system call made it", function()
+  it("are separate if a system call made the process", function()
     local _, dir = counting.build { ["family.c"] = by_system_call }
     assert.same({ 3, 5, 7 }, kept(dir))
   end)
 
-  it("are some at source and some at final where its processes were compiled so, and 0 of what none did", function()
+  it("are counted at source and at final if its processes were compiled so, and 0 for other processes", function()
     local source = counting.build({ ["f.c"] = family }, { at = "source" })
     local final = counting.build({ ["f.c"] = family }, { at = "final" })
     local dir = support.folder()

@@ -193,7 +193,7 @@ describe("counts of OpenMP's loops at source", function()
       assert.is_true(few - serial_few < 1000 * 8, "each thread has some of its own, not each turn")
     end)
 
-    it("have what threads share as memory, with " .. level, function()
+    it("have shared variables of threads as memory, with " .. level, function()
       local loaded, stored = more_of(shared, level .. " -fopenmp")
       assert.same({ (2 * 8 + 4) * 2000, 8 * 2000 }, { loaded, stored }, "a[i], s and the thread's number; s")
     end)

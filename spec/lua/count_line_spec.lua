@@ -56,7 +56,7 @@ describe("pmlua cc --count", function()
     assert.truthy(support.slurp(dir .. "/twice.s"):find("pml_count_self", 1, true))
   end)
 
-  it("leaves the dependencies that the compiler alone leaves", function()
+  it("leaves the same dependencies as the compiler alone", function()
     local files = { ["a.c"] = '#include "a.h"\nint a = A;\n', ["a.h"] = "#define A 1\n" }
     for _, line in ipairs { "-MD -c a.c", "-MMD -c a.c -o sub/x.o", "-MMD -MF d/deps -c a.c -o x.o", "-MD -MT target -MP -c a.c",
       "-MMD -MQ 'a$b' -MFother.d -c a.c", "-Wp,-MMD,wp.d -c a.c -o wp.o", "-MD -shared -fPIC a.c -o a.so" } do
@@ -102,7 +102,7 @@ describe("pmlua cc --count", function()
     assert.equal(1, multiplications(dir .. "/piped"))
   end)
 
-  it("precompiles headers, and counts what they hold where it is used", function()
+  it("precompiles headers, and counts their code where it is used", function()
     local files = { ["twice.h"] = "static double twice(double x) { return 2 * x; }\n",
       ["main.c"] = "int main(void) { return twice(1.5) != 3; }\n" }
     local hows = { "twice.h -o t.pch", "-x c-header twice.h -o t.pch", "-x c-header -Xclang -emit-pch -c twice.h -o t.pch" }
@@ -126,7 +126,7 @@ describe("pmlua cc --count", function()
     end
   end)
 
-  it("passes assembly on, and says that it is not counted", function()
+  it("passes assembly on, and reports that it is not counted", function()
     local files = { ["main.c"] = "int two(void);\nint main(void) { return two() - 2; }\n",
       ["two.s"] = ".globl two\ntwo: mov $2, %eax\nret\n.section .note.GNU-stack,\"\"\n" }
     local dir, err = built(files, cc .. " clang-14 main.c two.s -o two && ./two")
@@ -135,13 +135,13 @@ describe("pmlua cc --count", function()
     assert.equal("", (select(2, built(files, counting.cc "--quiet" .. " clang-14 main.c two.s -o two && ./two"))))
   end)
 
-  it("says of -flto what it counts, and links it", function()
+  it("names the counted parts with -flto, and links", function()
     assert.truthy(exists(built(both, cc .. " clang-14 -flto -O2 -c main.c twice.c && ls *.o && file main.o") .. "/twice.o"))
     local _, err = built(both, counting.cc "--at=final" .. " clang-14 -flto -O2 -c main.c")
     assert.truthy(err:find("^pmlua cc: %-flto: counted before link%-time optimisation, which changes the program further\n"), err)
   end)
 
-  it("says in a line what it cannot do", function()
+  it("refuses impossible options in a line", function()
     local cases = {
       ["gcc main.c"] = "gcc is not supported: operations are counted in LLVM IR; compile with clang",
       ["gfortran x.f90"] = "gfortran is not supported: operations are counted in LLVM IR; compile with flang",
@@ -189,7 +189,7 @@ describe("pmlua cc --count", function()
     end
   end)
 
-  it("prints what it would run: the line with a plugin, or three steps where that may not be", function()
+  it("prints the commands that it would run: the line with a plugin, or three steps without", function()
     if not counting.plugin(14) then return pending "the plugin is not built" end
     local print = cc:gsub("%-%-count", "--count --print")
     local status, out = within(both, print .. " clang-14 -O2 -c main.c")

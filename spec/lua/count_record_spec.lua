@@ -47,7 +47,7 @@ local function run(dir, words)
 end
 
 describe("code that no count includes is named", function()
-  it("libraries that were compiled otherwise, where the program is killed or leaves by _exit, too", function()
+  it("libraries that were compiled otherwise, also if the program is killed or ends by _exit", function()
     local dir = build(PLAIN, cc())
     for _, words in ipairs { "", "kill", "_exit" } do
       local notes, flops = run(dir, words)
@@ -56,13 +56,13 @@ describe("code that no count includes is named", function()
     end
   end)
 
-  it("the program, where it is its library that counts", function()
+  it("the program, if only its library counts", function()
     local notes, flops = run(build(cc(), PLAIN), "kill")
     assert.equal(2, flops)
     assert.same({ "not counted: the work of program, which was not compiled with counts" }, notes)
   end)
 
-  it("nothing, where all of it counts", function()
+  it("nothing, if all code counts", function()
     local notes, flops = run(build(cc(), cc()), "kill")
     assert.equal(3, flops)
     assert.same({}, notes)
@@ -112,7 +112,7 @@ local function metric(dir, name)
   return out:match('METRIC_MEMBER[^\n]*"' .. name:gsub("%p", "%%%0") .. '"[^\n]*') or out
 end
 
-describe("pmlua record names who counted, and at which stage,", function()
+describe("pmlua record names the compiler of each count, and its stage,", function()
   for at, flops in pairs { source = 2, final = 1 } do
     it("in its table, JSON and files: at " .. at, function()
       local dir = build(cc(at), cc(at))

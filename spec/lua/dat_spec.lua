@@ -31,7 +31,7 @@ describe("dat", function()
     end
   end)
 
-  it("makes one word of any text, and has the text back", function()
+  it("makes one word of any text, and recovers the text", function()
     assert.equal("it%27s%20%22x%22%20%231", dat.word 'it\'s "x" #1')
     for text, word in pairs { [""] = "-", ["-"] = "%2D", NaN = "%4EaN", a_b = "a_b", ["a b"] = "a%20b" } do
       assert.equal(word, dat.word(text))
@@ -59,19 +59,19 @@ describe("dat", function()
     end
   end)
 
-  it("refuses two columns of one name, which no reader could tell apart", function()
+  it("refuses two columns of one name, which readers cannot distinguish", function()
     assert.error_matches(function() dat.format { title = "x", columns = { { "v" }, { "v" } }, rows = {} } end,
       "x: two columns are called v")
   end)
 
-  it("writes large numbers so that gnuplot takes their text for a number", function()
+  it("writes large numbers in a form that gnuplot reads as numbers", function()
     for text, v in pairs { ["1.0e+18"] = 1e18, ["-1.0e+300"] = -1e300, ["1.5e+18"] = 1.5e18, ["100"] = 100.0 } do
       assert.equal(text, dat.number(v))
       assert.equal(v, tonumber(text))
     end
   end)
 
-  it("raises when a text is written where numbers are declared", function()
+  it("raises an error if a text is written where numbers are declared", function()
     assert.error_matches(function()
       dat.format { title = "x", columns = { { "v", "ns", "" } }, rows = { { "fast" } } }
     end, "column v holds numbers")
@@ -169,7 +169,7 @@ print(list(t.columns), t.time.max(), t.path[1])]]
     assert.is_true(refused > 2000)
   end)
 
-  it("says which file is not there", function()
+  it("names the missing file", function()
     local t, err = dat.read "/nonexistent/data.dat"
     assert.is_nil(t)
     assert.matches("/nonexistent/data.dat", err)

@@ -65,7 +65,7 @@ describe("a program that closes all descriptors, counted by pmlua record --event
   end
 
   for _, how in ipairs { "range", "all" } do
-    it("leaves its files alone, and says that counts end: " .. how, function()
+    it("leaves its files alone, and reports that counts end: " .. how, function()
       local r, why = recorded(how)
       if not r then return pending(tostring(why)) end
       assert.equal("0 of its own files were touched", r.printed)

@@ -130,7 +130,7 @@ describe("An example of the help of pmlua", function()
       assert(#verb.examples > 0, name .. " has no example")
       for _, example in ipairs(verb.examples) do
         local line, how = text.example(example), type(example) == "table" and example or {}
-        it("ends as it should: " .. line, function()
+        it("has its documented exit status: " .. line, function()
           local there, lacking = has { how.shell or "bash", table.unpack(how.needs or {}) }
           if not there then return pending(lacking) end
           assert.is_nil(unprepared)

@@ -54,7 +54,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 1000
     return code, out, err, dir .. "/demo/latest"
   end
 
-  it("keeps everything on Ctrl-C, says interrupted, and exits 1", function()
+  it("keeps everything on Ctrl-C, prints 'interrupted', and exits 1", function()
     local code, out, err, dir = stop("INT")
     assert.equal(1, code)
     assert.matches("^pmlua: demo: interrupted at cell k=%d, round %d+; what was measured before is kept\n$", err)
@@ -275,7 +275,7 @@ describe("progress", function()
     return table.concat(text)
   end
 
-  it("is a line at most every ten seconds where there is no terminal", function()
+  it("is a line at most every ten seconds without a terminal", function()
     assert.equal("25 % of the cells measured, 2 min 00 s left\n50 % of the cells measured, 1 min 20 s left\n"
       .. "75 % of the cells measured, 40 s left\n100 % of the cells measured\n", drive { total = 4, rounds = 2 })
     assert.equal("50 % of the cells measured, 12 s left\n100 % of the cells measured\n",
@@ -290,12 +290,12 @@ describe("progress", function()
     assert.matches("\r +\r$", text)
   end)
 
-  it("estimates the end from a budget, where there is one", function()
+  it("estimates the end from a budget, if it has one", function()
     assert.matches("^50 %% of the cells measured, 40 s left\n",
       drive { total = 400, rounds = 200, budget = { seconds = 90, rounds = 1 } })
   end)
 
-  it("is silent when asked to be", function()
+  it("is silent on request", function()
     assert.equal("", drive { total = 4, rounds = 2, quiet = true })
   end)
 end)

@@ -38,7 +38,7 @@ describe("experiment", function()
     assert.equal(4, r.meta.samples)
   end)
 
-  it("walks all of the heap, which holds every cell, seldom: not once per visit", function()
+  it("collects the heap, which holds every cell, seldom: not once per visit", function()
     local levels, walks, collect = {}, 0, collectgarbage
     for i = 1, 1000 do levels[i] = i end
     finally(function() _G.collectgarbage = collect end)
@@ -51,7 +51,7 @@ describe("experiment", function()
     assert.is_true(walks < 200, walks)
   end)
 
-  it("visits cells in the order that the seed gives again", function()
+  it("visits cells in the order that the seed repeats", function()
     local visited
     local function note(_, p) visited[#visited + 1] = p.k return 1 end
     local function order(seed)
@@ -253,7 +253,7 @@ return pml.experiment { name = "demo", cell_setup = function() return 7 end, mea
     assert.matches("\n +1 +4", "\n" .. require "pmlua.internal.experiment.output".text(r))
   end)
 
-  it("refuses a definition that makes none, with the line of the script", function()
+  it("refuses an invalid definition, with the line of the script", function()
     for text, what in pairs {
       ["name = 'a b'"] = "name must consist of letters", ["nonsense = 1"] = "unknown field nonsense",
       ["factors = { a = {} }"] = "array of values", ["factors = { median = { 1 } }"] = "column of this name",
@@ -341,7 +341,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
     end
   end)
 
-  it("is misused by unknown options and bad numbers: one line, status 2, nothing written", function()
+  it("is refused with unknown options and bad numbers: one line, status 2, nothing written", function()
     local path, dir = script "return require 'pmlua'.experiment { name = 'demo', measure = function() return 1 end }"
     for _, arguments in ipairs { "--nope", "--seed x", "--rounds 0", "--iterations 1.5", "--iterations", "extra" } do
       local code, out, err = support.pmlua(("%s --out %s/out %s"):format(path, dir, arguments))
@@ -352,7 +352,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
     assert.is_nil(lfs.attributes(dir .. "/out", "mode"))
   end)
 
-  it("takes negative numbers for what they are", function()
+  it("accepts negative numbers as values", function()
     local said = { 'return require "pmlua".experiment { name = "demo", measure = function() return 1 end,',
       'options = { { name = "shift", type = "number", default = 0 } },',
       'analyse = function(run) run:say("shift " .. run.options.shift) end }' }
@@ -433,7 +433,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
     assert.matches("trace: .*no%-such%-event", table.concat(r.meta.warnings, "\n"))
   end)
 
-  it("keeps what measure returns beside its samples as metrics, with their medians and intervals", function()
+  it("keeps further results of measure as metrics, with their medians and intervals", function()
     local calls = 0
     local r = run({ rounds = 6, repeats = 6, metrics = { { name = "faults" }, { name = "size", unit = "bytes" } },
       factors = { k = { 1, 2 } }, measure = function(_, p)
@@ -452,7 +452,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
     assert.is_false(pcall(define, { metrics = { { name = "a" } }, factors = { a_lo = { 1 } } }))
   end)
 
-  it("ends after the round in which its budget is used up, but not before as many as it shall have", function()
+  it("ends after the round in which its budget is used up, but not before the minimum of rounds", function()
     local r = run { repeats = 1000, rounds = 1000, budget = { seconds = 0, rounds = 7 } }
     assert.same({ "complete", 7, 7, 7 }, { r.status, r.meta.rounds_done, r.rounds, r.repeats })
     assert.equal(7, assert(results.open(r.dir)).data.rows[1].samples)

@@ -244,7 +244,7 @@ describe("pmlua export of a job", function()
     check_forms(to, { "files" })
   end)
 
-  mpi_job.it_once("has the sums of the report over all ranks, and says where logs are not left", function(name)
+  mpi_job.it_once("has the sums of the report over all ranks, and a note where logs are not left", function(name)
     local to = record(name, "--not libudev")
     local list = rows(to, "totals")
     local calls, ns = sums(list, "name", "calls"), sums(list, "name", "time_ns")
@@ -258,7 +258,7 @@ describe("pmlua export of a job", function()
       .. "pmlua record --detail ranks keeps logs\n", err)
   end)
 
-  mpi_job.it_once("has a row for each rank and function where logs are kept", function(name)
+  mpi_job.it_once("has a row for each rank and function if logs are kept", function(name)
     local to = record(name, "--detail ranks")
     for _, table_of in ipairs { "functions", "calls" } do
       local function is_send(row) return row["function"] == "MPI_Isend" end

@@ -107,7 +107,7 @@ describe("pmlua export", function()
     assert.equal(1, select(2, out:gsub("\n", "")))
   end)
 
-  it("writes one database, and none over what stands there", function()
+  it("writes one database, and does not overwrite other files", function()
     if select(1, shell "command -v sqlite3") ~= 0 then return pending "sqlite3 is not installed" end
     local db = support.folder() .. "/run's.db"
     local status, _, err = export(("%s --to sqlite -o %s"):format(dir, quote(db)))
@@ -156,7 +156,7 @@ assert(pml.section.write(arg[1]))]])
     assert.equal(0, (export("--to csv -o " .. folder .. "/e.csv " .. folder .. "/results/demo/latest/traces.otf2")))
   end)
 
-  it("refuses in one line what it cannot export", function()
+  it("refuses impossible exports in one line", function()
     for arguments, text in pairs { ["/nowhere"] = "/nowhere: ", [dir .. " --to sqlite"] = "--to sqlite needs --out FILE",
       [dir .. " --to sqlite -o x --table events"] = "leave out --table", [dir .. " --to xml"] = "--to needs" } do
       local status, out, err = export(arguments)

@@ -210,7 +210,7 @@ describe("pmlua export of a trace", function()
     near({ a = { 1, 200 }, b = { 1, 100 }, c = { 1, 0 } }, sums_of(events, sums))
   end)
 
-  it("refuses what it cannot do in one line", function()
+  it("refuses impossible exports in one line", function()
     local function refused(line, pattern)
       local out, code = sh(("%s/pmlua export %s"):format(support.build, line))
       assert.are_not.equal(0, code, line)
@@ -245,7 +245,7 @@ describe("pmlua export of call paths", function()
     return of
   end
 
-  it("folds stacks with their own time, calls or counts", function()
+  it("folds stacks with exclusive time, calls or counts", function()
     local odd = ODD:gsub(";", ",")
     for stack, us in pairs { a = 600, ["a;b"] = 350, ["a;b;a"] = 50, [odd] = 1000, [odd .. ";b"] = 1000 } do
       assert.is_true(math.abs(folded()[stack] / 1e3 - us) < 0.1, stack)

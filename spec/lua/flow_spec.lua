@@ -49,7 +49,7 @@ describe("An event flow", function()
     return assert(flowgraph.read(path .. ".json"))
   end
 
-  it("has call paths as nodes, and says at which visits which edge is taken", function()
+  it("has call paths as nodes, and the visits at which each edge is taken", function()
     local one = flow_of(("a(bbbbc)"):rep(6))
     local graph = one.graphs[1]
     assert.equal(1, #one.graphs)
@@ -62,7 +62,7 @@ describe("An event flow", function()
     assert.same({ threads = 1, enters = 36, nodes = 3, edges = 5, labels = 5, missing = 0 }, one:size())
   end)
 
-  it("sums what the events of sections count, so that nodes have ratios", function()
+  it("sums the counts of sections, so that nodes have ratios", function()
     local s = support.core.section.define { label = "counted", events = { "clock::ticks" } }
     flow.start { metrics = { "clock::ticks", "absent" } }
     s:start()
@@ -98,7 +98,7 @@ describe("An event flow", function()
     assert.equal("\tturn\t1\t1\nturn\texp\t1,9,1\t1\nexp\texp\t1,17,2\t1\nexp\tsin\t2,18,2\t1\nsin\tturn\t1,8,1\t1\n", out)
   end)
 
-  it("is the same as another with the same calls, and says where it differs", function()
+  it("equals another one with the same calls, or has the place of their difference", function()
     local one = flow_of "abab"
     assert.is_true(one:same(flow_of "abab"))
     local same, why = one:same(flow_of "abac")
@@ -106,7 +106,7 @@ describe("An event flow", function()
     assert.equal("node /b: 2 visits; the other has node /b: 1 visits", why)
   end)
 
-  it("says how much is missing at its end where its labels find no room", function()
+  it("reports the amount that is missing at its end if its labels find no room", function()
     flow.start { labels = 7 } -- for one edge
     for i = 1, 9 do run("a" .. ("b"):rep(i) .. ("a"):rep(i * i % 5)) end
     local one = assert(flow.stop())
@@ -144,7 +144,7 @@ describe("An event flow", function()
     assert.is_nil(one:dot():find("penwidth", 1, true))
   end)
 
-  it("refuses what it cannot draw, in a sentence", function()
+  it("refuses impossible drawings, in a sentence", function()
     local one = flow_of "a"
     assert.same({ nil, "x.gif: a picture of a flow must end in .svg, .png, .pdf, .dot or .json" }, { one:draw "x.gif" })
     local drawn, err = one:draw "/nowhere/x.svg"
@@ -215,7 +215,7 @@ int main(void) {
     assert.equal(0, (support.shell(("cd %s/sums.r && ls flow-*.dot flow-*.c && ! ls traces.otf2"):format(dir))))
   end)
 
-  it("is drawn into the file that was asked for, and beside the recording", function()
+  it("is drawn into the requested file, and beside the recording", function()
     for _, ending in ipairs { "svg", "png" } do
       local record = ("cd %s && rm -rf drawn.r && %s record -q -o drawn.r --sym crc32 --flow=drawn.%s -- ./sums"):format(dir,
         command, ending)
@@ -228,7 +228,7 @@ int main(void) {
     assert.truthy(process:find("<svg", 1, true) and process:find("crc32", 1, true))
   end)
 
-  it("is written but not drawn by itself where it has more call paths than a picture shows", function()
+  it("is written but not drawn by itself if it has more call paths than a picture shows", function()
     support.spit(dir .. "/many.c", [[
 #include <pml.h>
 #include <stdio.h>

@@ -52,7 +52,7 @@ describe("expressions of other tools", function()
     { "max(A.B, C) - min(A.B, C, 1)", 5 }, { "10 - M - 1", 4 }, { "A.B if #SMT_on > 1 else C", 3 }, { "C - -2", 5 },
     { "1 if 0 else 2 if 0 else 3", 3 }, { [[cpu@event\=0x3c\,cmask\=1@ / C * 3]], 10 }, { "10 - max(A.B, C) - 1", 3 },
   } do
-    it("come to what they say: " .. case[1], function() assert.equal(case[2], (assert(value(case[1])))) end)
+    it("have the expected values: " .. case[1], function() assert.equal(case[2], (assert(value(case[1])))) end)
   end
 
   local divided_by_zero
@@ -77,7 +77,7 @@ describe("expressions of other tools", function()
     return ("(%s) %s (%s)"):format(a, kind, b), value_of[kind]
   end
 
-  it("come to what they say, however they are nested", function()
+  it("have the expected values, at any depth of nesting", function()
     local compared = 0
     for seed = 1, 1000 do
       math.randomseed(seed)
@@ -207,7 +207,7 @@ describe("LIKWID's group files", function()
     return math.random(2) == 1 and ("(%s)"):format(both) or both
   end
 
-  it("give formulas that come to what Lua makes of them, on random counts", function()
+  it("give formulas with the same values as in Lua, on random counts", function()
     local texts, compared = {}, 0
     math.randomseed(1)
     assert(require "lfs".mkdir(folder .. "/random"))
@@ -227,7 +227,7 @@ describe("LIKWID's group files", function()
     assert.is_true(compared > 350, compared)
   end)
 
-  it("give groups whose formulas come to what they say, and list what cannot be taken", function()
+  it("give groups whose formulas have the expected values, and list the excluded ones", function()
     local c = open("skx", spit("WORK.txt", LIKWID))
     local g = c.groups.WORK
     assert.equal("work and memory", g.prose)
@@ -306,7 +306,7 @@ describe("LIKWID's group files", function()
     os.remove(folder .. "/BAD.txt")
   end)
 
-  it("are read as Debian's package has them, every file of every processor", function()
+  it("are read as in Debian's package, every file of every processor", function()
     local likwid = require "pmlua.internal.groups.likwid"
     if not likwid.folder "skx" then pending "LIKWID is not installed (Debian: likwid)" return end
     for _, pmu in ipairs { "skx", "icx", "hsw_ep", "snb", "amd64_fam19h_zen3", "arm_n1" } do
@@ -448,7 +448,7 @@ Metric Groups:
 Summary
 ]==]
 
-  it("of a perf that prints text give what its JSON would", function()
+  it("of a perf that prints text give the same as its JSON", function()
     for _, name in ipairs { "perf.txt", "text.json" } do
       local c = open("skx", spit(name, PERF_TEXT))
       local counts = { ["INST_RETIRED:ANY_P"] = 500, ["CPU_CLK_UNHALTED:THREAD_P"] = 250 }
@@ -504,7 +504,7 @@ Summary
     assert.equal("amd64_fam19h_zen3 has no event l3_lookup", refusals(c)["METRICS/farther"])
   end)
 
-  it("that perf list prints have events in the kernel's own terms", function()
+  it("that perf list prints have events in the kernel's notation", function()
     local c = open("skx", spit("list.json", [=[
       [{"EventName": "clock", "Encoding": "software/config=1,period=0x186a3/"},
        {"EventName": "far", "Encoding": "none_such/event=1/"},
@@ -535,7 +535,7 @@ Summary
     assert.truthy(err.text:find "nowhere.json")
   end)
 
-  it("are listed by pmlua choose, with what cannot be taken and why", function()
+  it("are listed by pmlua choose, with the excluded ones and the reason", function()
     local status, out, err = support.shell(("%s/pmlua choose --pmu skx --groups %s --list"):format(support.build,
       support.quote(folder .. "/perf.json")))
     assert.same({ 0, "" }, { status, err })

@@ -25,7 +25,7 @@ describe("A formula", function()
     end)
   end
 
-  it("names what it needs, each once, in order", function()
+  it("names the values that it needs, each once, in order", function()
     assert.same({ "a", "b", "c" }, assert(formula.compile("a / (b + c) - a")).names)
   end)
 

@@ -39,7 +39,7 @@ describe("Every event of every group and preset is encoded by libpfm4, on any ma
     assert.is_true(passed > 500, out)
   end)
 
-  it("and where it has no table, the facts have the numbers", function()
+  it("and without a table, the facts have the numbers", function()
     for _, name in ipairs(groups.pmus()) do
       local pmu = assert(pmus.get(name))
       for _, list in ipairs { pmu.events and groups.of(name) or {}, pmu.events and groups.presets(name) or {} } do
@@ -120,14 +120,14 @@ describe("Every PMU that is promised", function()
     end
   end)
 
-  it("goes by the names that people use", function()
+  it("accepts the common names of PMUs", function()
     assert.equal("skx", pmus.get("intel_skx").name)
     assert.equal("amd64_fam19h_zen4", pmus.get("Zen4").name)
     assert.equal("arm_n1", pmus.get("n1").name)
     assert.equal("sqx: no such core PMU; did you mean skx?", tostring(select(2, pmus.get("sqx"))))
   end)
 
-  it("is known to libpfm4 with its number of counters, or by its facts alone", function()
+  it("has a number of counters in libpfm4, or only in its facts", function()
     local list, here = core.event.pmus(), 0
     assert.is_true(#list > 3)
     for _, pmu in ipairs(list) do
@@ -393,7 +393,7 @@ describe("A file of groups", function()
     end)
   end
 
-  it("takes a metric that is known everywhere by its name, or what it leaves out of it", function()
+  it("takes a common metric by its name, or only the fields that it leaves out", function()
     local mine = assert(groups.parse([[return { pmus = { "skx" }, groups = { MINE = {
       events = { dp_flop = "A", cycles = "B" },
       metrics = { "dp_rate", { name = "ipc", formula = "2 / cycles", thresholds = {} } } } } }]], "mine.lua")).groups.MINE
@@ -404,7 +404,7 @@ describe("A file of groups", function()
     assert.equal(1, #shipped.thresholds)
   end)
 
-  it("keeps to itself what no other has: each metric that is known everywhere is named twice or more", function()
+  it("defines metrics that no other group has: each common metric is named twice or more", function()
     local named = {}
     for _, folder in ipairs { "groups", "groups/part", "without_pmu" } do
       for _, file in ipairs(literal.list(folder)) do
@@ -416,7 +416,7 @@ describe("A file of groups", function()
     for name in pairs(common) do assert.is_true((named[name] or 0) >= 2, name) end
   end)
 
-  it("that is refused leaves strings as they were", function()
+  it("that is refused leaves strings unchanged", function()
     groups.parse("return ('x'):rep(2)", "mine.lua")
     assert.equal("xx", ("x"):rep(2))
   end)
@@ -446,7 +446,7 @@ describe("A file that is like another", function()
     assert.same({ cycles = "CPU_CLK_UNHALTED" }, read("base").groups.MINE.events)
   end)
 
-  it("replaces a group as a whole that it gives metrics for", function()
+  it("replaces a group as a whole if it gives metrics for it", function()
     write("mine", 'return { like = "base", pmus = { "icx" }, groups = { MINE = { events = { a = "A" },\n' ..
       'metrics = { { name = "a_rate", formula = "a / time", unit = "1/s" } } } } }')
     local mine = assert(read "mine").groups.MINE
@@ -473,7 +473,7 @@ describe("A file that is like another", function()
     assert.same({ { cycles = "C" }, { ref = "B" } }, { mine.PAPI_TOT_CYC.events, mine.PAPI_REF_CYC.events })
   end)
 
-  it("is like each of a list, the later over the earlier, and its own over all", function()
+  it("inherits from each of a list, the later over the earlier, and its own over all", function()
     local part = [[return { groups = {
       MINE = { prose = "of the part", events = { cycles = "PART" } }, GONE = false,
       OTHER = { events = { a = "A", b = "B" }, metrics = { { name = "both", formula = "a + b" } } } } }]]

@@ -58,7 +58,7 @@ sim.describe("pmlua guard", function()
     support.done(run("--save kept.guard -- ./program"))
   end)
 
-  it("keeps counts as text that says what they depend on", function()
+  it("keeps counts as text with the conditions that they depend on", function()
     local text = support.slurp(dir .. "/kept.guard")
     assert.truthy(text:find("^pmlua%-guard 1\narchitecture\t[%w_]+\ncompiler\tGCC: [^\n]+\nevent\tsim::Ir\nobjects\town\n"), text)
     assert.truthy(text:find("\ncaches\tI1=32768,8,64 D1=32768,8,64 LL=8388608,16,64\n", 1, true), text)
@@ -118,7 +118,7 @@ sim.describe("pmlua guard", function()
     assert.truthy(err:find("pmlua guard: function program:added is gone: %d+ sim::Ir\n"), err)
   end)
 
-  it("compares what a call takes, if asked", function()
+  it("compares counts per call, if requested", function()
     local kept = { rows = { { kind = "function", object = "program", name = "f", calls = 10, count = 1000, spread = 0 } } }
     local function now(calls, count)
       return { { kind = "function", object = "program", name = "f", calls = calls, count = count, spread = 0 } }
@@ -129,7 +129,7 @@ sim.describe("pmlua guard", function()
     assert.equal(1, #guard.compare(kept, now(20, 1960), { bound = 0.01, least = 0, per_call = true }).fallen)
   end)
 
-  it("guards only the functions, and the event, that were asked for", function()
+  it("guards only the requested functions and event", function()
     assert.equal(0, (run("--save few.guard --event Dw --function 'stea*' -- ./program")))
     local text = support.slurp(dir .. "/few.guard")
     assert.truthy(text:find("\nevent\tsim::Dw\nobjects\town\nfunctions\tstea*\n", 1, true), text)

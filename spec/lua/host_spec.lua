@@ -143,7 +143,7 @@ describe("The host plugin on a described machine", function()
     assert.equal(7 * 1024, collect().memory_free)
   end)
 
-  it("says that energy is for root alone where it may not be read", function()
+  it("reports that energy is for root alone if it may not be read", function()
     local root = machine.new()
     local id = io.popen("id -u")
     local is_root = id:read("n") == 0
@@ -177,7 +177,7 @@ describe("The process plugin on a described machine", function()
     assert.is_nil(metrics.resident.reason)
   end)
 
-  it("has processors at work by the clock of a process, as getrusage says of it when it has ended", function()
+  it("has processors at work by the clock of a process, equal to getrusage after its end", function()
     local sys, child = require("pmlua.core").sys, require "pmlua.internal.child"
     local had_ns, at_ns
     local ended = assert(child.run({ "sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done" }, function(pid)
@@ -218,7 +218,7 @@ describe("Files of /proc and /sys that are damaged", function()
     return text:sub(at) .. text .. text:sub(1, at)
   end
 
-  it("give numbers of the type that was promised, or none, and never an error", function()
+  it("give numbers of the declared type, or no value, and never an error", function()
     local random = require "pmlua.internal.rng" (7)
     local paths = {}
     for path in pairs(machine.files) do paths[#paths + 1] = path end

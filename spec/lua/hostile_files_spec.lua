@@ -53,7 +53,7 @@ describe("a file from others", function()
     end
   end)
 
-  it("is refused where a run's meta.json has any value of another type", function()
+  it("is refused if a run's meta.json has any value of another type", function()
     local path = run_of_an_experiment()
     local file <close> = assert(io.open(path .. "/meta.json"))
     local text = file:read "a"
@@ -73,7 +73,7 @@ describe("a file from others", function()
     end
   end)
 
-  it("takes little memory where a log says that it has much", function()
+  it("uses little memory if a log claims to have much", function()
     local _, none = sh("/usr/bin/time -v true")
     shell.done(("%s record -q -o %s/logs --lib 'libz*' -- /bin/true"):format(pmlua, folder), 60)
     local name = sh(("ls %s/logs/*.pmlog"):format(folder)):match "%S+"

@@ -165,7 +165,7 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
       return barriers
     end
 
-    spec("are found at barriers and at the ends of loops and regions, as long as they were", function(t)
+    spec("are found at barriers and at the ends of loops and regions, with their durations", function(t)
       local barriers = found(t)
       assert.are.equal(4, #barriers)
       for n = 1, 3 do

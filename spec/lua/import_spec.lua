@@ -67,7 +67,7 @@ describe("pmlua import", function()
     end
   end)
 
-  it("takes folded stacks, and gives them back", function()
+  it("reads folded stacks, and exports them unchanged", function()
     local lines = { ["main;a"] = 30, ["main;a;b c"] = 12, main = 5, ["main;d"] = 0 }
     local text = ""
     for path, v in pairs(lines) do text = text .. ("%s %d\n"):format(path, v) end
@@ -118,7 +118,7 @@ describe("pmlua import", function()
     assert.are.same({ ["my app (7)"] = 2, ["other (8)"] = 1 }, calls)
   end)
 
-  it("takes what pmlua exported: pprof and folded stacks of one trace have the same sums", function()
+  it("reads pmlua's exports: pprof and folded stacks of one trace have the same sums", function()
     local trace = import("perf.txt", PERF)
     local whole = paths(trace)
     for form, name in pairs { pprof = "again.pb.gz", folded = "again.folded" } do
@@ -146,7 +146,7 @@ describe("pmlua import", function()
     end
   end)
 
-  it("tells threads of large numbers apart, and names what has no name", function()
+  it("distinguishes threads with large numbers, and names unnamed functions", function()
     local trace, out, code = import("ids.json", [[ [{"ph":"X","name":"","pid":1,"tid":9007199254740993,"ts":1,"dur":1},
       {"ph":"X","name":"a\u0000b","pid":1,"tid":9007199254740992,"ts":1,"dur":1}] ]])
     assert.are.equal(0, code, out)
@@ -191,7 +191,7 @@ describe("pmlua import", function()
     end
   end)
 
-  it("unpacks gzip of every form, also of several members, and takes what comes before a cut", function()
+  it("unpacks gzip of every form, also of several members, and reads the part before a cut", function()
     local gzip = function(text) return (require "zlib".deflate(6, 31)(text, "finish")) end
     local lines = {}
     for i = 1, 5000 do lines[i] = ("main;f%d %d\n"):format(i * 7919 % 5000, i) end
@@ -296,7 +296,7 @@ not a line of perf
     end
   end)
 
-  it("leaves nothing of an import that fails at its end", function()
+  it("leaves nothing after an import that fails at its end", function()
     local _, status = sh(("mkdir -p %s/full && cp /dev/null %s/full/traces.def"):format(folder, folder))
     assert.are.equal(0, status)
     shell.write(folder .. "/fine.folded", "a 1\n")
@@ -308,7 +308,7 @@ not a line of perf
     assert.is_nil(lfs.attributes(folder .. "/small/traces.otf2"), out)
   end)
 
-  it("refuses other files in one line that says where", function()
+  it("refuses other files in one line with the place of the error", function()
     local function refused(name, text, pattern, options)
       local path, out, code = import(name, text, options)
       assert.are.equal(1, code, name)

@@ -157,7 +157,7 @@ describe("A damaged file of a job", function()
     end)
   end
 
-  it("is refused: processes beyond half of what 64 bits hold, or in no order", function()
+  it("is refused with processes beyond half the range of 64 bits, or out of order", function()
     local most = (1 << 62) - 1
     for ranks, status in pairs { [{ -most, 1 }] = 0, [{ -most - 1, 1 }] = 1, [{ 0, most + 1 }] = 1, [{ 1, 0 }] = 1 } do
       support.spit(dir .. "/job.pmlsum", summary({ shape(2, 1) }, ranks[1], ranks[2]))
@@ -176,7 +176,7 @@ describe("A damaged file of a job", function()
     ["bytes that no integer holds"] = { shape(2, 1), row(MPI, "bytes to", "0", { { "1", 2.0 ^ 64 } }) },
     ["a broadcast of such bytes"] = { shape(2, 1), row(MPI, "collective", "bcast", { { "sent", 2.0 ^ 64 } }) },
   } do
-    it("costs that row alone, with a note: a summary with " .. what, function()
+    it("loses only that row, with a note: a summary with " .. what, function()
       table.insert(rows, row(MPI, "collective", "gather", { { "calls", 7 }, { "sent", 70 }, { "received", 71 } }))
       support.spit(dir .. "/job.pmlsum", summary(rows))
       local status, out, err = report()
@@ -189,7 +189,7 @@ describe("A damaged file of a job", function()
     end)
   end
 
-  it("is reported as far as it says what can be: more calls than an integer counts, ranks below 0", function()
+  it("is reported as far as possible: more calls than an integer counts, ranks below 0", function()
     support.spit(dir .. "/job.pmlsum", summary({ shape(2, 1), row(SECTION, "solve", "", {}, spread(math.mininteger)) },
       -(1 << 60), 1))
     local out = support.quiet(report())

@@ -63,7 +63,7 @@ describe("The flow of a job of MPI", function()
     assert.same({ 30, 10, 3 }, { calls.MPI_Allreduce, calls.MPI_Barrier, calls.MPI_Init })
   end)
 
-  it("is made by pmlua record --finish of what ranks left if one of them never ended", function()
+  it("is made by pmlua record --finish from the ranks' parts if one of them never ended", function()
     support.spit(dir .. "/sum.c", "#include <zlib.h>\nint main(void) { return crc32(0, (const void *)\"a\", 1) == 0; }\n")
     assert.equal(0, (shell "rm -rf job && gcc sum.c -o sum -lz"))
     for rank = 0, 1 do

@@ -14,7 +14,7 @@ describe("JSON", function()
     assert.same({ '"a?b"', '"\\n\\u0001"' }, { json.line "a\255b", json.line "\n\1" })
   end)
 
-  it("has null for what it has no word for, and numbers that come back", function()
+  it("has null for values without a form in JSON, and numbers that can be read back", function()
     assert.equal("[null, null, null, 1, 0.1, 1e+300, -9223372036854775808]",
       json.line { 0 / 0, 1 / 0, -1 / 0, 1, 0.1, 1e300, math.mininteger })
     for _, v in ipairs { 1 / 3, 2 ^ 53 + 2.0, 5e-324, 1.7976931348623157e308 } do
@@ -46,7 +46,7 @@ describe("JSON", function()
     assert.equal("[]", json.line(json.array()))
   end)
 
-  it("is written without any module in C, which only reading needs", function()
+  it("is written without any module in C, which is needed only for reading", function()
     local status, out, err = support.pmlua([[-e 'package.preload.cjson = function() error "absent" end]]
       .. [[ local j = require "pmlua.json"]] ..
       [[ print(j.line { 1, "a\n" }, j.decode "1")']])

@@ -24,7 +24,7 @@ describe("A data file", function()
     assert.equal(1, data.b[1]) -- each has its own
   end)
 
-  it("is stopped when it takes too long or too much", function()
+  it("is stopped when it takes too much time or memory", function()
     for _, text in ipairs {
       "while true do end", "local s = 'x' while true do s = s .. s end", "local t = {} for i = 1, 1e9 do t[i] = i end",
       "local function f() return f() end return f()", "local function f() f() end f()", "goto a ::a:: goto a",
@@ -61,7 +61,7 @@ describe("A data file", function()
     assert.matches("it does not return a table$", refusal "return 5")
   end)
 
-  it("is no longer than it may be, and nothing else is read to its end", function()
+  it("is no longer than the limit; a longer one is not read to its end", function()
     local long = "return { '" .. ("x"):rep(1 << 20) .. "' }"
     assert.equal("x.lua:1: longer than a megabyte", refusal(long))
     assert.is_table((literal.parse(long, "x.lua", 2)))

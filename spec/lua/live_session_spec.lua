@@ -138,7 +138,7 @@ describe("The question for sections", function()
 end)
 
 describe("Code from outside", function()
-  it("is an expression or statements, with what it prints first", function()
+  it("is an expression or statements, with the printed text first", function()
     assert.same({ true, "3\tx" }, { eval "1 + 2, 'x'" })
     assert.same({ true, "" }, { eval "kept = 5" })
     assert.same({ true, "a\tnil\n5" }, { eval "print('a', nil) return kept" })
@@ -253,14 +253,14 @@ describe("Code from outside", function()
     eval "string = {}"
   end)
 
-  it("cannot get at the metatables of what it is given", function()
+  it("cannot reach the metatables of its values", function()
     core.sde.library("GUARD"):counter("n")
     assert.same({ true, "false" }, { eval "getmetatable(pml.sde.find 'GUARD::n')" })
     assert.is_false((eval "setmetatable(pml.sde.find 'GUARD::n', {})"))
     assert.same({ true, "nil" }, { eval "getmetatable(print)" })
   end)
 
-  it("is lent series and rules without what they are made of", function()
+  it("gets series and rules without their internals", function()
     local lib = core.sde.library("LENT")
     local n, r = lib:counter("n"), lib:recorder("r", { type = "double" })
     r:push(1)
@@ -287,7 +287,7 @@ describe("Code from outside", function()
     assert.same({ true, "2\tnil\tnil\tnil" }, { eval "r:count(), r.push, r.reset, r.close" })
   end)
 
-  it("fails alone: the next question is answered", function()
+  it("fails alone: the next question succeeds", function()
     eval "error(setmetatable({}, { __tostring = function() error 'again' end }))"
     eval "setmetatable(_G, { __index = function() error 'no' end, __newindex = function() error 'no' end })"
     eval "rawset(_G, 'kept', { print, pml, tostring }) print, pml, tostring = nil"

@@ -45,7 +45,7 @@ describe("pml.machine", function()
 
   local function several() return #require "pmlua".sys.affinity() > 1 end
 
-  it("measures once, keeps the result, and measures anew when asked", function()
+  it("measures once, keeps the result, and measures again on request", function()
     if not several() then return pending "this process has one cpu" end
     assert.matches("nil%s+nil%s+core_to_core was not measured on this machine", answer(EXCHANGE:format "{ kept = true }"))
     local first = answer(EXCHANGE:format "")
@@ -61,7 +61,7 @@ describe("pml.machine", function()
     assert.equal(0, entries(dir .. "/tmp"))
   end)
 
-  it("measures nothing in a simulation, whose times would be kept", function()
+  it("measures nothing in a simulation, because such times would be kept", function()
     assert.matches("core_to_core was not measured: times of a simulation mean nothing",
       answer(EXCHANGE:format "", "PMLUA_SIM=" .. dir .. "/tmp"))
     assert.matches("was not measured on this machine", answer(EXCHANGE:format "{ kept = true }"))

@@ -46,7 +46,7 @@ describe("pml.model.fit", function()
     end
   end)
 
-  it("finds the power of what has no logarithm, to 0.05", function()
+  it("finds the power of growth without a logarithm, to 0.05", function()
     for i = -40, 60, 3 do
       local c = i / 20
       local model = assert(pml.model.fit(points(function(n) return 10 * n ^ c + 1 end, { 2, 4, 8, 16, 32, 64, 128 })))
@@ -83,7 +83,7 @@ describe("pml.model.fit", function()
     assert.is_true(grown <= 3, grown .. " of 40")
   end)
 
-  it("has intervals that hold new measurements as often as they say", function()
+  it("has intervals that hold new measurements at the stated rate", function()
     local inside = 0
     for seed = 1, 100 do
       local noise = normal(1000 + seed)
@@ -113,7 +113,7 @@ describe("pml.model.fit", function()
     assert.has_error(function() pml.model.fit(run) end)
   end)
 
-  it("refuses in one line what does not bear a model", function()
+  it("refuses in one line data that have no model", function()
     local function same(n) return n end
     for _, case in ipairs {
       { points(same, { 1, 2, 4 }), "3 values of n are too few for a model; measure at least 5" },

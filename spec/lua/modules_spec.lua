@@ -25,7 +25,7 @@ describe("A script", function()
     end
   end)
 
-  it("reaches no inner module as pml.NAME, not even what the core has under its name", function()
+  it("reaches no inner module as pml.NAME, not even one of the core's tables", function()
     local inner, public = modules "internal", {}
     assert.is_true(#inner > 10)
     for _, name in ipairs(modules "") do public[name] = true end
@@ -38,7 +38,7 @@ describe("A script", function()
     end
   end)
 
-  it("does not find inner modules where public ones are", function()
+  it("does not find inner modules beside public ones", function()
     for _, name in ipairs(modules "internal") do
       assert.equal("false\n", answer(("print((pcall(require, \"pmlua.%s\")))"):format(name)), name)
     end

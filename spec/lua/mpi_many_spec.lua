@@ -62,7 +62,7 @@ for name in pairs(mpi_job.RUN) do
     end)
 
     for _, how in ipairs { "kill", "exit", "stop 6" } do
-      it_is("ends, and has the figures of all, when one leaves by " .. how, function()
+      it_is("ends, and has the figures of all, when a rank leaves by " .. how, function()
         local to = job(name, ("%s %d %s"):format(compile(name), LEAVER, how))
         local r = cjson.decode(report(to, "--json"))
         assert.are.same({ RANKS, {} }, { r.size, r.missing })

@@ -73,7 +73,7 @@ for name in pairs(mpi_job.RUN) do
   local it_is, once = mpi_job.it_of(name), mpi_job.it_once_of(name)
 
   describe("the summary of a job of " .. name, function()
-    it_is("has sizes that an int does not hold, and a call that failed costs nothing else", function()
+    it_is("has sizes that an int does not hold, and loses only the failed call", function()
       local to, out = job(name, 2, compile(name, "sizes"))
       assert.equal(2, select(2, out:gsub("2 failed\n", "")))
       local r = told(to)
@@ -151,7 +151,7 @@ for name in pairs(mpi_job.RUN) do
       assert.is_truthy(report(to):find("\nMPI_File_iwrite +3 +504%.0 B +168%.0 B +0\n"))
     end)
 
-    once("has at most 8 KB a rank, and says which functions it has no room for", function()
+    once("has at most 8 KB a rank, and lists the functions that it has no room for", function()
       local to = job(name, 1, compile_functions(name))
       local size = #support.slurp(to .. "/job.pmlsum")
       assert(size <= 8192 and size > 6000, size)
@@ -200,7 +200,7 @@ for name in pairs(mpi_job.RUN) do
       end
     end)
 
-    it_is("is there without the ranks that stand still, whose logs are merged later", function()
+    it_is("excludes the ranks that stand still, and merges their logs later", function()
       local to = job(name, 4, compile(name, "leave") .. " 2 stop 4", 1)
       assert.equal(0, select(2, sh("test -e " .. to .. "/job.pmlsum")))
       local r = told(to)
@@ -310,7 +310,7 @@ for name in pairs(mpi_job.RUN) do
       end
     end)
 
-    once("is printed by the first rank where another one never ends, and by no other", function()
+    once("is printed only by the first rank if another one never ends", function()
       local to = job(name, 2, compile(name, "leave"), 10, "--detail=ranks")
       os.execute("mkdir " .. to .. "/rank-2")
       local finish = [[require("pmlua.internal.record.job").finish({ detail = "ranks" },
@@ -338,7 +338,7 @@ for name in pairs(mpi_job.RUN) do
       end
     end)
 
-    once("is made from the logs where nothing reduced them", function()
+    once("is made from the logs if no rank reduced them", function()
       local to = job(name, 3, compile(name, "leave"), 10, "--detail=ranks")
       local whole = calls_of(told(to)).MPI_Barrier
       os.remove(to .. "/job.pmlsum")
@@ -379,7 +379,7 @@ for name in pairs(mpi_job.RUN) do
       end
     end)
 
-    once("has a row for each type of a section about which ranks disagree", function()
+    once("has a row for each type of a section if ranks disagree about it", function()
       local to = job(name, 3, compile(name, "disagree"), nil, "--detail ranks")
       for _ = 1, 2 do
         local r, calls = told(to), {}
@@ -420,7 +420,7 @@ for name in pairs(mpi_job.RUN) do
       end
     end)
 
-    once("is refused in one line where it is damaged or of another version", function()
+    once("is refused in one line if it is damaged or of another version", function()
       local to = job(name, 2, compile(name, "leave"))
       local path = to .. "/job.pmlsum"
       local text = support.slurp(path)

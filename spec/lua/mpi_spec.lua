@@ -215,7 +215,7 @@ for _, name in ipairs(NAMES) do
     end)
 
     for _, unseen in ipairs { "", " unseen" } do
-      it_is("attribute each message where handles are used again" .. (unseen ~= "" and ", and requests end unseen" or ""),
+      it_is("attribute each message if handles are reused" .. (unseen ~= "" and ", and requests end unseen" or ""),
         function()
           local logs, code, out = run(name, 2, compile(name, "reuse") .. unseen)
           if code == 77 then return pending("this MPI gives no handle twice") end
@@ -239,7 +239,7 @@ for _, name in ipairs(NAMES) do
     end
 
     for _, interface in ipairs { "mpif", "use_mpi", "use_mpi_f08" } do
-      it_is("have what a program does that uses " .. interface, function()
+      it_is("have the messages of a program that uses " .. interface, function()
         local to = ("%s/%s.%s"):format(folder, interface, name)
         local out, code = sh(("mpifort.%s -I spec/c/mpi -o %s spec/c/mpi/%s.f90"):format(name, to, interface))
         if code == 127 then return pending("mpifort." .. name .. " is not installed") end
@@ -283,7 +283,7 @@ for _, name in ipairs(NAMES) do
       end)
     end
 
-    it_is("end where some ranks are not recorded, say so, and have the trace of the others", function()
+    it_is("end if some ranks are not recorded, report that, and have the trace of the others", function()
       local program, to = compile(name, "messages"), folder .. "/mixed." .. name
       local out = shell.done(("PMLUA_MPI_TIMEOUT=2 %s -n 2 %s : -n 3 %s/pmlua record --quiet --trace -o %s -- %s"):format(
         RUN[name], program, support.build, to, program), 120)
@@ -298,7 +298,7 @@ for _, name in ipairs(NAMES) do
       assert.are.equal(3, select(2, events:gsub('\nENTER +%d+ +%d+ +Region: "MPI_Finalize"', "")), events)
     end)
 
-    it_is("compare clocks that differ, as well as they say", function()
+    it_is("compare clocks that differ, within the stated accuracy", function()
       local to = folder .. "/clocks." .. name
       local each = ("%s/pmlua record --quiet --trace -o %s -- %s"):format(support.build, to, compile(name, "messages"))
       shell.done(("%s -n 2 %s : -n 2 env PMLUA_CLOCK=monotonic %s"):format(RUN[name], each, each), 120)
@@ -316,7 +316,7 @@ for _, name in ipairs(NAMES) do
       assert(error_of(3) < 1e9)
     end)
 
-    it_is("know rank and size where sections alone are kept", function()
+    it_is("have rank and size if only sections are kept", function()
       local to = folder .. "/report." .. name
       local program = compile(name, "sections", ("-Icore -L%s -Wl,-rpath,%s"):format(support.build, support.build), "-lpmlua")
       shell.done(("PMLUA_REPORT=%s %s -n 3 %s"):format(to, RUN[name], program), 120)

@@ -32,7 +32,7 @@ describe("pmlua new", function()
     assert.is_true(summary.cells[4].median > summary.cells[1].median)
   end)
 
-  it("writes scripts that luacheck finds nothing in", function()
+  it("writes scripts without warnings from luacheck", function()
     if not os.execute "command -v luacheck >/dev/null 2>&1" then return pending "luacheck is not installed" end
     typed "pmlua new experiment mine && pmlua new workload kernel"
     local code, out = typed "luacheck -q --no-config mine.lua kernel/kernel.lua"

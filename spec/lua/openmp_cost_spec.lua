@@ -56,7 +56,7 @@ describe("a parallel loop with libomp", function()
     return (all(2200) - all(200)) / 2000
   end
 
-  it("takes at most twice the instructions that it takes with an empty tool, whose share is a third at least", function()
+  it("takes at most twice the instructions as with an empty tool, whose share is at least a third", function()
     local lacks = openmp.lacks "libomp" or (support.shell "command -v valgrind" ~= 0 and "valgrind is not installed" or nil)
     if lacks then return pending(lacks) end
     dir = support.folder()

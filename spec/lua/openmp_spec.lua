@@ -47,7 +47,7 @@ describe("pmlua record of parallel regions with libomp", function()
     assert.same({ { 5, 4, 10, "OMPT" }, { 9, 3, 1, "OMPT" }, { 15, 2, 1, "OMPT" } }, found)
   end)
 
-  spec("has what each thread of a team executes, by its number", function()
+  spec("has the work of each thread of a team, by its number", function()
     assert.same({ 10, 10, 10, 10 }, openmp.calls_by_thread(of["omp implicit task @program.c:5"]))
     assert.same({ 1, 1, 1 }, openmp.calls_by_thread(of["omp implicit task @program.c:9"]))
   end)
@@ -154,7 +154,7 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
       assert.truthy(one("barrier", 3, 3) or one("barrier", 3, 6))
     end)
 
-    spec("counts tasks where they are created, executed and waited for", function()
+    spec("counts tasks at their creation, execution and wait", function()
       local tasks, waits = {}, one("taskwait", 3, 12)
       for _, c in ipairs(all.openmp) do
         if c.construct == "task" then tasks[#tasks + 1] = { c.name, c.count, c.calls } end
@@ -290,7 +290,7 @@ describe("pmlua record of a program of gcc", function()
     assert.truthy(all.openmp[1].name:find "@library.c:%d$", all.openmp[1].name)
   end)
 
-  it("has libomp's constructs, at the program's lines, where that is loaded as libgomp", function()
+  it("has libomp's constructs, at the program's lines, if it is loaded as libgomp", function()
     local lacks = openmp.lacks "libgomp" or openmp.lacks "libomp"
     if lacks then return pending(lacks) end
     local dir = support.folder()
@@ -342,7 +342,7 @@ describe("pmlua record of teams with libomp", function()
     all, folder = openmp.record(dir, openmp.compile("libomp", dir, pause), "--trace", "KMP_BLOCKTIME=0")
   end)
 
-  it("ends what workers wait for at the join, whenever they wake up", function()
+  it("ends the waits of workers at the join, whenever they wake up", function()
     if lacks then return pending(lacks) end
     local _, printed = support.shell(("for g in -G ''; do otf2-print $g %s/traces.otf2; done"):format(folder))
     local process, join, late = {}, {}, 0

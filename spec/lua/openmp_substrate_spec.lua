@@ -47,7 +47,7 @@ end
 
 for _, runtime in ipairs { "libomp", "libgomp" } do
   describe("a substrate plugin in a program with " .. runtime, function()
-    it("counts its teams, tasks and locks, which fit together", function()
+    it("counts its teams, tasks and locks, which agree with each other", function()
       local lacks = openmp.lacks(runtime)
       if lacks then return pending(lacks) end
       local dir = support.folder()

@@ -135,7 +135,7 @@ describe("An ordinary user", function()
     assert.is_true(cpus and cpus > 0) -- the formula says task-clock
   end)
 
-  it_counts("has traces that take the values of sections, under the name that says what they are", function()
+  it_counts("has traces with the values of sections, under such names", function()
     if support.shell "command -v otf2-print" ~= 0 then return pending "otf2-print is not installed" end
     local _, _, folder = script [[
       local t = assert(pml.trace.create(".", { metrics = { { name = "page-faults" } } }))

@@ -172,7 +172,7 @@ describe("plot", function()
     assert.matches("quartiles", svg { { "size", { 1, 2, 3 } }, { "how", many } }) -- too many lines to be told apart
   end)
 
-  it("keeps the data and says what to install without gnuplot", function()
+  it("keeps the data and names the package to install without gnuplot", function()
     local dir = demo.run_folder { { 1, 2, 3 } }
     local files, err = plot.draw(dir, { gnuplot = "no-such-gnuplot" })
     assert.is_nil(files)
@@ -180,7 +180,7 @@ describe("plot", function()
     assert.equal("file", lfs.attributes(dir .. "/plot.gp", "mode"))
   end)
 
-  it("has nothing to draw when nothing was measured", function()
+  it("refuses a run without measurements", function()
     local files, err = plot.draw(demo.run_folder { {} })
     assert.is_nil(files)
     assert.matches("no cell was measured", err)

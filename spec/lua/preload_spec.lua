@@ -99,7 +99,7 @@ end
 describe("Preloading", function()
   setup(function() build_other() end)
 
-  it("leaves children with another loader alone, however they are executed", function()
+  it("leaves children with another loader alone, in each way of executing them", function()
     local _, alone, complaint = shell("PATH=$PATH:. env -u LD_PRELOAD ./parent ./other")
     assert.equal(told, alone)
     for _, verb in ipairs { "record -o children", "live" } do
@@ -122,7 +122,7 @@ describe("Preloading", function()
     assert.truthy(err:find("pmlua record: ./script is not recorded: ", 1, true), err)
   end)
 
-  it("keeps what else is preloaded, and all of it for programs that it fits", function()
+  it("keeps other preloaded libraries, and all of them for suitable programs", function()
     local libm = support.library "libm.so.6"
     if not libm then return pending("there is no libm.so.6 to preload") end
     local status, out = shell(("LD_PRELOAD=%s %s record -o kept -- sh -c './other; ./own'"):format(libm, command))
@@ -202,7 +202,7 @@ for given in {}, {"A": "1"}, {"LD_PRELOAD": ""}, {"LD_PRELOAD": "libz.so.1", "AS
     end
   end)
 
-  it("is left out in a root that has not got it", function()
+  it("is left out in a root that does not have it", function()
     if tonumber((select(2, shell "id -u"))) ~= 0 then return pending "only root can have another root" end
     assert.equal(0, (shell [[
 mkdir root

@@ -50,7 +50,7 @@ describe("A probe of a program", function()
     end
   end
 
-  it("counts in threads, children and what they execute", function()
+  it("counts in threads, children and executed programs", function()
     for kinds, n in pairs { [""] = 1000, t = 1300, f = 1050, x = 1070, tfx = 1420 } do
       local out, err = run(with, ("%s stat --json -e %s -- %s/p 1000 %s"):format(pmlua, target, dir, kinds))
       if not out then return pending(err) end
@@ -68,7 +68,7 @@ describe("A probe of a program", function()
     assert.equal(520, counted(out), err)
   end)
 
-  it("leaves nothing defined in the kernel, also where it was killed", function()
+  it("leaves no definition in the kernel, also after it was killed", function()
     local line = "%s stat -q -e %s -- sh -c \"kill -KILL \\$PPID\"; %s stat -q -e %s -- true; "
       .. "cat /sys/kernel/tracing/uprobe_events"
     local out, err = run(with, line:format(pmlua, target, pmlua, target))
@@ -76,7 +76,7 @@ describe("A probe of a program", function()
     assert.falsy(out:find(dir, 1, true), out)
   end)
 
-  it("is said to be of one thread where it cannot be inherited", function()
+  it("is marked as of one thread if it cannot be inherited", function()
     local out, err = run(without, ("%s stat --json -e %s -- %s/p 1000 t"):format(pmlua, target, dir))
     if not out then return pending(err) end
     if counted(out) == 1300 then return end -- this kernel inherits it

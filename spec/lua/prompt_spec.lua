@@ -36,7 +36,7 @@ describe("The prompt in a terminal", function()
     assert.equal(0, code)
   end)
 
-  it("says how to get line editing where readline is missing, and clears the line there, too", function()
+  it("explains how to get line editing without readline, and also clears the line there", function()
     local out, code = typed({ { "expect", "> " }, { "wait", "0.5" }, { "send", "x = 1 garbage" }, { "expect", "garbage" },
       { "wait", "0.5" }, { "send", CTRL_C }, { "expect", "\n> " }, { "send", "40 + 2\n" }, { "expect", "42" },
       { "expect", "> " }, { "send", CTRL_D } },

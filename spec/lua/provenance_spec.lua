@@ -4,7 +4,7 @@ local support = require "spec.core.support"
 local provenance = require "pmlua.internal.experiment.provenance"
 
 describe("provenance", function()
-  it("warns of what makes numbers less sure, once each", function()
+  it("warns of conditions that make numbers less certain, once each", function()
     local all = provenance.warnings {
       virtual = true, virtual_product = "KVM", pmu = false, pmu_why = "why not", governor = "powersave, performance",
       load_average = 3, cpus = 2, clock = { name = "clock_gettime", cost_ns = 25, calibration = "the TSC is not trusted" },
@@ -17,12 +17,12 @@ describe("provenance", function()
     assert.matches("clock_gettime, 25 ns a read: the TSC is not trusted", all[5])
   end)
 
-  it("has nothing to say of a quiet machine", function()
+  it("has no warning for a quiet machine", function()
     assert.same({}, provenance.warnings { virtual = false, pmu = true, governor = "performance", load_average = 0.1, cpus = 4,
                                           clock = { name = "tsc" } })
   end)
 
-  it("records what the kernel tells, and the hash of the script", function()
+  it("records the kernel's information, and the hash of the script", function()
     local script = support.root .. "/scripts/timers.lua"
     local record = provenance.collect(support.core, script)
     assert.equal(support.slurp("/proc/sys/kernel/osrelease"):match("%S+"), record.versions.kernel)
@@ -33,7 +33,7 @@ describe("provenance", function()
     assert.is_nil(record.machine.hostname)
   end)
 
-  it("asks the core for what only it can tell", function()
+  it("takes facts from the core that only it has", function()
     local m = provenance.machine(support.core)
     assert.equal(support.core.event.has_pmu() and true or false, m.pmu)
     assert.is_true(m.pmu or type(m.pmu_why) == "string")
@@ -52,7 +52,7 @@ describe("provenance", function()
     os.remove(script)
   end)
 
-  it("leaves out what a machine without /sys does not say", function()
+  it("leaves out facts that a machine without /sys does not have", function()
     local without = "unshare -rm sh -c 'mount -t tmpfs none /sys && exec %s/pmlua %s'"
     if support.shell(without:format(support.build, "--version")) ~= 0 then return pending "no namespace can be made here" end
     local bench = "bench --runs 2 -q --no-plot --out " .. support.folder() .. " true"
@@ -60,7 +60,7 @@ describe("provenance", function()
     assert.matches("complete, 2 rounds", out)
   end)
 
-  it("survives a script that is not there", function()
+  it("survives a missing script", function()
     assert.is_nil(provenance.collect(nil, "/nonexistent.lua").script_sha256)
   end)
 end)

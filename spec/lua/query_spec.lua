@@ -84,7 +84,7 @@ end)
 after_each(function() for pid in pairs(started) do kill(pid) end end)
 
 describe("pmlua query", function()
-  it("says what to do when no application can be asked", function()
+  it("gives a remedy if no application can be asked", function()
     local out = support.done(pmlua "query")
     assert.matches("no application can be asked; start one with pmlua live", out, 1, true)
     assert.same({ 0, "[]\n" }, output "query --json")
@@ -93,7 +93,7 @@ describe("pmlua query", function()
     assert.matches("^pmlua query: nobody: no running program of this name serves [^\n]*pmlua live %-%-name nobody[^\n]*\n$", err)
   end)
 
-  it("lists who can be asked, also a script that serves itself", function()
+  it("lists live applications, also a script that serves itself", function()
     local one = solver "ONE"
     support.spit(dir .. "/app.lua", [[
       local pml = require "pmlua"
@@ -194,7 +194,7 @@ time.sleep(300)]])
     assert.equal(4, lines)
   end)
 
-  it("ends with a sentence when the application does, and keeps what it saw", function()
+  it("ends with a sentence when the application does, and keeps its values", function()
     solver("SOLVER", "asked 5")
     local status, out, err = pmlua "query SOLVER '*asked' --watch 100ms --plot seen.svg"
     assert.same({ 0, "seen.svg" }, { status, out:match("[^\n]*\n$"):sub(1, -2) }, err)
@@ -305,7 +305,7 @@ describe("pmlua attach", function()
     end
   end)
 
-  it("can end the application's work, and notices that it has ended", function()
+  it("can end the application's work, and notices its end", function()
     local pid = solver "SOLVER"
     local status, out, err = attach("SOLVER", { "pml.sde.find 'SOLVER::stop':write(1)",
       ("repeat until false\n"):rep(100) .. "pml.sde.find 'SOLVER::steps':read()" }) -- stopped until the program ends
@@ -412,7 +412,7 @@ describe("pmlua live", function()
     start(command .. " live " .. application .. " 600", "compat_application")
   end)
 
-  it("says at its end that a program registered nothing", function()
+  it("reports at its end that a program registered nothing", function()
     support.spit(dir .. "/silent.c", "#include <stdio.h>\nint main(void) { return puts(\"done\"), 3; }\n")
     assert(os.execute(("cd %s && gcc silent.c -o silent"):format(quote(dir))))
     local status, out, err = pmlua "live -- ./silent"
@@ -453,7 +453,7 @@ describe("pmlua live", function()
     end
   end)
 
-  it("can be asked by root where it is another user's", function()
+  it("can be asked by root if it belongs to another user", function()
     local id = io.popen "id -u"
     local root = id:read "l" == "0"
     id:close()
@@ -480,7 +480,7 @@ describe("pmlua live", function()
     kill(pid)
   end)
 
-  it("says what it cannot run, and why", function()
+  it("names programs that it cannot run, with the reason", function()
     support.spit(dir .. "/plain", "x")
     support.spit(dir .. "/one.c", "int main(void) { return 0; }\n")
     assert(os.execute(("cd %s && gcc -static one.c -o static && printf '#!%s/static\\n' >script && chmod +x script"):format(

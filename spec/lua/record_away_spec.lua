@@ -103,12 +103,12 @@ describe("a log of another host", function()
     assert.equal(600, select(2, select(2, shell "ls short-r/traces/*.evt"):gsub("%.evt", "")))
   end)
 
-  it("is missing where no rank left one", function()
+  it("is missing if no rank left one", function()
     local status, _, err = shell("mkdir -p none/rank-0 none/rank-1 && " .. command .. " record --finish none")
     assert.same({ 1, "pmlua record: no rank left results in none\n" }, { status, err })
   end)
 
-  it("is not said to be away where the process would be seen", function()
+  it("is not reported as away if the process would be visible", function()
     shell "mkdir near && cp recorded/*.pmlog near/"
     patch(log_of "near", HEAD.state, "<I4", 0) -- it never said that it ended
     local _, process, err = finish "near"

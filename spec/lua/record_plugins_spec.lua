@@ -106,7 +106,7 @@ describe("pmlua record --plugin", function()
   end)
 
   -- a plugin that delivers values during the measurement is read at each call; a plugin that keeps its values is read at the end
-  it("leaves what a plugin had handed over when its process was killed, in the table and in the trace", function()
+  it("leaves the values that a plugin had delivered when its process was killed, in the table and in the trace", function()
     local status, _,
       err = shell(command .. " record --lib libz --trace --plugin series_event:ticks -o killed -- ./calls "
       .. ("crc32:1 sleep:2 "):rep(50) .. "kill")
@@ -189,7 +189,7 @@ describe("pmlua record --substrate", function()
     assert.falsy(err:find(NOT_ENDED, 1, true), err)
   end)
 
-  it("hands on the calls of each thread on its own location", function()
+  it("passes the calls of each thread on under its own location", function()
     recorded "--substrate writer -o own-threads -- ./calls crc32:3 thread:3"
     local text = written("own-threads", "writer.txt")[1]
     assert.matches("\n0 enter crc32 ", text)
@@ -238,7 +238,7 @@ describe("pmlua record --substrate", function()
     assert.equal(1, #written("own-throwing", "enters.txt"))
   end)
 
-  it("has none in a forked child, and in a program that is executed its own", function()
+  it("has no substrate in a forked child, and a new one in a program that is executed", function()
     local by_name, _, err = recorded "--substrate enters -o own-forked -- ./calls fork crc32:3 wait"
     assert.equal(6, by_name.crc32.calls)
     assert.equal(1, #written("own-forked", "enters.txt"))
@@ -249,7 +249,7 @@ describe("pmlua record --substrate", function()
     assert.truthy(err:find(NOT_ENDED, 1, true), err)
   end)
 
-  it("says that plugins did not write where the program left by _exit", function()
+  it("reports that plugins did not write if the program left by _exit", function()
     local by_name, _, err = recorded "--substrate enters -o own-left -- ./calls crc32:3 _exit"
     assert.equal(3, by_name.crc32.calls)
     assert.same({}, written("own-left", "enters.txt"))
@@ -335,7 +335,7 @@ describe("pmlua record --metric", function()
     assert.not_equal(0, (shell "ls ran"))
   end)
 
-  it("records all the same where the command ends before there is a value", function()
+  it("records even if the command ends before there is a value", function()
     local status, _, err = shell(command .. " record --metric host::load_1 --every 10s -o brief -- true")
     assert.equal(0, status, err) -- whether there was a reading or none
     local beside = require "pmlua.internal.host.beside"

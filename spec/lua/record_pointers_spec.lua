@@ -108,7 +108,7 @@ describe("pmlua record of functions whose address is taken", function()
     assert.same({ { name = "crc32", library = "libz.so.1", missing = "pointers" } }, all.processes[1].left_functions)
   end)
 
-  it("does not claim that a function was not called where it does not know", function()
+  it("does not claim that a function was not called if it cannot be sure", function()
     support.compile(dir, { ["only.c"] = [[
 #include <zlib.h>
 int main(void) {

@@ -144,7 +144,7 @@ describe("pmlua record", function()
     assert.is_true(f.min_ns <= f.median_ns and f.median_ns <= f.max_ns)
   end)
 
-  it("tells patterns that match nothing, with names that are near", function()
+  it("names patterns without a match, with similar names", function()
     local _, _, err = shell(command .. " record -o misspelt --sym crc23 -- ./calls fork crc32:1 wait exit:3")
     assert.truthy(err:find("--sym 'crc23' matches no function; similar: [%w_, ]*crc32"), err)
     assert.equal(1, select(2, err:gsub("crc23", "")))
@@ -152,7 +152,7 @@ describe("pmlua record", function()
     assert.matches("'malloc' is a function of libc%.[%w.]+, which is not among the chosen libraries; add %-%-lib 'libc%*'\n", err)
   end)
 
-  it("says what it cannot record, and where it cannot write", function()
+  it("names functions that it cannot record, and places where it cannot write", function()
     support.spit(dir .. "/file", "")
     shell("printf 'int main(void) { return 0; }' | gcc -static -x c - -o static")
     local cases = {
@@ -228,7 +228,7 @@ describe("results of recorded processes", function()
     assert.same({ 200, 140, 10, 60 }, { outer.inclusive_ns, outer.exclusive_ns, outer.min_ns, outer.max_ns })
   end)
 
-  it("have values: sums are floats where no integer holds them, and a NaN is no extreme", function()
+  it("have values: sums are floats if no integer holds them, and a NaN is no extreme", function()
     local most, nan = math.maxinteger, 0 / 0
     local all = functions.of {
       process { value("n", 2, 6, 1, 5), value("x", 1, nan, nan, nan) },
@@ -272,7 +272,7 @@ end
 describe("pmlua record of a large program", function()
   setup(function() support.compile(dir, { ["large.c"] = large }, "cc -O2 -fno-plt large.c -lz -o large") end)
 
-  it("keeps what it finds in the code, and has the same calls then", function()
+  it("keeps its scan of the code, and has the same calls then", function()
     local first = calls_of_large "XDG_CACHE_HOME=$PWD/cache"
     local kept = names()
     local second = calls_of_large "XDG_CACHE_HOME=$PWD/cache"
@@ -286,7 +286,7 @@ describe("pmlua record of a large program", function()
     assert.equal("Signature: 8a477f597d28d172789f06886806bc55", tag)
   end)
 
-  it("has them where nothing can be kept", function()
+  it("has them also without a cache", function()
     local expected = calls_of_large "XDG_CACHE_HOME=$PWD/cache"
     assert.same(expected, calls_of_large "-u XDG_CACHE_HOME -u HOME")
     assert.same(expected, calls_of_large "XDG_CACHE_HOME=/dev/null/none")

@@ -108,7 +108,7 @@ describe("pmlua record, when things go wrong,", function()
     assert.same({ 3, true }, { status, out:find "^%d+ " ~= nil }, err)
   end)
 
-  it("says what a full disk left out of a trace, and leaves the program alone", function()
+  it("reports the parts of a trace that a full disk left out, and leaves the program alone", function()
     if not is_root or shell("mkdir small && mount -t tmpfs -o size=1m none small") ~= 0 then
       return pending("no small file system can be mounted here")
     end
@@ -145,7 +145,7 @@ describe("pmlua record, when things go wrong,", function()
     end
   end)
 
-  it("refuses a program that gives rights, where the loader would not preload", function()
+  it("refuses a program with raised rights, for which the loader does not preload", function()
     if not is_root or shell("command -v setpriv") ~= 0 then return pending("only root can make such a program") end
     shell("cp calls other && chown 1 other && cp calls group && chgrp 1 group && chmod 4755 other && chmod 2755 group")
     for name, what in pairs { other = "set%-uid", group = "set%-gid" } do

@@ -35,7 +35,7 @@ describe("A program with sections", function()
     assert.same({}, r.notes)
   end
 
-  it("is reported when it has ended, and drawn", function()
+  it("is reported after its end, and drawn", function()
     local dir = support.folder()
     check(reported(dir, example .. " 8"), 1, 8)
     local status, out, err = pmlua(("%s/out --plot %s/p.svg --timeline %s/t.png"):format(dir, dir, dir))
@@ -63,7 +63,7 @@ describe("A program with sections", function()
     assert.same({ "unknown", 9, 1 }, { r.processes[1].ended, r.sections[1].calls, r.sections[2].running })
   end)
 
-  it("says once why it has no log", function()
+  it("reports once why it has no log", function()
     local dir = support.folder()
     local status, out = support.shell(("cd %s && ulimit -f 0 && PMLUA_REPORT=out %s 4 2>&1"):format(dir, example))
     assert.equal(0, status, out)
@@ -74,7 +74,7 @@ describe("A program with sections", function()
       out:match "^[^\n]*", status)
   end)
 
-  it("is not called unused where its log could not grow", function()
+  it("is not called unused if its log could not grow", function()
     local dir = support.folder()
     local status, out, err = support.shell(("cd %s && (ulimit -f 200; PMLUA_REPORT=out %s 4)"):format(dir, example))
     assert.equal(0, status, out .. err)
@@ -233,7 +233,7 @@ describe("A program with software-defined events", function()
   end
 
   for _, signal in ipairs { "KILL", "TERM" } do
-    it("leaves what it counted and recorded when SIG" .. signal .. " ends it", function()
+    it("leaves its counts and recorded values when SIG" .. signal .. " ends it", function()
       local e, dir = ended_by(signal)
       assert.same({ "created", "recorder", "variable", "callback", "set", "group" },
         { e.steps.kind, e.residual.kind, e.iterations.kind, e.half.kind, e.matrices.kind, e.work.kind })
@@ -260,7 +260,7 @@ describe("A program with software-defined events", function()
     assert.matches("\nSOLVER::steps +rank 0 +", out)
   end)
 
-  it("has what it read at its exit in the report, too", function()
+  it("has the values that it read at its exit in the report", function()
     local dir = support.folder()
     assert.equal(0, (support.shell(("cd %s && %s live --quiet --report out -- %s 0.3"):format(dir, command, application))))
     local _, out = pmlua(dir .. "/out --events")

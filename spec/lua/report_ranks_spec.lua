@@ -98,7 +98,7 @@ describe("A report of many ranks", function()
     assert.equal((RANKS - RANKS // 13) * THREADS, #rows)
   end)
 
-  it("gives each thread and each rank as CSV, as the log has it", function()
+  it("gives each thread and each rank as CSV, like the log", function()
     local _, out = pmlua(dir .. " --csv --threads")
     local wanted, lines = {}, 0
     for _, p in ipairs(all) do
@@ -119,7 +119,7 @@ describe("A report of many ranks", function()
     assert.equal(lines // THREADS, select(2, out:gsub("\n", "")) - 1)
   end)
 
-  it("refuses a table that no one can read, and says what to use", function()
+  it("refuses a table that is too long to read, with an alternative", function()
     local large = job(500, 50, 9)
     local status, out, err = pmlua(large .. " --threads")
     assert.same({ 1, "", "pmlua report: 223100 rows are too many for a table; use --csv, --json or pmlua export\n" },
@@ -185,7 +185,7 @@ describe("Logs of a job that are not all there", function()
     assert.matches("^3 processes %(ranks 0 to 3%)", out)
   end)
 
-  it("are reported with what a cut log still has, and say so", function()
+  it("are reported with the rest of a cut log, with a note", function()
     local dir = job(3, 40, 3)
     local path = logs_of(dir)[1]
     support.spit(path, support.slurp(path):sub(1, 200000))

@@ -162,7 +162,7 @@ describe("A report of known files", function()
     assert.matches("\nsolve,calculation,yes,rank 0,2,1,0,0%.02,0%.25,", out)
   end)
 
-  it("takes shares of self time where no section is exclusive", function()
+  it("takes shares of self time if no section is exclusive", function()
     local path = support.spit(support.folder() .. "/f", file({}, tabs [[
 section outer calculation inclusive none
 row 1 0 1 100 25 100 100 100 0 0 0
@@ -175,7 +175,7 @@ row 1 0 1 75 75 75 75 75 0 0 0
     assert.matches("none is exclusive", out)
   end)
 
-  it("says which ranks are missing, and of programs that they differ", function()
+  it("names missing ranks, and reports programs that differ", function()
     local path = support.spit(support.folder() .. "/a.pmlog", file({ rank = 3, size = 7, command = "a" }, rank1))
     local other = support.spit(support.folder() .. "/b.pmlog", file({ rank = 0, size = 7, command = "b" }, rank0))
     local _, out = pmlua(path .. " " .. other)

@@ -56,7 +56,7 @@ describe("results", function()
     assert.equal(3, #run.rounds.rows)
   end)
 
-  it("calls a run incomplete whose process is gone, and running while it lives", function()
+  it("calls a run incomplete if its process is gone, and running while it lives", function()
     local gone = { pid = 4194303, start_time = 1 }
     assert.equal("incomplete", assert(results.open(demo.run_folder({ { 1 } }, { status = "running", process = gone }))).status)
     local pid = tonumber(support.slurp("/proc/self/stat"):match("^%d+"))

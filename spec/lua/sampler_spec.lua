@@ -149,7 +149,7 @@ int main(void) {
     refused("-e task-clock --argument 1 -- ./probe", "--argument needs --event usdt:PATH:PROVIDER:NAME", 2)
   end)
 
-  it("know where arguments are", function()
+  it("have the places of arguments", function()
     local arguments = require "pmlua.internal.sample.arguments"
     local function value(text, registers, number)
       local operand, err = arguments.operand(text, number or 1)
@@ -205,7 +205,7 @@ int main(void) {
     assert.equal(0, told.counts.lost)
   end)
 
-  it("says that an event has no addresses of data", function()
+  it("reports that an event has no data addresses", function()
     for _, by in ipairs { "page", "data" } do
       local _, _, err = shell(command .. "-e task-clock --by " .. by .. " -- env WORK_S=0.1 ./planted")
       assert.truthy(err:find("no sample of task-clock has an address of data; page-faults have", 1, true), err)
@@ -214,7 +214,7 @@ int main(void) {
     assert.is_nil(err:find("address of data", 1, true), err)
   end)
 
-  it("follows children and what they execute", function()
+  it("follows children and executed programs", function()
     local told = sampled "-e task-clock --by object -- sh -c 'export WORK_S=0.2; ./planted >/dev/null; ./planted >/dev/null'"
     assert.truthy(told.rows[1].object:find "/planted$")
     assert.is_true(told.rows[1].share > 0.8)
@@ -229,7 +229,7 @@ int main(void) {
     assert.is_true(told.rows[1].samples > 100)
   end)
 
-  it("samples all cpus where the user may", function()
+  it("samples all cpus if the user may", function()
     local code, out, err = shell(command .. "-a -e cpu-clock --by cpu --json -o all -- ./planted 2>why; echo $?; cat why")
     if out:find("perf_event_paranoid", 1, true) then return pending "all cpus need root" end
     assert.equal(0, code, err)
@@ -319,7 +319,7 @@ int main(void) {
     assert.truthy(err:find(" samples of " .. permission.pattern "task-clock" .. "; %d+ more rows with %-%-top 0"), err)
   end)
 
-  it("refuses what cannot be sampled with one line", function()
+  it("refuses impossible sampling with one line", function()
     refused("-e clock::ns -- true", "clock::ns: only the kernel's events can be sampled", 1)
     refused("-e task-clok -- true", "task-clok", 1)
     refused("-p 2147483000", "no process 2147483000", 1)
@@ -344,7 +344,7 @@ describe("pml.sampler", function()
     assert.error(function() s:drain() end)
   end)
 
-  it("says what it cannot read", function()
+  it("names files that it cannot read", function()
     local s <close> = assert(pml.sampler.open("page-faults", { period = 1 }))
     local place, err, code = s:place("/no/such/file", 0)
     assert.is_nil(place)

@@ -46,7 +46,7 @@ describe("Series of a running application", function()
     assert.same({ "time [s]" }, (labels(set)))
   end)
 
-  it("without a unit share an axis where they are too many", function()
+  it("without a unit share an axis if they are too many", function()
     local set = watched(function(i)
       local rows = { counter("used", i * 1e6, "in use [kB]") }
       for n = 1, 20 do rows[n + 1] = counter("event" .. n, i) end

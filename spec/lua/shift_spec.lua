@@ -111,7 +111,7 @@ describe("shift", function()
     end
   end)
 
-  it("has an interval that leaves zero out just where p is below its level", function()
+  it("has an interval that excludes zero exactly if p is below its level", function()
     local random = rng(9)
     for _ = 1, 200 do
       local d = {}
@@ -133,7 +133,7 @@ describe("shift", function()
     assert.same({ estimate = 2.0, low = 2.0, high = 2.0, p = 0 }, shift.pairs { 2, 2, 2, 2, 2 })
   end)
 
-  it("leaves no chance to what none can have, however few values those count as that resemble each other", function()
+  it("keeps p tiny for an extreme trend, even if few values count as independent", function()
     local ramp = {}
     for i = 1, 2100 do ramp[i] = 1000 + i end -- 39.7 standard deviations of the ranks' sum; their exponential is 0
     local s = shift.pairs(ramp)
@@ -156,7 +156,7 @@ describe("shift", function()
     assert.is_true(dependent > 60 and decided > 190, dependent .. " " .. decided)
   end)
 
-  it("is wider by what may have moved all values, end by end", function()
+  it("is wider by anything that may have moved all values, end by end", function()
     local s = shift.widened({ estimate = 4, low = 1, high = 8, p = 0.01 }, 4 / stats.normal_quantile(0.975))
     near(4 - 5, s.low)
     near(4 + math.sqrt(32), s.high)
@@ -216,7 +216,7 @@ describe("the shape of a cell", function()
     assert.equal(1, require "pmlua.internal.dependence".of({ 1, 2, 3, 4, 5, 6, 7 }).widening) -- too few
   end)
 
-  it("is steady where the order says nothing, where little changes, and of few rounds", function()
+  it("is steady if the order has no pattern, if little changes, and for few rounds", function()
     local named = 0
     for seed = 1, 200 do
       local random, values = rng(seed), {}

@@ -40,7 +40,7 @@ sim.describe("pmlua --sim", function()
     return run.data.rows, run.meta
   end
 
-  it("gives each cell what it executes, per operation, beside what it measures", function()
+  it("gives each cell its executed instructions, per operation, beside its measurements", function()
     assert.equal(0, status, err)
     local rows = table_of(dir .. "/results/sums/latest")
     local short, long = rows[1], rows[2]
@@ -83,7 +83,7 @@ sim.describe("pmlua --sim", function()
     assert.equal("--sim\t-e\tx\n", said)
   end)
 
-  it("wants something to run", function()
+  it("needs a script or command", function()
     local code, _, said = support.shell(command .. "--sim")
     assert.equal(2, code)
     assert.equal("pmlua: nothing to run; see pmlua --help\n", said)

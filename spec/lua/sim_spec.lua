@@ -77,7 +77,7 @@ sim.describe("pmlua stat --sim", function()
     assert.is_true(math.abs(added - 2 * 200000) < 200, added) -- pmlua's clock begins with a search that depends on the time
   end)
 
-  it("counts inside of one section only, if asked, to the last of its functions", function()
+  it("counts inside of one section only, if requested, to the last of its functions", function()
     for _, run in ipairs { { "nested 3000", "inner" }, { "threads 3000", "outer" }, { "recursive 500", "recursive" } } do
       local _, out = support.shell(("%s stat --sim --json --section %s -- %s %s"):format(command, run[2],
         quote(dir .. "/sections"), run[1]))
@@ -172,7 +172,7 @@ sim.describe("pmlua stat --sim", function()
     assert.equal(told.counts["sim::Ir"], all)
   end)
 
-  it("says that a fork's counts have its parent's, where nothing can be preloaded", function()
+  it("reports that a fork's counts include its parent's, if nothing can be preloaded", function()
     support.spit(dir .. "/static.c", "#include <unistd.h>\n#include <sys/wait.h>\nint main(void) {\n"
       .. "  if (fork() == 0) return 0;\n  wait(0);\n  return 0;\n}\n")
     if (support.shell(("gcc -static -o %s/static %s/static.c"):format(dir, dir))) ~= 0 then
@@ -226,7 +226,7 @@ sim.describe("pmlua stat --sim", function()
     assert.equal("I1=32768,8,64 D1=32768,8,64 LL=8388608,16,64", told.simulation.caches)
   end)
 
-  it("has the counts in the report that sections leave, and none without it", function()
+  it("has the counts in the report of sections, and no counts without it", function()
     local run = ("PMLUA_REPORT=%s %s stat --sim -- %s nested 20000"):format(quote(dir .. "/report"), command,
       quote(dir .. "/sections"))
     support.done(support.shell(run))
@@ -244,7 +244,7 @@ sim.describe("pmlua stat --sim", function()
     assert.falsy(csv:find("sim::", 1, true), csv)
   end)
 
-  it("counts misses by the caches that were asked for", function()
+  it("counts misses with the requested caches", function()
     local function misses(options)
       local _, out = support.shell(("%s stat --sim --json %s -- %s nested 1000"):format(command, options, dir .. "/sections"))
       return json.decode(out)
@@ -289,7 +289,7 @@ sim.describe("pmlua stat --sim", function()
 end)
 
 sim.describe("events of simulation", function()
-  it("count in a script what the thread does, and add up", function()
+  it("count in a script the thread's work, and add up", function()
     local script = [[
       local set <close> = assert(pml.eventset { "sim::Ir", "clock::ns", "sim::Dr" })
       local function loop(n) local v = { set:read() }; for i = 1, n do local _ = i end; return { set:read() }, v end
@@ -344,7 +344,7 @@ describe("the regions in a log", function()
     assert.same({ 5, 1, 18 }, { list[1].calls, list[1].open, list[1].exclusive[1] })
   end)
 
-  it("are refused when the log is not whole, and told when a thread's counts are not", function()
+  it("are refused when the log is incomplete, and reported when a thread's counts are", function()
     local cut, broken = log(name), log(name)
     cut.ended, broken.notes["simulation.broken"] = false, "3"
     assert.equal("the log is cut short: the process did not end by exit()", select(2, left.regions(cut)))

@@ -23,7 +23,7 @@ local refused = support.refused("stat", function(arguments, environment)
 end)
 
 describe("pmlua stat", function()
-  it("refuses a breakpoint on a symbol, whose address is pmlua's own, and names what looks it up in the command", function()
+  it("refuses a breakpoint on a symbol, whose address is pmlua's own, and names the lookup in the command", function()
     for _, verb in ipairs { "stat -e %s -- true", "sample -e %s -- true" } do
       for _, event in ipairs { "mem:environ:w", "mem:malloc:x", "mem:no_such_variable" } do
         local _, _, err = support.shell(("%s/pmlua "):format(support.build) .. verb:format(event))
@@ -43,7 +43,7 @@ describe("pmlua stat", function()
     assert.truthy(err:find("pmlua stat: sh: exit status 3\n", 1, true), err)
   end)
 
-  it("counts the command alone, neither the child that waits for it nor what sets its environment", function()
+  it("counts the command alone, neither the waiting child nor the setup of its environment", function()
     local faults = permission.name "page-faults"
     local least, lone = math.huge, math.huge -- the least of some runs: a loader's faults vary by a few
     for _ = 1, 5 do
@@ -63,7 +63,7 @@ describe("pmlua stat", function()
     assert.is_true(with[faults].value > alone[faults].value + 8 * 20)
   end)
 
-  it("says without a PMU what there is instead", function()
+  it("offers alternatives without a PMU", function()
     local _, _, err = support.shell(command .. "-- true")
     if support.core.event.has_pmu() then
       assert.truthy(err:find("\ninstructions +%d+ +perf_event"), err)
@@ -89,14 +89,14 @@ describe("pmlua stat", function()
     assert.truthy(by_event[permission.name "task-clock"].value > 0)
   end)
 
-  it("prints what there is when the command is interrupted, or killed", function()
+  it("prints the counts until then when the command is interrupted, or killed", function()
     local by_event, status, told = counted("-- sh -c 'kill -KILL $$'")
     assert.equal(128 + 9, status)
     assert.equal(9, told.ended.signal)
     assert.truthy(by_event[permission.name "task-clock"].value > 0)
   end)
 
-  it("passes on a signal that was sent to it alone, and prints what there is", function()
+  it("passes on a signal that was sent to it alone, and prints its counts", function()
     for _, signal in ipairs { "INT", "TERM" } do
       local status, _, err = support.shell(("%s -- sh -c 'kill -%s $PPID; exec sleep 60'"):format(command, signal))
       assert.equal(128 + 15, status)
@@ -197,7 +197,7 @@ describe("pmlua stat", function()
     refused("A=1 true", "a command with '=' in its name cannot be counted")
   end)
 
-  it("names what the world refuses", function()
+  it("names events, commands and files that it cannot use", function()
     refused("-e task-clokc -- true", "nearest: task-clock", 1)
     refused("-e clock::ns -- true", "clock::ns: only the kernel's events can be counted in another process", 1)
     refused("-- nosuch", "pmlua stat: nosuch: command not found", 127)
@@ -225,7 +225,7 @@ describe("pmlua stat", function()
     refused("--sim -- " .. quote(dir .. "/true"), "/true is set-uid or set-gid, which valgrind cannot run", 126)
   end)
 
-  it("says what to install when there is no valgrind", function()
+  it("names the package to install if valgrind is missing", function()
     local dir = support.folder()
     os.execute(("ln -s /bin/true %s/true"):format(quote(dir)))
     local status, _, err = support.shell(("PATH=%s %s --sim -- true"):format(quote(dir), command))
@@ -260,7 +260,7 @@ describe("pmlua stat --cgroup", function()
     folders = {}
   end)
 
-  it("counts what the processes of each cgroup do, and nothing else", function()
+  it("counts only the processes of each cgroup", function()
     local busy, why = cgroup "busy"
     if not busy then return pending(why) end
     local idle = assert(cgroup "idle")

@@ -194,7 +194,7 @@ describe("stats", function()
     near(1, stats.signed_rank { 0, 0 })
   end)
 
-  it("has the share of all choices and of all signs for p where few values have ties", function()
+  it("has the share of all choices and of all signs for p with few values and ties", function()
     local random = rng(12)
     for _ = 1, 30 do
       local m, n, all = random(4) - 1, random(5) - 1, {}

@@ -52,7 +52,7 @@ describe("sweep", function()
     end
   end)
 
-  it("visits every cell once per round, in an order that the seed gives again", function()
+  it("visits every cell once per round, in an order that the seed repeats", function()
     local plan = sweep.plan(20, 10, 1003, 42)
     assert.equal(10, #plan)
     local total, orders = 0, {}

@@ -21,11 +21,11 @@ describe("A table", function()
     assert.equal("n\\x1b\nx\\x07", tabulate({ "n\27" }, { { "x\7" } }))
   end)
 
-  it("has names whole where it is not for a terminal", function()
+  it("has full names if it is not for a terminal", function()
     assert.equal(name .. "      n\nx" .. (" "):rep(#name - 1) .. "  22222", tabulate({ name, "n" }, { { "x", 22222 } }))
   end)
 
-  it("fits the terminal: the widest text gives way, numbers do not", function()
+  it("fits the terminal: the widest text is shortened, numbers are not", function()
     local code = [[print(require "pmlua.tabulate"({ "event", "count" }, { { %q, 12345678901 }, { "short", 1 } }, 1))]]
     code = code:format(name)
     local command = ("%s/pmlua -e %s"):format(support.build, support.quote(code))

@@ -57,7 +57,7 @@ describe("an archive by another writer", function()
     assert.is_truthy(out:find "1 events are in the files that the definitions do not count", out)
   end)
 
-  it("has all events of long files of which its definitions count none", function()
+  it("has all events of long files, even if its definitions count none", function()
     local path = write_python("long", [==[
 r = d.region("f"); g = d.location_group("p", system_tree_parent=d.system_tree_node("m"))
 e = w.event_writer_from_location(d.location("t", group=g))
@@ -193,7 +193,7 @@ e.leave(time + 1, r)]==])
     assert.are.same({}, (assert(t:group())))
   end)
 
-  it("has the times that a correction takes below 0 at 0", function()
+  it("moves times that a correction makes negative to 0", function()
     local path = write_python("below", [==[
 from otf2.enums import *
 r = d.region("f"); g = d.location_group("p", system_tree_parent=d.system_tree_node("m"))
@@ -227,7 +227,7 @@ for i in range(2):
     assert.are.same({ { 2 }, { 1 }, { 2 } }, { series[2].counts, series[2].least, series[2].most })
   end)
 
-  it("is refused where the anchor and the definitions disagree", function()
+  it("is refused if the anchor and the definitions disagree", function()
     local path = write_broken "none"
     local anchor = assert(io.open(path, "rb")):read "a"
     local found = 0
@@ -242,7 +242,7 @@ for i in range(2):
     assert.is_true(found >= 2, found)
   end)
 
-  it("does not give wrong names where a location's definitions are missing", function()
+  it("does not give wrong names if a location's definitions are missing", function()
     local dir = folder .. "/two"
     lfs.mkdir(dir)
     local t = assert(pml.trace.create(dir))
@@ -273,7 +273,7 @@ for i in range(2):
     assert.is_truthy(tostring(err):find "/1.def' is missing", tostring(err))
   end)
 
-  it("is not waited for where one of its files is a FIFO", function()
+  it("is not waited for if one of its files is a FIFO", function()
     for _, name in ipairs { "traces.otf2", "traces.def", "traces/0.evt", "traces/0.def" } do
       local path = write_broken "none"
       local file = path:gsub("traces%.otf2$", "") .. name

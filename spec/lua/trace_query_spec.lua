@@ -104,7 +104,7 @@ describe("a query of a trace", function()
     assert.are.same({ { location = 2, offsets = 2, least_s = 500e-9, most_s = 500e-9 } }, t:clocks())
   end)
 
-  it("gives the events before the cut, wherever such an archive is cut, and leaves nothing behind", function()
+  it("gives the events before the cut, at any place of the cut, and leaves nothing behind", function()
     if not has_python() then return pending("python3-otf2 is not installed") end
     local path = foreign "cut"
     local file = path:gsub("%.otf2$", "/0.evt")

@@ -39,7 +39,7 @@ local CALLS <const> = { { "one", "+", "a", 100 }, { "one", "+", "b", 200 }, { "o
   { "two", "+", "c", 150 }, { "two", "+", "b", 160 }, { "two", "-", "b", 1160 }, { "two", "-", "c", 2150 } }
 
 describe("pml.trace.open", function()
-  it("sums planted calls by region, without counting a call in itself twice", function()
+  it("sums planted calls by region, without counting recursive calls twice", function()
     local path, rate = planted("sums", CALLS)
     local t <close> = assert(pml.trace.open(path))
     local rows, odd = assert(t:group())
@@ -190,7 +190,7 @@ describe("pml.trace.open", function()
     end
   end)
 
-  it("ends an iteration with its function, and refuses what would disturb it", function()
+  it("ends an iteration with its function, and refuses disturbing calls", function()
     local path = planted("nested", CALLS)
     local t <close> = assert(pml.trace.open(path))
     assert.has_error(function() t:each(function() error("enough", 0) end) end, "enough")
@@ -260,7 +260,7 @@ describe("pml.trace.open", function()
 end)
 
 describe("pmlua trace FILE.otf2", function()
-  it("prints what it is, and its regions", function()
+  it("prints its kind, and its regions", function()
     local path = planted("shown", CALLS)
     local out, code = shown(path)
     assert.are.equal(0, code, out)
@@ -388,7 +388,7 @@ describe("pmlua compare of two traces", function()
     return sh(("%s/pmlua compare %s %s %s"):format(support.build, options or "", a, b), 60)
   end
 
-  it("says what became slower by call path, in parts that add up", function()
+  it("names call paths that became slower, in parts that add up", function()
     local slower = {}
     for i, c in ipairs(CALLS) do -- a unchanged, b inside it 200 longer, c on the other location 1000 shorter, d is new
       slower[i] = { c[1], c[2], c[3], c[4] + (c[1] == "one" and c[4] >= 700 and 200 or 0)

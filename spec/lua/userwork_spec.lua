@@ -11,7 +11,7 @@ describe("The user workload", function()
     assert.equal(0, userwork.new({}):arithmetic())
   end)
 
-  it("grows by what every pass of a section adds", function()
+  it("grows by the amounts that every pass of a section adds", function()
     local work = userwork.new { add = 10 }
     for _ = 1, 3 do work:add { add = 2, exp = 1 } end
     assert.same({ add = 16, exp = 3 }, work.counts)
@@ -34,7 +34,7 @@ describe("The user workload", function()
     assert.is_true(math.abs(gflops - 2.672666667) < 1e-9)
   end)
 
-  it("weighed by what each type costs is the application workload (equation 6)", function()
+  it("weighed by the cost of each type is the application workload (equation 6)", function()
     local work = userwork.new { add = 100, mult = 50, div = 10, sqrt = 2 }
     assert.equal(100 + 50 + 12 * 10 + 18 * 2, work:application { div = 12, sqrt = 18 })
     assert.equal(work:arithmetic(), work:application {})

@@ -55,7 +55,7 @@ end)
 describe("verdicts on rounds that spread by 1 %", function()
   local TRIALS = 200
 
-  it("call equals different in no more than 5 of 100 cases where a start has one of two modes 10 % apart", function()
+  it("call equals different in no more than 5 of 100 cases if a start has one of two modes 10 % apart", function()
     for starts = 2, 5 do
       local share = verdicts.told("starts", 10, 1, { data = "normal", modes = 1.1, starts = starts }, 3 * TRIALS)
       assert.is_true(share <= 0.05, ("%d starts: %.1f %%"):format(starts, 100 * share))
@@ -89,7 +89,7 @@ describe("verdicts on rounds that spread by 1 %", function()
     end
   end)
 
-  it("find 2 % between five starts of each side in 95 of 100 cases, where starts differ by a quarter of that", function()
+  it("find 2 % between five starts of each side in 95 of 100 cases, if starts differ by a quarter of that", function()
     local share = verdicts.told("starts", 20, 1.02, { data = "normal", offset = 0.005 }, TRIALS)
     assert.is_true(share >= 0.95, ("%.1f %%"):format(100 * share))
   end)

@@ -35,7 +35,7 @@ describe("pmlua doctor --verify", function()
   local it_counts = support.core and support.core.counter.open "page-faults" and support.it
     or function(name, _) pending(name .. ": the kernel counts no page faults for this user", function() end) end
 
-  it_counts("finds page faults right, and says why others are not counted", function()
+  it_counts("finds page faults correct, and gives reasons for uncounted events", function()
     local of, _, err = verified ""
     assert.equal("", err)
     assert.same({ "right", 2000 }, { of["page-faults"].verdict, of["page-faults"].expected })
@@ -165,7 +165,7 @@ describe("errata", function()
     assert.equal("0x11", events { 0x4e, 0, 0x010, 0 })
   end)
 
-  it("say what they concern, in a line each", function()
+  it("name the affected events, in a line each", function()
     for _, file in ipairs(require "pmlua.internal.literal".list "errata") do
       local data = assert(require "pmlua.internal.literal".read(file.path))
       assert.is_true(#data.source > 20 and #data.errata > 0)
@@ -209,7 +209,7 @@ describe("the loops of pml.counter.exercise", function()
     end)
   end
 
-  support.it("refuse what they do not know", function()
+  support.it("refuse unknown loops", function()
     local exercise = support.core.counter.exercise
     local done, err, code = exercise("jump", 1)
     assert.same({ nil, "EINVAL" }, { done, code })

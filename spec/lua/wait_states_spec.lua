@@ -55,7 +55,7 @@ describe("Wait states", function()
     assert.are.same(PLANTED, found)
   end)
 
-  it_is("are caused by what the late rank was in: all of the wait, of each", function()
+  it_is("are caused by the late rank's region: all of the wait, of each", function()
     for _, w in ipairs(assert(waits.of(reader))) do
       local sum = 0
       for _, c in ipairs(w.causes) do sum = sum + c.wait_s end
@@ -118,7 +118,7 @@ describe("Wait states", function()
     assert.is_truthy(text:find "%d waits of shorter sums, .- in all, which were not kept: each sum is at most .- too small", text)
   end)
 
-  it_is("are all in JSON and CSV, as are messages, where few of them are in memory at once", function()
+  it_is("are all in JSON and CSV, like messages, with few of them in memory at once", function()
     local report = require "pmlua.internal.trace.report"
     local function shown(few, o)
       local pieces = {}

@@ -89,7 +89,7 @@ describe("waits of a job of MPI", function()
 end)
 
 describe("the critical path of a job of MPI", function()
-  mpi_job.it_once("goes through the ranks that others waited for", function(name)
+  mpi_job.it_once("leads through the ranks that others waited for", function(name)
     local t <close>, to = traced(name, 3, "known_path")
     local path = assert(critical_path.of(t))
     local sleep
@@ -148,7 +148,7 @@ describe("the critical path of a job of MPI", function()
     assert.is_true(math.abs(tonumber(csv:match "\n%(no recorded call%),([^,]+),") / sleep.path_s - 1) < 1e-9, csv)
   end)
 
-  it("is empty without ranks, where nobody waits either", function()
+  it("is empty without ranks, and without waits", function()
     require "lfs".mkdir(folder .. "/one")
     local w = assert(pml.trace.create(folder .. "/one", { metrics = {} }))
     assert(w:close())

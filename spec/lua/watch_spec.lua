@@ -34,7 +34,7 @@ describe("A watch rule", function()
   local rules
   before_each(function() rules = fresh_rules() end)
 
-  it("runs when it is due, and says when the next is", function()
+  it("runs when it is due, and reports the time of its next run", function()
     local lib, name = library()
     local steps, seen = lib:counter "steps", {}
     rules.add(name .. "steps", "100ms", function(value) seen[#seen + 1] = value end)
@@ -134,7 +134,7 @@ describe("A watch rule", function()
     assert.same({ { 5.0 }, 2 }, { news, resets })
   end)
 
-  it("says what it cannot see: a sketch has no elements", function()
+  it("reports invisible values: a sketch has no elements", function()
     listening(function(said)
       local lib, name = library()
       lib:recorder("sketch", { keep = "sketch" }):push(1)
@@ -192,7 +192,7 @@ end)
 describe("A function as source text", function()
   local function sent(f) return assert(load(source.of(f), "=sent", "t"))() end
 
-  it("takes its upvalues along and gives nothing back", function()
+  it("takes its upvalues along and returns nothing", function()
     local n, text = 3, "a\0\n'"
     local add = function(x) n = n + x return n, text end
     local there = sent(add)
@@ -212,13 +212,13 @@ describe("A function as source text", function()
     assert.is_true(sent(function() return nan ~= nan end)())
   end)
 
-  it("finds modules and their functions where it arrives", function()
+  it("finds modules and their functions in its new state", function()
     local pml, format, sde, median = require "pmlua", string.format, require "pmlua.sde", require "pmlua.stats".median
     local there = { sent(function() return pml, format, sde, median, print end)() }
     for i, v in ipairs { pml, format, sde, median, print } do assert.is_true(rawequal(v, there[i]), tostring(i)) end
   end)
 
-  it("is refused with the name of what cannot go", function()
+  it("is refused with the name of a value that cannot move", function()
     local file, options, lfs_dir, other = io.stderr, { deep = 1 }, require "lfs".dir, function() end
     for says, f in pairs {
       ["upvalue 'file' is a userdata"] = function() return file end,
@@ -241,7 +241,7 @@ describe("pml.sde.watch in a script", function()
     return support.pmlua(support.quote(path))
   end
 
-  it("acts while the script is busy, and says afterwards how it went", function()
+  it("acts while the script is busy, and reports its work afterwards", function()
     local status, out, err = script [[
       local lib = pml.sde.library "BUSY"
       local steps, stop, limit = lib:counter "steps", lib:counter "stop", 50
@@ -288,7 +288,7 @@ describe("pml.sde.watch in a script", function()
     assert.matches("watch.lua:4: it exceeded the time or the memory of a rule", err)
   end)
 
-  it("refuses at its own line what cannot go to another state or is no watch", function()
+  it("refuses at its own line values that cannot move to another state or are no watch", function()
     local _, _, err = script [[local f = io.stderr
       pml.sde.watch("X::x", 1, function() f:write "x" end)]]
     assert.matches("watch.lua:3: upvalue 'f' is a userdata", err)

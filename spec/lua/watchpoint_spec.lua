@@ -204,7 +204,7 @@ describe("pmlua watchpoint", function()
     assert.same({ work = { 10, 11, 12 }, count = { 10 } }, accesses(watched("-o bare -e work:x -e count:w -- ./nodebug")[1]))
   end)
 
-  watch_it("watches what a shell starts, forked children, and programs that are executed again", function()
+  watch_it("watches a shell's programs, forked children, and programs that are executed again", function()
     assert.same({ count = { 10 } }, accesses(watched("-o shell --in ./app -e count:w -- sh -c './app; true'")[1]))
     local processes = watched "-o forked -v count -- ./app fork"
     assert.same({ count = { 3 } }, accesses(processes[2]))
@@ -226,7 +226,7 @@ describe("pmlua watchpoint", function()
     assert.truthy(err:find("10 accesses could not be attributed to a thread", 1, true), err)
   end)
 
-  watch_it("counts without keeping anything, if asked to", function()
+  watch_it("counts without keeping anything, if requested", function()
     local processes, _, err = watched "-o little --values 0 -v count -- ./app"
     local lane = processes[1].lanes[1]
     assert.same({ { count = { 10 } }, 0, 0 }, { accesses(processes[1]), #lane.value, lane.dropped })

@@ -86,7 +86,7 @@ describe("pmlua wrap", function()
     assert.same({ 0, before }, { status, after })
   end)
 
-  it("takes a path for a file, and says of a file's bare name how to write it", function()
+  it("takes a path for a file, and explains how to write a bare file name", function()
     local dir = support.folder()
     support.spit(dir .. "/mine", "return 1")
     support.spit(dir .. "/mine.lua", "return 1")
