@@ -89,7 +89,7 @@ describe("one archive of all processes", function()
     assert.equal("", (select(2, shell "find r -name '.making*'")))
   end)
 
-  archive_it("is not written over", function()
+  archive_it("is not overwritten", function()
     shell(RECORD)
     local status, _, err = shell(command .. " trace r")
     assert.equal(1, status)
@@ -243,7 +243,7 @@ describe("the archive of a job of MPI", function()
     assert.matches("^ok: 4 locations", verdict("missing", "--cut") or "ok: 4 locations")
   end)
 
-  it("is refused by the validator if records do not fit together", function()
+  it("is refused by the validator if records contradict each other", function()
     if not verdict "nothing" then return pending "python3-otf2 is not installed" end
     for how, name in pairs { missing = "message-unmatched", requests = "request-order", lengths = "message-length",
       operations = "collective-incomplete" } do
@@ -277,7 +277,7 @@ describe("the archive of a job of MPI", function()
     assert.same({ 2, 2, 2 }, (counted("job", { "RMA_PUT", "RMA_GET", "RMA_ATOMIC" })))
   end)
 
-  mpi_job.it_of_each("has each window by its name, and of its communicator", function(mpi)
+  mpi_job.it_of_each("has each window by its name, and in its communicator", function(mpi)
     recorded(mpi, "windows", 2)
     -- rank 0 made one window while recording was off
     local unseen = "collective-incomplete: communicator 0: ranks [0, 1] of [0, 1] take part, ranks [1] in others\n"
@@ -323,7 +323,7 @@ describe("the archive of a job of MPI", function()
     assert.is_true(planted > 3 * tonumber(said:match "rank 0: %d+ %d+ (%d+)"), said)
   end)
 
-  mpi_job.it_of_each("has the messages of threads that use MPI at once", function(mpi)
+  mpi_job.it_of_each("has the messages of threads that use MPI at the same time", function(mpi)
     recorded(mpi, "threads", 2)
     assert.matches("^ok: 10 locations", verdict "job" or "ok: 10 locations")
   end)

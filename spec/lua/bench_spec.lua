@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
     assert.matches("^more by ", r.comparisons[2].cells[2].verdict)
   end)
 
-  it("counts the kernel's events in a command and all that it starts", function()
+  it("counts the kernel's events in a command and all its children", function()
     local r = measured([[-r 5 -e minor-faults,page-faults --shell sh ':' 'for i in 1 2 3 4 5 6 7 8; do /bin/true; done']])
     local alone, with = r.cells[1].metrics["minor-faults"].median, r.cells[2].metrics["minor-faults"].median
     assert.is_true(with > alone + 8 * 20, ("%d with children, %d without"):format(with, alone))
@@ -129,7 +129,7 @@ int main(int argc, char **argv) {
     assert.is_true(r.cells[1].min < 100e6 or r.cells[2].min < 100e6, "one of ten runs takes less than what prepares it")
   end)
 
-  it("fails when a hook fails, and cleans up all the same", function()
+  it("fails when a hook fails, and cleans up anyway", function()
     local dir = support.folder()
     local status, out, err = bench("--setup 'echo no disk >&2; exit 4' --cleanup 'touch done' true", dir)
     assert.same({ 1, "" }, { status, out })
@@ -137,7 +137,7 @@ int main(int argc, char **argv) {
     assert.is_truthy(io.open(dir .. "/done"))
   end)
 
-  it("takes another exit status than 0 for a failure, and measures the rest", function()
+  it("counts an exit status other than 0 as a failure, and measures the rest", function()
     local r, status = measured("-r 5 true false nosuchcommand 'sh -c \"echo late >&2; kill -9 $$\"'")
     assert.equal(1, status)
     assert.same({ "ok", "exit status 1", "ended by signal 9 (late)" },
@@ -199,7 +199,7 @@ int main(int argc, char **argv) {
     assert.equal(0, (support.shell(("! ls -d %s/pmlua-bench-* 2>/dev/null"):format(dir))), "its temporary folder is gone")
   end)
 
-  it("prints a table for people, and the same as JSON, CSV and Markdown", function()
+  it("prints a table for people, and the same rows as JSON, CSV and Markdown", function()
     local _, out = bench("-r 5 -e page-faults,task-clock 'sleep 0.02' 'sleep 0.2'")
     assert.matches("\ncommand +runs +median %[ms%] +95 %% interval +min +max +user +system +page%-faults +95 %% interval +"
       .. "task%-clock %[ns%] +95 %% interval\n", out)
@@ -215,7 +215,7 @@ int main(int argc, char **argv) {
     assert.matches("\n| sleep 0.02 \\| true | 5 | ", out, 1, true)
   end)
 
-  it("takes hyperfine's habits: ranges, a reference, streams, files of results, bounds of runs, a unit", function()
+  it("supports hyperfine's conventions: ranges, a reference, streams, files of results, bounds of runs, a unit", function()
     local r = measured("-r 1 -P n=1..3,5,8..32:x2 -P s=0..1:0.5 'echo {n} {s}'")
     local seen = {}
     for i, cell in ipairs(r.cells) do seen[i] = ("%g %g"):format(cell.factors.n, cell.factors.s) end
@@ -249,7 +249,7 @@ int main(int argc, char **argv) {
     assert.matches("\nshown\n", out)
   end)
 
-  it("warns of runs that are mostly start, of a slow first run, and of outliers", function()
+  it("warns of runs that consist mostly of start-up, of a slow first run, and of outliers", function()
     local dir = support.folder()
     local function warnings(command, runs)
       support.shell("rm -f " .. dir .. "/n; : >" .. dir .. "/n")
@@ -304,7 +304,7 @@ end)
 describe("pml.bench", function()
   local pml = require "pmlua"
 
-  it("finds how many calls make a sample: one of a slow function, many of a fast one", function()
+  it("finds the number of calls per sample: one for a slow function, many for a fast one", function()
     local slow = assert(pml.bench(function() pml.sys.sleep(0.02) end, { seconds = 0.1 }))
     assert.equal(1, slow.iterations)
     assert.is_true(slow.samples >= 5 and slow.samples == #slow.values)
@@ -337,13 +337,13 @@ describe("pml.bench", function()
     assert.is_true(math.abs(nothing.median) < something.median)
   end)
 
-  it("reads as a sentence", function()
+  it("has a readable sentence as its text", function()
     local r = assert(pml.bench(function() pml.sys.sleep(0.001) end, { seconds = 0.02, events = { "clock::ns" } }))
     assert.matches("^%d[%d.]* ms a call %(95 %%: %d[%d.]* %.%. %d[%d.]*%), %d+ samples of 1 calls, less %-?%d[%d.]* ns of the "
       .. "empty loop; clock::ns %d+", tostring(r))
   end)
 
-  it("raises misuse and the function's errors, and returns why an event cannot be counted", function()
+  it("raises misuse and the function's errors, and returns the reason for an event that cannot be counted", function()
     assert.matches("bench: a function expected, got a number", select(2, pcall(pml.bench, 3)))
     assert.matches("bench: unknown option second; did you mean seconds%?$", select(2, pcall(pml.bench, print, { second = 1 })))
     assert.matches("seconds must be a positive number", select(2, pcall(pml.bench, print, { seconds = 0 })))

@@ -71,7 +71,7 @@ describe("pmlua choose prints", function()
     assert.matches("\n  UNHALTED_REFERENCE_CYCLES\n", out)
   end)
 
-  it("with the groups and presets that there are, and their sources", function()
+  it("with the existing groups and presets, and their sources", function()
     local out = support.done(choose("--pmu a64fx --list"))
     assert.matches("\nFLOPS\n  Floating%-point operations%.", out)
     assert.matches("\n  flop %[flop%] = fixed %+ 4 %* scalable\n", out)
@@ -168,7 +168,7 @@ describe("pmlua choose --run", function()
     assert.equal("work was not counted", row(d, "USER/user_rate").problem)
   end)
 
-  it("runs a Lua script itself, and leaves the command's output apart with --out", function()
+  it("runs a Lua script itself, and separates the command's output with --out", function()
     local folder = support.folder()
     support.spit(folder .. "/s.lua", "print(require 'pmlua'.version, ...)\n")
     local status, out = choose(("--pmu generic page-faults --out %s/report --run -- %s/s.lua a b"):format(folder, folder))
@@ -176,7 +176,7 @@ describe("pmlua choose --run", function()
     assert.matches("\n" .. permission.pattern "page-faults" .. " +%d+ +100 %% +1 +kernel\n", support.slurp(folder .. "/report"))
   end)
 
-  it("tells when the command fails, or cannot be run", function()
+  it("reports that the command fails, or cannot be run", function()
     local status, out, err = choose("--pmu generic page-faults --run -- sh -c 'exit 7'")
     assert.equal(1, status)
     assert.equal("pmlua choose: run 1: the command ended with status 7\n", permission.unexplained(err))
@@ -231,7 +231,7 @@ describe("The results of runs", function()
     return rows
   end
 
-  it("is a value with the least share of time that any of its events counted", function()
+  it("is a value with the smallest share of time among its events", function()
     local rows = combined({ ["INST_RETIRED:ANY_P"] = 300, ["CPU_CLK_THREAD_UNHALTED:THREAD_P"] = 600 },
       { ["INST_RETIRED:ANY_P"] = 0.25 })
     assert.equal(0.5, rows["CYCLE/ipc"].value)

@@ -36,13 +36,13 @@ describe("On its counters,", function()
     assert.matches("compete for counters 0%-3: 5 events, 4 counters$", why)
   end)
 
-  it("fixed counters take the events that belong on them, and free the general ones", function()
+  it("fixed counters take their events, and free the general ones", function()
     local where = assert(fit(open("skx", true), { "INST_RETIRED:ANY_P", "CPU_CLK_UNHALTED", "UNHALTED_REFERENCE_CYCLES",
       "L1D:REPLACEMENT", "L2_LINES_IN:ALL", "L2_TRANS:L2_WB", "LONGEST_LAT_CACHE:MISS" }))
     assert.same({ "fixed 0", "fixed 1", "fixed 2" }, { where[1], where[2], where[3] })
   end)
 
-  it("an event of the lower four does not fit above them, and gets one of them from who can do without", function()
+  it("an event of the lower four does not fit above them, and gets one from an event that does", function()
     local c = open("skx", false)
     local retired = { "MEM_LOAD_RETIRED:L1_HIT", "MEM_LOAD_RETIRED:L1_MISS", "MEM_LOAD_RETIRED:L2_HIT",
       "MEM_LOAD_RETIRED:L2_MISS" }
@@ -85,7 +85,7 @@ describe("On its counters,", function()
       "r01ce, r02cd compete for counter 0: 2 events, 1 counter" }, { fit(open("spr", false), { "r02cd", "r01ce" }) })
   end)
 
-  it("registers that events share hold so many values", function()
+  it("shared registers of events hold a limited number of values", function()
     local c = open("spr", false)
     local two = { "OCR:READS_TO_CORE_DRAM", "OCR:READS_TO_CORE_L3_HIT" }
     assert.is_truthy(fit(c, two))
@@ -179,7 +179,7 @@ describe("On its counters,", function()
     assert.not_equal(assert(all), assert(one))
   end)
 
-  it("a name that the kernel cannot count is refused with the name that can", function()
+  it("a name that the kernel cannot count is refused with a name that it can", function()
     local event = assert(open("spr"):event("CPU_CLK_UNHALTED:THREAD"))
     assert.matches("; cycles are CPU_CLK_UNHALTED:THREAD_P$", event.dead)
     assert.matches("^event 0 is for fixed counters", assert(open("spr"):event("r1000")).dead)

@@ -41,7 +41,7 @@ local function each(f)
 end
 
 describe("Every verb", function()
-  it("reads an option's value in all the same ways", function()
+  it("reads an option's value in all forms", function()
     local n = 0
     each(function(verb, line)
       for _, option in ipairs(verb.options or {}) do
@@ -198,7 +198,7 @@ describe("Every verb", function()
     end
   end)
 
-  it("has options of one name that are of one kind and one letter", function()
+  it("gives options of one name the same kind and letter", function()
     local known = {}
     each(function(verb)
       local letters = {}
@@ -292,7 +292,7 @@ describe("The common options", function()
     assert.matches("^pmlua doctor: /dev/full: ", err)
   end)
 
-  it("--quiet leaves counts and failures", function()
+  it("--quiet keeps counts and failures", function()
     local _, _, loud = pmlua "stat -- true"
     local status, _, err = pmlua "stat --quiet -- true"
     assert.equal(0, status)

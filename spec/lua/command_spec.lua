@@ -46,7 +46,7 @@ describe("pmlua SCRIPT", function()
     assert.same({ 1, "pmlua: s.lua:1: out\n" }, complaint("s.lua"))
   end)
 
-  it("fails when the script defines an experiment and neither returns nor runs it", function()
+  it("fails when the script defines an experiment but neither returns nor runs it", function()
     local definition = "require 'pmlua'.experiment { name = 'x', repeats = 2, measure = function() return 1 end }"
     script("s.lua", definition .. "\n")
     local status, out, err = run "s.lua"
@@ -129,7 +129,7 @@ describe("pmlua -i", function()
   end)
 end)
 
-describe("Misuse of the command is answered with status 2 and a line:", function()
+describe("Misuse of the command ends with status 2 and a line:", function()
   for arguments, answer in pairs {
     [""] = "nothing to run",
     ["-e"] = "-e needs code",
@@ -148,13 +148,13 @@ describe("Misuse of the command is answered with status 2 and a line:", function
 end)
 
 describe("Output", function()
-  it("that does not arrive is a failure", function()
+  it("that cannot be written is a failure", function()
     assert.same({ 1, "pmlua: writing to standard output failed: No space left on device\n" }, complaint("--help > /dev/full"))
     script("s.lua", "io.write 'x' os.exit(true)")
     assert.equal(1, (run("s.lua > /dev/full")))
   end)
 
-  it("into a pipe that closes ends the command quietly", function()
+  it("into a pipe that closes ends the command silently", function()
     local _, out, err = run("events | head -1")
     assert.equal("", err)
     assert.matches("^[^\n]+\n$", out)
@@ -241,7 +241,7 @@ describe("The modules", function()
     assert.matches("^" .. support.core.version:gsub("%.", "%%.") .. "\tnil\ttrue\t/.*/lua\n$", out)
   end)
 
-  it("refuse a clock that does not exist", function()
+  it("refuse an unknown clock", function()
     assert.matches("^pmlua: [^\n]*PMLUA_CLOCK[^\n]*\n$", complaint("-e 'print(1)'", "PMLUA_CLOCK=bogus")[2])
   end)
 end)

@@ -27,7 +27,7 @@ describe("compare", function()
     assert.equal("2 cells: 1 faster, 1 slower, 0 same, 0 cannot tell; geometric mean of the ratios B/A 0.9798", r.overall)
   end)
 
-  it("calls equal runs the same, and runs that spread undecided", function()
+  it("calls equal runs the same, and runs with a large spread undecided", function()
     assert.same({ "same" }, (verdicts({ around(100, 0.002) }, { around(100.1, 0.002) })))
     assert.matches("^cannot tell %(the rounds spread", verdicts({ around(100, 0.3) }, { around(103, 0.3) })[1])
   end)
@@ -39,20 +39,20 @@ describe("compare", function()
     assert.equal("slower by 0.9 %", r.cells[1].verdict)
   end)
 
-  it("does not tell below the clock's resolution", function()
+  it("does not decide below the clock's resolution", function()
     assert.matches("resolution", verdicts({ around(10, 0.001) }, { around(10.5, 0.001) })[1])
     -- a sample of ten calls sees a tenth of it
     assert.same({ "slower by 5 %" }, (verdicts({ around(10, 0.001) }, { around(10.5, 0.001) }, { calls = 10 }, { calls = 10 })))
   end)
 
-  it("does not tell from too few rounds, or without data", function()
+  it("does not decide from too few rounds, or without data", function()
     local v = verdicts({ { 1, 2, 3 }, {}, around(5, 0) }, { { 4, 5, 6 }, {}, {} })
     assert.matches("too few rounds: 3 and 3", v[1])
     assert.matches("not measured in either", v[2])
     assert.matches("not measured in B", v[3])
   end)
 
-  it("pays for testing many cells: five rounds a side cannot decide twenty of them", function()
+  it("corrects for many cells: five rounds a side cannot decide twenty of them", function()
     local a, b = {}, {}
     for i = 1, 20 do
       a[i] = { 100, 101, 102, 103, 104 }
@@ -72,7 +72,7 @@ describe("compare", function()
     assert.matches("script", r.warnings[3])
   end)
 
-  it("refuses other units and folders that cannot be read", function()
+  it("refuses different units and folders that cannot be read", function()
     local good = demo.run_folder { { 1 } }
     for _, bad in ipairs { demo.run_folder({ { 1 } }, { unit = "bytes" }), "/nonexistent", support.folder() } do
       local r, err = compare(good, bad)
@@ -81,7 +81,7 @@ describe("compare", function()
     end
   end)
 
-  it("calls counts that never differ the same, though they are zero", function()
+  it("calls counts that never differ the same, even if they are zero", function()
     assert.same({ "same" }, (verdicts({ around(0, 0) }, { around(0, 0) })))
     assert.same({ "same" }, (verdicts({ around(7, 0) }, { around(7, 0) })))
   end)
@@ -178,7 +178,7 @@ describe("compare by a factor", function()
     end
   end)
 
-  it("compares the values of a factor within a run, each with the first, for each combination of the others", function()
+  it("compares the values of a factor within a run with the first, for each combination of the others", function()
     local exp = require "pmlua.experiment" {
       name = "demo", unit = "ns", repeats = 10, rounds = 10, warmup = 0, metrics = { { name = "faults" } },
       factors = { { "how", { "plain", "with blanks" } }, { "size", { 1, 2 } }, { "lone", { "x" } } },

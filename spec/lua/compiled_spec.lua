@@ -41,7 +41,7 @@ describe("Compiled modules", function()
     assert.is_true(tonumber(out) > 200)
   end)
 
-  it("serve the same text in another folder, under that folder's names", function()
+  it("have the same text in another folder, with that folder's names", function()
     local before = copy("stats")
     assert.equal(dir .. "/lua/pmlua/stats.lua\n", run([[print((select(2, package.searchers[2]("pmlua.stats"))))]], before))
     local message = run([[print(select(2, pcall(require "pmlua.stats".median, 1)))]], before)
@@ -50,7 +50,7 @@ describe("Compiled modules", function()
     assert.truthy(where:find("/stats.lua", 1, true))
   end)
 
-  it("give way to an edited source at once", function()
+  it("are overridden by an edited source at once", function()
     for _, change in ipairs { function(t) return t .. "\n" end, function(t) return (t:gsub("%-%- SPDX", "-- SPDx", 1)) end,
       function(t) return t:sub(1, #t - 1) end } do
       local before = copy("stats", change)
@@ -62,7 +62,7 @@ describe("Compiled modules", function()
     assert.equal("42\n", run([[print(require "pmlua".stats.answer)]], before))
   end)
 
-  it("give way to a source that is gone or wrong, with Lua's messages", function()
+  it("are overridden by a missing or wrong source, with Lua's messages", function()
     local before = copy("stats", function() return "return {" end)
     assert.matches("^error loading module 'pmlua%.stats' from file '[^\n]*/lua/pmlua/stats%.lua':\n\t[^\n]*stats%.lua:1: ",
       run([[print(select(2, pcall(require, "pmlua.stats")))]], before))

@@ -115,7 +115,7 @@ zpty -d z
       end)())
   end)
 
-  it("refuses a shell that it does not know", function()
+  it("refuses an unknown shell", function()
     local status, _, err = support.pmlua "completion tcsh"
     assert.equal(2, status)
     assert.matches("^pmlua completion: no completion for tcsh; choose bash, zsh or fish\nsee ", err)

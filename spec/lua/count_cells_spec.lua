@@ -104,7 +104,7 @@ describe("an operation", function()
     end)
   end
 
-  it("is worth its lanes in flops and operations, its operands and result in bits; a fused one is two flops", function()
+  it("counts its lanes as flops and operations, its operands and result as bits; a fused one is two flops", function()
     local _, with, without = difference("d4", "a_ = a * b")
     assert.equal(4, with.flop_count_I - without.flop_count_I)
     assert.equal(3 * 256, with.fp_bits_count_I - without.fp_bits_count_I)
@@ -138,7 +138,7 @@ __attribute__((target("sse3"))) int main(void) {
     assert.equal(1, c.fp_add_double_128)
   end)
 
-  it("that is not known is named, and the program still counts", function()
+  it("that is unknown is named, and the program still counts", function()
     local _, _, said = counting.build({ ["product.c"] = [[
 typedef double matrix __attribute__((matrix_type(2, 2)));
 int main(void) {

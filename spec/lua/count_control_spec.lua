@@ -82,7 +82,7 @@ describe("counts are exact", function()
 end)
 
 describe("a program that counts", function()
-  it("counts every thread, and threads that come and go", function()
+  it("counts every thread, also threads that come and go", function()
     local c, out = counting.count(head:gsub("static volatile", "static volatile _Thread_local") .. [[
       #include <pthread.h>
       static void *run(void *n) { for (long i = 0; i < (long)n; i++) M; return (void *)muls; }
@@ -101,7 +101,7 @@ describe("a program that counts", function()
     assert.equal(40020, c.fp_mul_double)
   end)
 
-  it("counts its libraries, linked and loaded and gone again", function()
+  it("counts its libraries, linked, loaded, and unloaded", function()
     local dir = support.folder()
     support.spit(dir .. "/part.c", "double part(double v, int n) { for (int i = 0; i < n; i++) v = v * 1.5; return v; }\n")
     support.spit(dir .. "/main.c", [[
@@ -126,7 +126,7 @@ describe("a program that counts", function()
     assert.equal("1", err:match("(%d+)%s+fp_add_double"))
   end)
 
-  it("counts an endless loop that a signal's handler ends, but for the turn under way", function()
+  it("counts an endless loop that a signal's handler ends, except for the current iteration", function()
     for _, at in ipairs { "source", "final" } do
       local c, out = counting.count(head .. [[
         #include <signal.h>
@@ -188,7 +188,7 @@ describe("a program that counts", function()
     assert.truthy(assert(countfile.read_all(c .. ".counts"), err).events.flop_count_I > 0)
   end)
 
-  it("says when a thread was inside a loop at the exit, and not otherwise", function()
+  it("reports that a thread was inside a loop at the exit, and not otherwise", function()
     local program = counting.build({ ["exit.c"] = (nest:gsub("kill%(getpid%(%), HOW%)", "exit(0)")) }, { flags = "-O2 -w" })
     local _, _, handled = support.shell("PMLUA_COUNT=- " .. program)
     local _, _, plain = support.shell("PMLUA_COUNT=- " .. program .. " 100")

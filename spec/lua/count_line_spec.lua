@@ -80,14 +80,14 @@ describe("pmlua cc --count", function()
     end
   end)
 
-  it("gives a warning once, and obeys -Werror", function()
+  it("prints a warning once, and obeys -Werror", function()
     local files = { ["warn.c"] = "int main(void) { int unused; return 0; }\n" }
     local _, _, plain = within(files, "clang-14 -Wall -I. -DX=1 warn.c -o w")
     assert.equal(plain, (select(2, built(files, cc .. " clang-14 -Wall -I. -DX=1 warn.c -o w"))))
     assert.equal(1, (within(files, cc .. " clang-14 -Wall -Werror warn.c -o w")))
   end)
 
-  it("passes questions on", function()
+  it("passes queries of the compiler on", function()
     for _, question in ipairs { "--version", "-dumpversion", "-print-search-dirs", "-v", "-dM -E -x c /dev/null" } do
       local _, plain = within({}, "clang-14 " .. question .. " 2>&1")
       local _, counted = within({}, cc .. " clang-14 " .. question .. " 2>&1")

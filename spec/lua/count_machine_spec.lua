@@ -109,7 +109,7 @@ describe("the compiler's counts have", function()
   end)
 
   if support.shell "uname -m | grep -qx x86_64" == 0 then
-    counting.it("no word of these instructions as not counted, on a machine without them, too", function()
+    counting.it("no report of these instructions as not counted, also on a machine without them", function()
       for _, list in ipairs { cases, wide } do
         local body = {}
         for k, case in ipairs(list) do body[k] = "{" .. case[2] .. "}" end

@@ -136,12 +136,12 @@ describe("pmlua record names the compiler of each count, and its stage,", functi
     assert.falsy(metric(dir, "clock::ns"):find("counted by", 1, true))
   end)
 
-  it("where modules were counted at different stages", function()
+  it("if modules were counted at different stages", function()
     local _, out, err = record(build(cc "source", cc "final"), "--json")
     assert.equal("mixed", (json.decode(out).counters[1] or {}).stage, err)
   end)
 
-  it("but of no program that does not count", function()
+  it("but not for a program that does not count", function()
     local dir = support.folder()
     support.spit(dir .. "/p.c", "int main(void) { return 0; }\n")
     assert.equal(0, shell(("cd %s && cc p.c -o program"):format(quote(dir))))

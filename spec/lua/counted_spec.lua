@@ -137,7 +137,7 @@ describe("A program that counts", function()
     assert.matches("\nFLOPS/flop +10010 +flop +%- +1 +compiler, at source\n", out)
   end)
 
-  counted("tells by function when its calls are recorded", function()
+  counted("has counts by function when its calls are recorded", function()
     local line = quote(command) .. " record --lib 'libsum*' --event " .. FLOPS .. " -o recorded -- ./source"
     local _, out = support.done(shell(line))
     assert.matches("\nlibsum%.so +sum +10 +[^\n]* 10000\n", "\n" .. out)
@@ -254,13 +254,13 @@ describe("An impossible count is reported:", function()
     assert.matches("sde:::BYFL::flop_count_I +%- +flop +compiler +not counted: the command counts nothing; compile it with", err)
   end)
 
-  it("an event that there is not", function()
+  it("an unknown event", function()
     local status, _, err = support.shell(quote(command) .. " stat -e sde:::BYFL::flops -- true")
     assert.equal(1, status)
     assert.matches("^pmlua stat: sde:::BYFL::flops: the compiler does not count this[^\n]*\n$", err)
   end)
 
-  it("files that are missing, or of something else", function()
+  it("files that are missing, or of another kind", function()
     local countfile = require "pmlua.countfile"
     local scratch = support.folder()
     local counts, err = countfile.read_all(scratch .. "/none")
@@ -272,7 +272,7 @@ describe("An impossible count is reported:", function()
     assert.matches("some: not a log of pmlua", err)
   end)
 
-  it("the two ways that need no PMU, by doctor and in the list of events", function()
+  it("the two ways that need no PMU, in doctor and in the list of events", function()
     local _, out = support.shell(quote(command) .. " doctor")
     assert.matches("\n%l+ +compiler counts +[^\n]+\n", out)
     assert.matches("\n%l+ +simulation +[^\n]+\n", out)

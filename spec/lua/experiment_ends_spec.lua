@@ -283,7 +283,7 @@ describe("progress", function()
     assert.equal("", drive { total = 4, rounds = 2, step = 2 })
   end)
 
-  it("is one changing line on a terminal, taken back at the end", function()
+  it("is one changing line on a terminal, removed at the end", function()
     local text = drive { total = 4, rounds = 2, tty = true }
     assert.is_nil(text:find("\n"))
     assert.matches("\rround 2/2   75 %%  b  %(40 s left%)", text)

@@ -33,7 +33,7 @@ describe("experiment", function()
     assert.equal(180, opened.meta.samples)
   end)
 
-  it("takes an empty text for a level", function()
+  it("accepts an empty text as a level", function()
     local r = run { factors = { text = { "", "x" } }, repeats = 2, rounds = 1, measure = function() return 1 end }
     assert.equal(4, r.meta.samples)
   end)
@@ -65,7 +65,7 @@ describe("experiment", function()
     assert.equal(18, #visited)
   end)
 
-  it("takes samples objects, arrays and single numbers alike", function()
+  it("accepts samples objects, arrays and single numbers", function()
     local as_object = run { measure = function(_, p, n)
       local s = support.core.samples.new(n)
       for i = 1, n do s:push(p.k * 100 + i % 5) end
@@ -95,7 +95,7 @@ describe("experiment", function()
     assert.equal("ns", r.unit)
   end)
 
-  it("sets up, measures and tears down a cell in each round, and throws the warm-up away", function()
+  it("sets up, measures and tears down a cell in each round, and discards the warm-up", function()
     local log = {}
     local r = run({
       factors = {}, rounds = 2, repeats = 4, warmup = 3,
@@ -416,7 +416,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
     assert.equal("needs a PMU", summary.cells[2].status)
   end)
 
-  it("says in one line that a folder cannot be written, before measuring", function()
+  it("reports in one line that a folder cannot be written, before it measures", function()
     local path, dir = script "return require 'pmlua'.experiment { name = 'demo', measure = function() error 'measured' end }"
     support.spit(dir .. "/file", "")
     for _, out_dir in ipairs { dir .. "/file", "/proc/nothing" } do

@@ -88,7 +88,7 @@ int main(void) {
     report = json.decode(text)
   end)
 
-  it("has each call path of each thread; threads that ended are thread 0", function()
+  it("has each call path of each thread; ended threads are thread 0", function()
     local list, calls = rows(dir, "calls"), {}
     local names = {}
     for _, row in ipairs(list) do
@@ -109,7 +109,7 @@ int main(void) {
     assert.same({ outer = 4, inner = 20 }, sums(list, "function", "calls", function(row) return row.thread == 0 end))
   end)
 
-  it("has the sums of the report, by function and by path", function()
+  it("has the report's sums, by function and by path", function()
     local of_functions, of_paths = rows(dir, "functions"), rows(dir, "calls")
     local function outermost(row) return row.outermost end
     assert.same({ inner = 30, outer = 6, again = 10, other = 9 }, sums(of_functions, "function", "calls"))
@@ -149,7 +149,7 @@ int main(void) {
     end
   end)
 
-  it("is the same in each form, with the columns that are described", function()
+  it("is the same in each form, with the described columns", function()
     check_forms(dir, { "calls", "functions", "values", "openmp", "processes", "totals", "messages", "pairs", "collectives" })
     if select(2, sh "command -v sqlite3") ~= 0 then return pending "sqlite3 is not installed" end
     export(("%s --to sqlite -o %s/calls.db"):format(dir, folder))
@@ -161,7 +161,7 @@ end)
 
 describe("pmlua export of constructs of OpenMP", function()
   for _, runtime in ipairs { "libgomp", "libomp" } do
-    it("has the sums of the report with " .. runtime, function()
+    it("has the report's sums with " .. runtime, function()
       local lacks = openmp.lacks(runtime)
       if lacks then return pending(lacks) end
       local report, dir = openmp.record(folder, openmp.compile(runtime, folder, [[
@@ -231,7 +231,7 @@ describe("pmlua export of a job", function()
     check_forms(to, { "totals", "messages", "pairs", "collectives" })
   end)
 
-  mpi_job.it_once("has the bytes that functions of files moved", function(name)
+  mpi_job.it_once("has the bytes moved by functions for files", function(name)
     local to, file = folder .. "/files-" .. name, folder .. "/moved"
     local out, code = mpi_job.record(name, 3, mpi_job.compile(name, "files", folder, "-w") .. " " .. file, to, { limit_s = 120 })
     assert.equal(0, code, out)

@@ -74,7 +74,7 @@ describe("pmlua export", function()
     assert.equal(nil, (each()))
   end)
 
-  it("has the sums of the report", function()
+  it("has the report's sums", function()
     local _, out = export(dir .. " --to jsonl")
     local sums = {}
     for line in out:gmatch "[^\n]+" do
@@ -121,7 +121,7 @@ describe("pmlua export", function()
     assert.matches("^pmlua export: [^\n]+: it exists; name a new file\n$", err)
   end)
 
-  it("keeps labels of any bytes apart", function()
+  it("distinguishes labels of any bytes", function()
     local one = support.folder()
     support.spit(one .. "/f.lua", [[
 local pml = require "pmlua"

@@ -131,7 +131,7 @@ describe("An event flow", function()
     assert.truthy(support.slurp(dir .. "/odd.svg"):find("<svg", 1, true))
   end)
 
-  it("colours an edge as the node that it leaves, and the edge from nowhere not at all", function()
+  it("colours an edge like its start node, and the edge from nowhere not at all", function()
     local one = flow_of "a(bbb)a(b)"
     local text, hue, coloured = one:dot { color = "self/time" }, {}, 0
     for node, h in text:gmatch 'n1_(%d+) %[label=[^%]]*fillcolor="(%d%.%d+) ' do hue[node] = h end
@@ -258,7 +258,7 @@ int main(int argc, char **argv) {
     end
   end)
 
-  it("is misused with errors that name the place", function()
+  it("raises errors for misuse, with the place", function()
     local misuses = {
       ["pml.flow.stop()"] = "no flow is running; begin one with flow.start",
       ["pml.flow.start() pml.flow.start()"] = "a flow is already running; end it with flow.stop",
@@ -295,7 +295,7 @@ int main(int argc, char **argv) {
     end
   end)
 
-  it("that is read back is a flow, or a sentence", function()
+  it("that is read back is a flow, or refused with a sentence", function()
     local bad = { ["{"] = 1, ["[]"] = 1, ['{"refused":0}'] = 1, ['{"refused":0,"graphs":[{"threads":0}]}'] = 1,
       ['{"refused":0,"graphs":[{"threads":1,"missing":0,"last":3,"nodes":[],"edges":[]}]}'] = 1,
       ['{"refused":0,"graphs":[{"threads":1,"missing":0,"last":1,"metrics":[],"nodes":[{"name":"a"}],"edges":[]}]}'] = 1 }

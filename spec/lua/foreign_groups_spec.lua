@@ -255,7 +255,7 @@ describe("LIKWID's group files", function()
     assert.truthy(refused.text:find "NONE.txt")
   end)
 
-  it("name events by LIKWID's spelling, of cores, boxes and the older uncore", function()
+  it("name events in LIKWID's spelling, for cores, boxes and the older uncore", function()
     local wanted = {
       { "snb", "PMC0", "L2_LINES_IN_ALL", "L2_LINES_IN:ANY" }, { "skx", "PMC0", "L1D_M_EVICT", "r451" },
       { "amd64_fam10h_barcelona", "PMC0", "CPU_CLOCKS_UNHALTED", "CPU_CLK_UNHALTED" },

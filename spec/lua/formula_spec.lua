@@ -57,14 +57,14 @@ describe("A formula", function()
     it(("'%s' is refused: %s"):format(text:gsub("%c", "?"), err), function() assert.equal(err, refusal(text)) end)
   end
 
-  it("is refused when nested or long beyond reason", function()
+  it("is refused if nested too deeply or too long", function()
     assert.matches("nested too deeply", refusal(("("):rep(200) .. "1" .. (")"):rep(200)))
     assert.matches("nested too deeply", refusal(("-"):rep(200) .. "1"))
     assert.equal("column 4001: longer than 4000 characters", refusal(("1+"):rep(2000) .. "1"))
     assert.equal(1999, value(("1+"):rep(1998) .. "1"))
   end)
 
-  it("is checked against the unit it should come out in", function()
+  it("is checked against its expected unit", function()
     local dimensions = { time = { s = 1 }, line = { byte = 1 } }
     local function check(text, unit) return assert(formula.compile(text)):check_unit(unit, dimensions) end
     local function wrong(text, unit) return tostring(select(2, check(text, unit))) end

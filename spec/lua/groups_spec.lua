@@ -53,7 +53,7 @@ describe("Every event of every group and preset is encoded by libpfm4, on any ma
   end)
 end)
 
-describe("Every PMU that is promised", function()
+describe("Every supported PMU", function()
   for _, name in ipairs { "skx", "clx", "skl", "snb", "snb_ep", "ivb", "ivb_ep", "bdw", "bdw_ep", "icx", "icl", "spr",
                           "amd64_fam17h_zen1", "amd64_fam17h_zen2", "amd64_fam19h_zen3", "amd64_fam19h_zen4",
                           "amd64_fam1ah_zen5", "arm_n1",
@@ -88,7 +88,7 @@ describe("Every PMU that is promised", function()
   --- Older ones without rules have what all of their vendor count by the same numbers.
   local function is_older(pmu) return pmus.get(pmu).source:find "^libpfm4's number of general counters" ~= nil end
 
-  it("has a group for each topic but for those that it does not count", function()
+  it("has a group for each topic that it can count", function()
     local older = 0
     for _, pmu in ipairs(groups.pmus()) do
       local missing, of = {}, groups.of(pmu)
@@ -112,7 +112,7 @@ describe("Every PMU that is promised", function()
     arm_v2 = 47, snb = 50, snb_ep = 50, ivb = 50, ivb_ep = 50, hsw = 56, hsw_ep = 56, bdw = 60, bdw_ep = 60, skl = 59, skx = 59,
     clx = 59, icl = 42, icx = 42, spr = 43 }
 
-  it("has as many presets as PAPI has", function()
+  it("has as many presets as PAPI", function()
     for _, pmu in ipairs(groups.pmus()) do
       local n = 0
       for _ in pairs(groups.presets(pmu)) do n = n + 1 end
@@ -179,7 +179,7 @@ describe("Presets of branches", function()
     end
   end
 
-  it("are of conditional ones as PAPI's, or say that the PMU does not tell kinds apart", function()
+  it("count conditional ones like PAPI's, or report that the PMU does not distinguish kinds", function()
     local checked = 0
     for _, pmu in ipairs(groups.pmus()) do
       for name, value in pairs(expected) do
@@ -422,7 +422,7 @@ describe("A file of groups", function()
   end)
 end)
 
-describe("A file that is like another", function()
+describe("A file that inherits from another", function()
   local dir
 
   local function write(name, text)
@@ -464,7 +464,7 @@ describe("A file that is like another", function()
     assert.same({ a = "A", b = "B" }, assert(read "presets").groups.PAPI_A.events)
   end)
 
-  it("has presets of names that are known everywhere, of events that stand beside them", function()
+  it("has presets of common names, for the events beside them", function()
     write("presets", 'return { pmus = { "skx" }, events = { cycles = "A", ref = "B" }, presets = { "PAPI_TOT_CYC",\n' ..
       '{ name = "PAPI_REF_CYC", formula = "ref + cycles" } } }')
     write("mine", 'return { like = "presets", pmus = { "icx" }, events = { cycles = "C" }, presets = { "PAPI_REF_CYC" } }')

@@ -75,7 +75,7 @@ sim.describe("pmlua guard", function()
     assert.truthy(support.slurp(dir .. "/all.guard"):find("\nfunction\tlibc.so", 1, true))
   end)
 
-  it("finds the same counts again and again, wherever memory lies", function()
+  it("finds the same counts each time, at any place of memory", function()
     for i = 1, 3 do
       local _, err = support.done(support.shell(("cd %s && NAME%s=x %skept.guard --bound 0 -- ./program"):format(quote(dir),
         ("x"):rep(100 * i), command)))
@@ -83,7 +83,7 @@ sim.describe("pmlua guard", function()
     end
   end)
 
-  it("catches two per cent more work, and names who does it", function()
+  it("catches two per cent more work, and names its function", function()
     build("slower", "-DROUNDS=51000")
     local status, out, err = run("kept.guard -- ./slower")
     assert.equal(1, status)
@@ -108,7 +108,7 @@ sim.describe("pmlua guard", function()
     assert.equal(0, (run("kept.guard -- ./program 0")))
   end)
 
-  it("names functions that are new or gone, and a fall", function()
+  it("names new and missing functions, and a decrease", function()
     build("more", "-DMORE -DROUNDS=40000")
     local _, err = support.done(run("kept.guard -- ./more"))
     assert.truthy(err:find("pmlua guard: function program:added is new: %d+ sim::Ir\n"), err)
@@ -137,7 +137,7 @@ sim.describe("pmlua guard", function()
     assert.equal(0, (run("few.guard -- ./program")))
   end)
 
-  it("guards sections, too", function()
+  it("also guards sections", function()
     sim.build_sections(dir)
     assert.equal(0, (run("--save sections.guard -- ./sections nested 100000")))
     assert.equal(0, (run("sections.guard -- ./sections nested 100000")))

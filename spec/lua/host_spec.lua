@@ -27,7 +27,7 @@ describe("The host plugin on a described machine", function()
     assert.same({ 100, 1 }, { v.context_switches, v.forks })
   end)
 
-  it("has the processors at work as a rate: of all states but idle, waiting and stolen", function()
+  it("has busy processors as a rate: of all states but idle, waiting and stolen", function()
     local measure, files = require "pmlua.internal.host.measure", require "pmlua.internal.host.files"
     local kernel = require "pmlua.internal.host.kernel"
     local root = machine.new()
@@ -49,7 +49,7 @@ describe("The host plugin on a described machine", function()
     assert.is_nil(v.context_switches)
   end)
 
-  it("has never more processors at work than there are, at any interval, and loses no tick", function()
+  it("never has more busy processors than there are, at any interval, and loses no tick", function()
     local measure, files = require "pmlua.internal.host.measure", require "pmlua.internal.host.files"
     local root, now_ns, ticks, sum, told, values = machine.new(), 0, 1000, 0.0, 0, 0
     local from = files.new(root)
@@ -202,7 +202,7 @@ describe("The process plugin on a described machine", function()
     assert.is_nil((sys.cpu_time(1 << 30)))
   end)
 
-  it("says that there is no such process", function()
+  it("reports that the process does not exist", function()
     local metrics = machine.open("process", { root = machine.new(), pid = 12 })
     assert.matches("proc/12/status: No such file", metrics.resident.reason)
   end)

@@ -26,8 +26,8 @@ local function run_of_an_experiment()
   return folder .. "/results/run/latest"
 end
 
-describe("a file from others", function()
-  it("is refused in a sentence by each verb that it is no file for", function()
+describe("a foreign file", function()
+  it("is refused in a sentence by each verb that cannot read it", function()
     local files = { empty = "", zeros = ("\0"):rep(70000),
       text = "no file of ours\n", json = '{"a": [1, {"b": null}]}', list = "[[]]", svg = "<svg></svg>",
       number = "17", elf = "\127ELF\2\1\1" .. ("\0"):rep(60), gzip = "\31\139\8\0\0\0\0\0\0\3", lua = "return {}",

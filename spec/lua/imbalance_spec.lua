@@ -179,7 +179,7 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
       assert.are.same({ "OpenMP barrier", "OpenMP imbalance", "OpenMP imbalance", "OpenMP imbalance" }, names)
     end)
 
-    spec("name the thread that was late", function(t)
+    spec("name the late thread", function(t)
       local late, primary = {}, 1
       for n, b in ipairs(found(t)) do late[n] = b[1].for_location end
       assert.are.equal(primary, late[3])
@@ -194,12 +194,12 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
       end
     end)
 
-    spec("are less by the tasks that a thread executes in a barrier", function(t)
+    spec("exclude the tasks that a thread executes in a barrier", function(t)
       local b, list = found(t)[4], known(4)
       close_to(b[1].wait_s + b[2].wait_s, list[1] + list[2] - task_s, b[1].path)
     end)
 
-    spec("lead the critical path through the slowest threads", function(t)
+    spec("guide the critical path through the slowest threads", function(t)
       local path = assert(critical_path.of(t))
       local late = {}
       for n, b in ipairs(found(t)) do late[n] = b[1].for_location end

@@ -49,7 +49,7 @@ my app 7 [001] 10.000003001:    2000 cycles:u:
 ]]
 
 describe("pmlua import", function()
-  it("makes calls of perf's samples, and counts their periods exactly", function()
+  it("converts perf's samples to calls, and counts their periods exactly", function()
     local trace, out, code = import("perf.txt", PERF)
     assert.are.equal(0, code, out)
     assert.are.same({ ["outer;inner"] = 2000, outer = 2000 }, paths(trace, "cycles:u"))
@@ -78,7 +78,7 @@ describe("pmlua import", function()
     assert.are.same(lines, paths(trace, "samples"))
   end)
 
-  it("takes the JSON of Chrome's viewer: nested calls, durations, threads", function()
+  it("reads the JSON of Chrome's viewer: nested calls, durations, threads", function()
     local trace, out, code = import("chrome.json", [[ [
       {"ph":"M","pid":1,"tid":2,"name":"thread_name","args":{"name":"main"}},
       {"ph":"B","pid":1,"tid":2,"ts":100,"name":"a"}, {"ph":"X","pid":1,"tid":2,"ts":110,"dur":20,"name":"b"},
@@ -95,7 +95,7 @@ describe("pmlua import", function()
     assert.are.same({ "chrome.json", 1000000000 }, { t:processes()[1].name:match "[^/]*$", t:about().ticks_per_second })
   end)
 
-  it("makes processes of those that perf and Chrome's JSON tell apart", function()
+  it("distinguishes the processes of perf and of Chrome's JSON", function()
     local text = PERF:gsub("other 8/9", "my app 7/9"):gsub("my app 7 ", "my app 7/7 ")
       .. PERF:match("other.*"):gsub("8/9", "8/10")
     local trace, out, code = import("several.txt", text)
@@ -155,7 +155,7 @@ describe("pmlua import", function()
     assert.are.equal(2, #t:locations())
   end)
 
-  it("takes the complete events of a JSON that was cut anywhere", function()
+  it("reads the complete events of a JSON that was cut at any place", function()
     local head, event = '{"otherData":{"}":"traceEvents","[":[1,{"a\\"":"]"}]},"traceEvents":[',
       '{"ph":"X","name":"operator{}\\"[","pid":1,"tid":1,"ts":%d,"dur":2,"args":{"}":[1,"]"]}}'
     local whole = head
@@ -174,7 +174,7 @@ describe("pmlua import", function()
     assert.are.same({ ['operator{}"['] = 6000 }, paths(trace))
   end)
 
-  it("finds the form behind long comments, long lines, other members and a byte order mark", function()
+  it("recognises the format behind long comments, long lines, other members and a byte order mark", function()
     local deep = "main"
     for i = 1, 2000 do deep = deep .. ";some::name::space::function_" .. i end
     local event = '{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}'
@@ -217,7 +217,7 @@ describe("pmlua import", function()
     assert.are.same({ a = 1000 }, paths(trace))
   end)
 
-  it("takes the fields of a profile of pprof in any order, packed or not", function()
+  it("reads the fields of a pprof profile in any order, packed or not", function()
     local function bytes(field, s) return string.char(field << 3 | 2, #s) .. s end
     local function integer(field, v) return string.char(field << 3, v) end
     local texts = ""
@@ -235,7 +235,7 @@ describe("pmlua import", function()
     end
   end)
 
-  it("takes perf's lines of every kind: objects that are gone, no call stacks, exiting processes, other records", function()
+  it("reads perf's lines of every kind: missing objects, no call stacks, exiting processes, other records", function()
     local trace, out, code = import("kinds.perf", "# header\n" .. [[
 a b 5/6 [001] U 1.000000000: PERF_RECORD_MMAP2 5/6: [0x1(0x1) @ 0 08:01 1 0]: r-xp /bin/x
 a b 5/6 [001] U 1.000000001:       4 cpu-clock:ppp:

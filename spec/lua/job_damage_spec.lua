@@ -93,7 +93,7 @@ describe("The summary of a job of 600 ranks", function()
     }, 0, 599))
   end)
 
-  it("is in the tables as averages of a rank, most over average, waiting beyond the least, and blocks of ranks", function()
+  it("is in the tables as averages of a rank, maximum over average, waiting beyond the minimum, and blocks of ranks", function()
     local out = support.quiet(support.shell(("%s report %s"):format(command, path), 60))
     local lines = {}
     for line in out:gmatch "[^\n]+" do lines[#lines + 1] = line:gsub("  +", "|"):gsub("^[ |]", "") end

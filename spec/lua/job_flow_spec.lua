@@ -29,7 +29,7 @@ describe("The flow of a job of MPI", function()
     error("no graph of ranks " .. ranks)
   end
 
-  mpi_job.it_once("is one graph for all ranks that have it", function(mpi)
+  mpi_job.it_once("is one graph for all ranks with this flow", function(mpi)
     local three, said = recorded(mpi, 3)
     local text = support.slurp(dir .. "/job/flow.dot")
     assert.matches("flow of 3 ranks: [^\n]* of 3 threads in 2 graphs: [^\n]*job/flow%.dot\n", said)
@@ -52,7 +52,7 @@ describe("The flow of a job of MPI", function()
     assert.equal(lines, (select(2, support.slurp(dir .. "/job/flow.dot"):gsub("\n", ""))))
   end)
 
-  mpi_job.it_once("has a tree of call paths, and pmlua report shows it", function(mpi)
+  mpi_job.it_once("has a tree of call paths, which pmlua report shows", function(mpi)
     recorded(mpi, 3)
     local text = support.done(shell(command .. " report job --json"))
     local calls = {}

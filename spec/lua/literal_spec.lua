@@ -69,7 +69,7 @@ describe("A data file", function()
     assert.same({ nil, "/dev/zero: not a file, but a device" }, { data, tostring(err) })
   end)
 
-  it("may be a wrapper's, as any other", function()
+  it("may belong to a wrapper", function()
     local folder, dir = require "pmlua.internal.wrap.folder", support.folder()
     support.spit(dir .. "/wrap.lua", "while true do end return { name = 'x' }")
     local t, err = folder.load(dir)

@@ -73,7 +73,7 @@ describe("A read", function()
     assert.matches("neither", answer("+READ::nocounter 1").nocounter.reason)
   end)
 
-  it("takes a name without a library from each, and a pattern, too", function()
+  it("applies a name without a library to each library, also a pattern", function()
     core.sde.library("READ2"):counter("twin"):add(2)
     lib:counter("twin"):add(1)
     local function values(pattern)
@@ -90,7 +90,7 @@ describe("A read", function()
     assert.same({}, values "win")
   end)
 
-  it("gives very many page by page, each once and in their order", function()
+  it("gives large results page by page, each once and in order", function()
     local many = core.sde.library("MANY")
     for i = 1, 4500 do many:counter("m" .. i):add(i) end
     assert.is_true(core.sde.count() >= 4500)
@@ -117,7 +117,7 @@ describe("A read", function()
 end)
 
 describe("The question for sections", function()
-  it("is answered with a log, as a file of them is", function()
+  it("has a log as its reply, equal to the file", function()
     local s = assert(core.section.define { label = "asked for" })
     s:start()
     s:stop()
@@ -210,7 +210,7 @@ describe("Code from outside", function()
     ["deep nesting of code"] = { "assert(load(('('):rep(6e4)))", "overflow" },
     ["code of any length"] = { "assert(load(('x=1 '):rep(1e5)))", "at most 65536 bytes" },
   } do
-    it("is denied " .. name, function()
+    it("is refused " .. name, function()
       local ok, message = eval(case[1])
       assert.is_false(ok, message)
       assert.matches(case[2], message, 1, true)

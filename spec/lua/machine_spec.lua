@@ -67,7 +67,7 @@ describe("pml.machine", function()
     assert.matches("was not measured on this machine", answer(EXCHANGE:format "{ kept = true }"))
   end)
 
-  it("does not take a quick result for a whole one", function()
+  it("does not use a quick result in place of a full one", function()
     if not several() then return pending "this process has one cpu" end
     answer(EXCHANGE:format "")
     assert.matches("was not measured", answer(EXCHANGE:format "{ kept = true, quick = false }"))
@@ -106,7 +106,7 @@ describe("pml.machine", function()
     assert.matches("was not measured", answer(EXCHANGE:format "{ kept = true }"))
   end)
 
-  it("has a failure for code that is wrong, and raises for misuse", function()
+  it("has a failure for faulty code, and raises an error for misuse", function()
     local machine = require "pmlua".sys.uname().machine
     if machine ~= "x86_64" and machine ~= "aarch64" then return pending("no sequences for " .. machine) end
     assert.matches("^nil\t[^\n]*foo bar: [^\n]+\n$", answer 'local i, why = pml.machine.instruction "foo bar" print(i, why)')

@@ -98,7 +98,7 @@ describe("pml.model.fit", function()
     assert.is_true(inside >= 182 and inside < 200, inside .. " of 200")
   end)
 
-  it("takes an experiment's run, by factor, column and place", function()
+  it("accepts an experiment's run, by factor, column and place", function()
     local rows = {}
     for _, n in ipairs(SIZES) do
       rows[#rows + 1] = { size = n, way = "a", median = 2 * n, flops = n ^ 2 }

@@ -179,7 +179,7 @@ for name in pairs(mpi_job.RUN) do
       end
     end)
 
-    once("has all ranks with a timeout that no clock reaches", function()
+    once("has all ranks with a timeout that never expires", function()
       local to, out = job(name, 2, compile(name, "leave"), "1e300")
       assert.is_nil(out:find("not recorded", 1, true), out)
       assert.same({}, told(to).late)
@@ -216,7 +216,7 @@ for name in pairs(mpi_job.RUN) do
     end)
 
     for _, how in ipairs { "kill", "abort", "exit" } do
-      it_is("or its ranks' logs have everything when one leaves by " .. how, function()
+      it_is("or its ranks' logs have everything when a rank leaves by " .. how, function()
         local to = run(name, 4, compile(name, "leave") .. " 1 " .. how, 1)
         local r = told(to)
         assert.equal(4, r.size)
@@ -324,7 +324,7 @@ for name in pairs(mpi_job.RUN) do
       assert.equal("", ends(1))
     end)
 
-    once("waits a bounded time, and names an invalid one once for the job", function()
+    once("waits a bounded time, and names an invalid timeout once for the job", function()
       local program = compile(name, "leave")
       for value, invalid in pairs { ["1e300"] = false, ["-1"] = true, ["10s"] = true, nan = true, ["5 "] = true } do
         local _, out = job(name, 2, program, ("'%s'"):format(value))

@@ -120,7 +120,7 @@ for _, name in ipairs(NAMES) do
         MPI_Reduce_scatter_block = 1, MPI_Iallgather = 1, MPI_Comm_free = 1, MPI_Finalize = 1 }, calls)
     end)
 
-    it_is("have each kind of request, however it is completed", function()
+    it_is("have each kind of request, in each way of completion", function()
       local logs = record(name, 2, compile(name, "requests"))
       local n = {}
       for _, m in ipairs(check(logs, 2)) do
@@ -154,7 +154,7 @@ for _, name in ipairs(NAMES) do
       assert.are.same({ "0 inter1 inter", "01", "01", "0duplicate1duplicate" }, list)
     end)
 
-    it_is("have the messages of threads that use MPI at once", function()
+    it_is("have the messages of threads that use MPI at the same time", function()
       local logs, code = run(name, 2, compile(name, "threads"))
       if code == 77 then return pending("this MPI has no MPI_THREAD_MULTIPLE") end
       assert.are.equal(0, code)

@@ -164,7 +164,7 @@ for _, runtime in ipairs { "libomp", "libgomp" } do
       assert.same("omp taskwait @program.c:10", waits.name)
     end)
 
-    spec("keeps nested teams apart from those around them", function()
+    spec("distinguishes nested teams from the teams around them", function()
       assert.truthy(one("parallel", 3, 1))
       assert.truthy(one("parallel", 2, 1))
       local inner = one("parallel", 2, 6)
@@ -497,7 +497,7 @@ describe("the table of OpenMP's constructs", function()
     assert.truthy(table_of.text(list, 10):find "omp parallel @a.c:1 +4 +1 +%- +100 +200 +2.00")
   end)
 
-  it("adds up processes, and threads that had a number one after another", function()
+  it("adds up processes, and successive threads with the same number", function()
     local list = require "pmlua.internal.record.openmp".of { { process = { openmp = { sums(1, 5, 1), sums(1, 7, 2) } } },
       { process = { openmp = { sums(1, 9, 3) } } }, {} }
     assert.same({ { calls = 0, ns = 0, waited_ns = 0 }, { calls = 3, ns = 21, waited_ns = 6 } }, list[1].by_thread)

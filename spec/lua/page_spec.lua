@@ -100,7 +100,7 @@ describe("the page of a run", function()
     assert.is_truthy(page.text(pages.of(run)):find("/dev/zero is not here", 1, true))
   end)
 
-  it("says how to repeat the run, in words of the shell", function()
+  it("has a command that repeats the run, in words of the shell", function()
     assert.is_truthy(page_of("a b"):find(quote.html "'a b' --x --seed 1", 1, true))
   end)
 

@@ -54,7 +54,7 @@ describe("the past of ranks", function()
     assert.is_true(asked > 1000)
   end)
 
-  it("is kept in bounded memory while one waits for ever", function()
+  it("is kept in bounded memory while a rank waits forever", function()
     local past, one = pasts.new(), { enter = 0 }
     past:open(one)
     for i = 1, 100000 do past:did(2, i % 7, i, i + 1) end

@@ -117,7 +117,7 @@ describe("Preloading", function()
     assert.equal(1, times)
   end)
 
-  it("has room for the name of another, however often one is executed", function()
+  it("has room for the name of another, at any number of executions", function()
     local _, _, err = shell(("%s record -o often -- sh -c 'for i in $(seq 100); do ./other; done; ./script'"):format(command))
     assert.truthy(err:find("pmlua record: ./script is not recorded: ", 1, true), err)
   end)
@@ -140,7 +140,7 @@ describe("Preloading", function()
     end
   end)
 
-  it("sees no obstacle in scripts that name no interpreter, and in files that no kernel executes", function()
+  it("accepts scripts without an interpreter line, and files that no kernel executes", function()
     local obstacle = require "pmlua.internal.preload".obstacle
     for name, text in pairs { bare = "#!", blank = "#!  \n/other\n", wide = "\127ELF\2" .. ("\255"):rep(59) } do
       support.spit(dir .. "/" .. name, text)
@@ -149,7 +149,7 @@ describe("Preloading", function()
     assert.truthy(obstacle(dir .. "/script"):find("another C library", 1, true))
   end)
 
-  it("says that LD_PRELOAD cannot name a library in a folder with a space or a colon", function()
+  it("reports that LD_PRELOAD cannot name a library in a folder with a space or a colon", function()
     local preload = require "pmlua.internal.preload"
     assert.is_nil(preload.unnameable("/opt/pmlua/libpmlua-record.so"))
     for _, path in ipairs { "/opt/my tools/libpmlua-record.so", "/opt/a:b/libpmlua-record.so" } do
@@ -186,7 +186,7 @@ describe("Preloading", function()
     assert.same({ 0, alone }, { status, out })
   end)
 
-  it("leaves children the environment that they are given", function()
+  it("leaves children their given environment", function()
     support.spit(dir .. "/given.py", [[
 import subprocess, sys
 for given in {}, {"A": "1"}, {"LD_PRELOAD": ""}, {"LD_PRELOAD": "libz.so.1", "ASAN_OPTIONS": "color=never", "B": "2"}:

@@ -61,7 +61,7 @@ describe("A probe of a program", function()
     assert.matches("\n520 samples of", out)
   end)
 
-  it("counts in the threads and children of a process that runs", function()
+  it("counts in the threads and children of a running process", function()
     local line = "(sleep 1; exec %s/p 100 tfx) & %s stat --json -e %s -p $! -- sleep 3"
     local out, err = run(with, line:format(dir, pmlua, target))
     if not out then return pending(err) end

@@ -124,7 +124,7 @@ describe("pmlua query", function()
     assert.same({ 1, tonumber(own) }, { #listed, listed[1].pid })
   end)
 
-  it("skips servers that are silent, or answer in another shape, with a line each", function()
+  it("skips servers that are silent, or reply in another form, with a line each", function()
     local own = solver "SOLVER"
     assert(os.execute("mkdir -p -m 700 " .. runtime .. "/pmlua"))
     local answers = { [[{"events": "x", "pid": []}]],
@@ -315,7 +315,7 @@ describe("pmlua attach", function()
     assert.is_true(wait_until(function() return not alive(pid) end))
   end)
 
-  it("hears of the end also in the middle of a question", function()
+  it("notices the end also during a question", function()
     local directory = require "pmlua.internal.live.directory"
     local pid = solver "SOLVER"
     local app = { name = "SOLVER", pid = tonumber(pid) }
@@ -330,7 +330,7 @@ describe("pmlua attach", function()
     assert.is_nil(text)
   end)
 
-  it("keeps its session when an answer is not waited for", function()
+  it("keeps its session when a reply is not waited for", function()
     solver "SOLVER"
     local pid = next(started)
     local link = assert(support.core.link.connect(socket(pid, "SOLVER")))

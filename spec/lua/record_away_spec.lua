@@ -95,7 +95,7 @@ describe("a log of another host", function()
     assert.equal(CALLS, (finish "job"))
   end)
 
-  it("becomes a trace in memory that does not grow with the threads that have ended", function()
+  it("becomes a trace in memory that does not grow with ended threads", function()
     local record = " record --lib 'libz*' --trace -o short-r -- ./calls " .. ("thread:1 "):rep(600)
     support.done(shell(command .. record .. "&& rm -r short-r/traces*"))
     support.done(shell("bash -c " .. support.quote("ulimit -v 1200000 && " .. command .. " record --finish short-r")))

@@ -268,7 +268,7 @@ describe("pmlua record leaves alone", function()
     end)
   end
 
-  it("a library that stands in for functions of libc", function()
+  it("a library that replaces functions of libc", function()
     local expected = { shell("LD_PRELOAD=./libshout.so ./says") }
     assert.same({ 2, "shout a\nshout b\n" }, { expected[1], expected[2] })
     local status, out, err = shell("LD_PRELOAD=./libshout.so " .. command .. " record --lib libc -o shouted -- ./says")

@@ -122,7 +122,7 @@ describe("pmlua record --plugin", function()
     assert.equal(#t.rows, n)
   end)
 
-  it("leaves no series that a plugin still had when its process ended by _exit, nor of a child that it forks", function()
+  it("leaves no series that a plugin still had when its process ended by _exit, nor of a forked child", function()
     recorded "--plugin series_async:ticks -o left -- ./calls crc32:10 sleep:20 _exit"
     assert.equal(0, #files("left", "^plugins"))
     recorded "--plugin series_async:ticks -o forked -- ./calls fork crc32:10 sleep:20 wait"
@@ -130,7 +130,7 @@ describe("pmlua record --plugin", function()
     assert.equal(1, #files("forked", "^plugins%-%d+%.dat$"))
   end)
 
-  it("finds the plugins that ship, and watches variables by one: counts of calls, and contents", function()
+  it("finds the shipped plugins, and watches variables by one: counts of calls, and contents", function()
     local possible, why = core.watchpoint.available()
     if not possible then return pending(tostring(why)) end
     support.compile(dir, { ["level.c"] = [[
@@ -294,7 +294,7 @@ int main(void) {
 describe("pmlua record --metric", function()
   setup(function() support.compile(dir, { ["crc.c"] = program }, "gcc -O1 crc.c -o crc -lz") end)
 
-  it("lays the host's metrics and the process's beside the calls, in a table, a file and the trace", function()
+  it("has the host's metrics and the process's beside the calls, in a table, a file and the trace", function()
     local _, err = support.done(shell(command .. " record --trace --lib libz --every 10ms --metric 'host::cpus_*' "
       .. "--metric plugin::process::resident -o all -- ./crc"))
     assert.matches("plugin::host::cpus_busy", err)

@@ -223,7 +223,7 @@ describe("pmlua record in processes and threads", function()
     end
   end)
 
-  it("takes no memory of an allocator that is called just now", function()
+  it("takes no memory from an allocator that is being called", function()
     for _, trace in ipairs { "", "--trace", "--flow" } do
       local printed, all = record(with("./liballocator.so", "./allocates"), trace)
       assert.equal("allocated\n", printed)
@@ -271,7 +271,7 @@ describe("pmlua record in processes and threads", function()
     assert.falsy(support.shell_in(dir, "test -e r/reasons") == 0)
   end)
 
-  it("says why a process could not be recorded: another user, who may not write here", function()
+  it("gives the reason if a process could not be recorded: another user, who may not write here", function()
     local _, uid = shell "id -u"
     if tonumber(uid) ~= 0 or not support.has "setpriv" then return pending "only root can become another user" end
     local err = complaint "setpriv --reuid=65534 --regid=65534 --clear-groups ./calls crc32:5"
@@ -279,7 +279,7 @@ describe("pmlua record in processes and threads", function()
     assert.falsy(err:find("no call was recorded", 1, true), err)
   end)
 
-  it("makes the file of reasons beside another recording that begins, and not through a link", function()
+  it("makes the file of reasons beside another recording that begins, but not through a link", function()
     local core = require "pmlua.core"
     assert.equal(0, support.shell_in(dir, "mkdir begins linked && ln -s ../begins/reasons linked/reasons"))
     assert.is_true(core.recording.reasons(dir .. "/begins"))
@@ -289,7 +289,7 @@ describe("pmlua record in processes and threads", function()
     assert.matches("linked/reasons: File exists", tostring(err))
   end)
 
-  it("takes no word of a file of reasons for more than text", function()
+  it("treats a file of reasons as text only", function()
     shell "rm -rf r"
     local script = [[printf ' 7\t\033[31mx\t\033]0;evil\007why' | dd of=r/reasons conv=notrunc status=none]]
     support.spit(dir .. "/evil.sh", script)
@@ -319,7 +319,7 @@ describe("pmlua record in processes and threads", function()
     end
   end)
 
-  it("says once of a job that MPI is inside of its program", function()
+  it("reports once for a job that MPI is inside of its program", function()
     shell "rm -rf r"
     for rank = 0, 1 do -- the last one to end says what all ranks have to say
       support.spit(dir .. "/inside.c", "#include <zlib.h>\nint PMPI_Init(void) { return (int)crc32(0, 0, 0); }\n"

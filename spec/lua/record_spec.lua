@@ -70,7 +70,7 @@ describe("pmlua record", function()
     assert.truthy(said:find("selected functions looked up by dlsym: 1; calls by these pointers", 1, true))
   end)
 
-  it("reads a library once, however often it is opened", function()
+  it("reads a library once, for any number of openings", function()
     support.spit(dir .. "/reopener.c", reopener)
     support.spit(dir .. "/nine.c", [[#include <zlib.h>
       void sums(void) { for (int i = 0; i < 9; i++) adler32(0, (const Bytef *)"pmlua", 5); } ]])
@@ -136,7 +136,7 @@ describe("pmlua record", function()
     assert.is_nil(picture:find("communication", 1, true))
   end)
 
-  it("tells how long calls took: the least, the median, the most, and how many so long", function()
+  it("has durations of calls: minimum, median, maximum, and a histogram", function()
     local by_name = recorded("-o spread --sym crc32 -- ./calls fork crc32:1000 wait exit:3")
     local f, calls = by_name.crc32, 0
     for _, n in pairs(f.bucket) do calls = calls + n end
@@ -191,7 +191,7 @@ describe("pmlua record --last", function()
     assert.is_true(calls.crc32 > 15000 and calls.crc32 < CALLS // 2, calls.crc32)
   end)
 
-  it("does so for a program that is killed", function()
+  it("also keeps them for a program that is killed", function()
     local _, calls = last("cut", ("crc32:%d kill"):format(CALLS))
     assert.is_nil(calls.zlibVersion)
     assert.is_true(calls.crc32 > 15000 and calls.crc32 < CALLS // 2, calls.crc32)
@@ -220,7 +220,7 @@ local function process(values)
 end
 
 describe("results of recorded processes", function()
-  it("are added up by function, and calls inside the same function are no time more", function()
+  it("are added up by function, and nested calls of the same function count no time twice", function()
     local all = functions.of { process {}, process {}, { err = "a log that could not be read" } }
     assert.equal(2, #all.processes)
     local outer = all.functions[1]

@@ -120,7 +120,7 @@ describe("pmlua record, when things go wrong,", function()
     assert.is_true(left == 0 or err:find("crc32") ~= nil, err)
   end)
 
-  it("tells the rest of a process that was still running", function()
+  it("reports the rest of a process that was still running", function()
     local _, _, err = shell(command .. " record --sym crc32 -o late -- sh -c '" ..
       "(: >begun; for i in $(seq 600); do test -e told && break; sleep 0.1; done; ./calls crc32:100) >/dev/null 2>&1 & " ..
       "until test -e begun; do sleep 0.01; done; ./calls crc32:100'")

@@ -64,7 +64,7 @@ describe("A report of known files", function()
     assert.matches("\nopen: all %(%*%): 1 call had not stopped; not included\n", out)
   end)
 
-  it("shows no byte of a file that is not text", function()
+  it("shows no byte of a file that is no text", function()
     local path = support.spit(support.folder() .. "/f", file({ command = "a\xffb\27" },
       (rank0:gsub("halo", "ha\xfe\x1blo"):gsub("task%-clock", "task\xff"))))
     for _, form in ipairs { "--detail --threads --legend", "--json", "--csv" } do
@@ -86,7 +86,7 @@ describe("A report of known files", function()
       { order "", order "--sort time", order "--sort=calls", order "--sort label" })
   end)
 
-  it("tells of each process and each thread", function()
+  it("has each process and each thread", function()
     local _, out = pmlua(quote(known()) .. " --detail --threads")
     local detail, threads = out:match("\nper process\n(.-)\nper thread\n(.*)")
     -- shares refer to rank 0's 80 ms of exclusive time
@@ -97,7 +97,7 @@ describe("A report of known files", function()
     assert.falsy(out:find("MAX/AVG", 1, true))
   end)
 
-  it("explains itself, events and their metrics included", function()
+  it("explains its columns, events and metrics", function()
     local _, out = pmlua(quote(known()) .. " --legend")
     for _, line in ipairs { "%(%*%)  +inclusive", "SIGMA is the standard deviation", "share of the time of all exclusive",
       "task%-clock: %a+", "USER rate_per_cpu_second: in flop/s" } do assert.matches(line, out) end
@@ -107,7 +107,7 @@ describe("A report of known files", function()
     assert.matches("CYCLE +cpus +0%.980", out)
   end)
 
-  it("gives all of it as JSON", function()
+  it("has everything in JSON", function()
     local out = support.done(pmlua(quote(known()) .. " --json"))
     local r = assert(json.decode(out))
     local solve

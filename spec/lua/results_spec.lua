@@ -16,14 +16,14 @@ describe("results", function()
     for entry in lfs.dir(base .. "/deep/er/demo") do assert.is_nil(entry:match("^%.latest")) end
   end)
 
-  it("says of another folder that it is not a run's", function()
+  it("refuses a folder that is no run", function()
     local dir = support.folder()
     local run, err = results.open(dir)
     assert.is_nil(run)
     assert.equal(dir .. ": not the folder of a run: it has no meta.json", tostring(err))
   end)
 
-  it("says in one line why a folder cannot be made", function()
+  it("gives in one line the reason why a folder cannot be made", function()
     local base = support.folder()
     support.spit(base .. "/file", "")
     local folder, err = results.create(base .. "/file/x", "demo")
@@ -31,7 +31,7 @@ describe("results", function()
     assert.matches("^cannot make the folder [^\n]*file/x[^\n]*$", err)
   end)
 
-  it("leaves the last whole version when a write fails", function()
+  it("keeps the last complete version when a write fails", function()
     local dir = support.folder()
     if os.execute("test $(id -u) != 0") or not os.execute(("mount -t tmpfs -o size=16k pmlua %s 2>/dev/null"):format(dir)) then
       return pending "a small file system cannot be mounted here"
@@ -78,7 +78,7 @@ describe("results", function()
     assert.equal("incomplete", assert(results.open(dir)).status)
   end)
 
-  it("names the file that is missing or corrupt, in one line", function()
+  it("names the missing or corrupt file, in one line", function()
     for file, text in pairs {
       ["meta.json"] = "{", ["data.dat"] = "x", ["rounds.dat"] = "# pmlua x\n1 2\n",
     } do

@@ -99,7 +99,7 @@ describe("pmlua sample", function()
     assert.truthy(first.file:find "planted.c$")
   end)
 
-  it("names the callers, as far as there are frame pointers", function()
+  it("names the callers, as far as frame pointers exist", function()
     support.compile(dir, { ["callers.c"] = [[
 static volatile unsigned long sink;
 void leaf(unsigned long n) { for (unsigned long i = 0; i < n; i++) sink += i; }
@@ -167,7 +167,7 @@ int main(void) {
     assert.equal("EFORMAT", value("0@%rax", {}))
   end)
 
-  it("names the variable that an address is in", function()
+  it("names the variable at an address", function()
     support.compile(dir, { ["data.c"] = [[
 #include <sys/mman.h>
 char zeros[600 * 4096] __attribute__((aligned(4096)));
@@ -281,7 +281,7 @@ int main(void) {
       group = nil
     end)
 
-    it("samples who is inside, not who is outside", function()
+    it("samples processes inside, not outside", function()
       local path, why = cgroup()
       if not path then return pending(why) end
       shell "cp planted outside"

@@ -16,7 +16,7 @@ end
 local function normal(random) return stats.normal_quantile((random(1 << 30) - 0.5) / (1 << 30)) end
 
 describe("shift", function()
-  it("counts out how the ranks of equals fall", function()
+  it("has the exact distribution of ranks between equal sides", function()
     near(1 / 32, ranks.signs(5)[0])
     near(3 / 32, ranks.signs(5)[5]) -- 5, 4 + 1, 3 + 2
     near(2 / 20, ranks.sums(3, 3)[2]) -- of 20 choices of three of six
@@ -55,7 +55,7 @@ describe("shift", function()
     end
   end)
 
-  it("has the interval that counting out gives, and above 40 values the normal distribution's places", function()
+  it("has the interval of that exact distribution, and above 40 values the quantiles of the normal distribution", function()
     local z = 1.959963984540054
     local function scattered(n, k, move) -- in no order, so that nothing widens the interval
       local out = {}
@@ -172,14 +172,14 @@ describe("the shape of a cell", function()
     return out
   end
 
-  it("names a drift and a step, and by how much", function()
+  it("names a drift and a step, with the size", function()
     assert.matches("^drifts by %+9", shape.trend(rounds(20, function(i) return 1000 + 5 * i end)).text)
     assert.matches("^steps by %-1%d %% at round 13$", shape.trend(rounds(20, function(i) return i < 13 and 1000 or 900 end)).text)
     assert.matches("^drifts by %-", shape.trend(rounds(500, function(i) return 1000 - i / 4 end)).text)
     assert.matches("at round 2[45]%d$", shape.trend(rounds(500, function(i) return i < 251 and 1000 or 1100 end)).text)
   end)
 
-  it("has the drift's p of Kendall and slope of Theil, the step's of Pettitt, as scipy and its formulas give them", function()
+  it("has the drift's p of Kendall and slope of Theil, the step's of Pettitt, like scipy and the formulas", function()
     local function zigzag(n, each, step)
       local out = {}
       for i = 1, n do out[i] = 100 + each * i + i * 7 % 5 + (i >= 8 and step or 0) end

@@ -73,7 +73,7 @@ sim.describe("pmlua --sim", function()
     assert.truthy(out:find("sums/latest", 1, true) or out:find("complete, 40 samples", 1, true), out)
   end)
 
-  it("takes code, and leaves arguments to the script", function()
+  it("accepts code, and leaves arguments to the script", function()
     local code, said = support.shell(command .. "--sim -e 'print(pml.eventset { \"sim::Ir\" } ~= nil)'")
     assert.equal(0, code)
     assert.equal("true\n", said)

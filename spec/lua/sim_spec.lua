@@ -112,7 +112,7 @@ sim.describe("pmlua stat --sim", function()
     assert.equal(5 * 2 * 2000, more_inside - inside)
   end)
 
-  it("counts threads one by one, and their sections are a part of all that each did", function()
+  it("counts threads separately, and their sections are a part of each thread's work", function()
     local told = sections("threads 5000")
     local p = told.processes[1]
     assert.is_true(#p.threads >= 2)
@@ -131,7 +131,7 @@ sim.describe("pmlua stat --sim", function()
     assert.equal(3 * 2 * 10 * 4000, own - (cost(sections("threads 1000"), "outer")))
   end)
 
-  it("adds functions up to the whole of each process", function()
+  it("adds functions up to the total of each process", function()
     local told = sections("nested 1000")
     for event, total in pairs(told.counts) do
       local sum = 0
@@ -184,7 +184,7 @@ sim.describe("pmlua stat --sim", function()
     assert.equal(told.processes[told.processes[1].inherited and 2 or 1].counts["sim::Ir"], told.counts["sim::Ir"])
   end)
 
-  it("gives a section that is never stopped its counts, with a word", function()
+  it("gives a section that is never stopped its counts, with a note", function()
     local told, status = sections("open 70000")
     assert.equal(0, status)
     local own = cost(told, "never stopped")
@@ -216,7 +216,7 @@ sim.describe("pmlua stat --sim", function()
     assert.is_true(math.abs(own / calls - few / n) < 2) -- the first call of each thread does more
   end)
 
-  it("gives the same counts again, and the command's status and output", function()
+  it("gives the same counts each time, and the command's status and output", function()
     local first, second = sections("nested 2000"), sections("nested 2000")
     for _, name in ipairs { "outer", "inner" } do
       assert.same({ cost(first, name) }, { cost(second, name) })
@@ -255,7 +255,7 @@ sim.describe("pmlua stat --sim", function()
     assert.is_true(math.abs(small.counts["sim::Dr"] - large.counts["sim::Dr"]) < 500) -- but for the search of the clock
   end)
 
-  it("says how much of a total is the loader's work for pmlua's library, in table, JSON and help", function()
+  it("reports the part of a total that the loader needs for pmlua's library, in table, JSON and help", function()
     local told = counted "true"
     local folder = quote(dir)
     local _, _, err = support.shell(("cd %s && valgrind --tool=callgrind --callgrind-out-file=/dev/null true"):format(folder))
@@ -305,7 +305,7 @@ sim.describe("events of simulation", function()
     assert.is_true(each and tonumber(each) > 5 and tonumber(each) < 100, out)
   end)
 
-  it("are listed, and say how to get them", function()
+  it("are listed, with the way to get them", function()
     local out = support.done(support.shell(command .. "events 'sim::*'"))
     assert.truthy(out:find("unavailable: counted by simulation only: pmlua --sim SCRIPT, or pmlua stat --sim -- CMD", 1, true))
     assert.truthy(out:find("sim::D1mr  data reads that miss the first level of the model", 1, true))

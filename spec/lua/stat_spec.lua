@@ -81,7 +81,7 @@ describe("pmlua stat", function()
     assert.is_nil(by_event["context-switches"])
   end)
 
-  it("tells why an event was not counted, and the rest all the same", function()
+  it("gives the reason for an uncounted event, and still counts the rest", function()
     if support.core.event.has_pmu() then return pending("there is a PMU") end
     local by_event = counted("-e instructions,task-clock -- true")
     assert.is_nil(by_event.instructions.value)
@@ -114,7 +114,7 @@ describe("pmlua stat", function()
     assert.truthy(support.slurp(dir .. "/table"):find("\nelapsed time +%d+  ns"))
   end)
 
-  it("takes names with a path in them, beside others", function()
+  it("accepts names with a path in them, beside others", function()
     local parse = require "pmlua.internal.cli.common".event_names
     local names = assert(parse { "usdt:/a/b:p:n,cycles", "cpu/a=1,b=2/,uprobe:/lib/x.so:f" })
     assert.same({ "usdt:/a/b:p:n", "cycles", "cpu/a=1,b=2/", "uprobe:/lib/x.so:f" }, names)
@@ -163,7 +163,7 @@ describe("pmlua stat", function()
       next_due(1.0, 0.5, 2.25), next_due(0.5, 0.5, 0.25) })
   end)
 
-  it("counts in a process that runs, while a command does, or until it ends", function()
+  it("counts in a running process, during a command or until it ends", function()
     local busy = "sh -c 'while :; do :; done' & pid=$!; "
     local _, out = support.shell(busy .. command .. "--json -e task-clock -p $pid -- sleep 0.3; kill $pid")
     local row = json.decode(out).counts[2]

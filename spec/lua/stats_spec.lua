@@ -81,7 +81,7 @@ describe("stats", function()
     assert.equal(1, #stats.outliers({ 5, 5, 50, 5, 500 }, 0, 10, 1))
   end)
 
-  it("encloses the median by order statistics, as the binomial tables have it", function()
+  it("encloses the median by order statistics, like the binomial tables", function()
     -- D'Agostino; Hahn & Meeker: n = 10 gives ranks 2 and 9 at 95 %
     assert.same({ 2, 9 }, { stats.median_ranks(10) })
     assert.same({ 1, 6 }, { stats.median_ranks(6) })
@@ -240,7 +240,7 @@ describe("stats", function()
     end
   end)
 
-  it("has scipy's normal distribution and Student's, in their tails, too", function()
+  it("has scipy's normal distribution and Student's, including their tails", function()
     for p, z in pairs { [1e-12] = -7.034483825301131, [0.001] = -3.090232306167813, [0.02424] = -1.9731366119445441,
       [0.02426] = -1.9727855514678603, [0.3] = -0.5244005127080409, [0.6] = 0.2533471031357997, [0.98] = 2.0537489106318225 } do
       near(z, stats.normal_quantile(p), 1.2e-9 * math.abs(z))

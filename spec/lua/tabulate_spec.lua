@@ -39,7 +39,7 @@ describe("A table", function()
     end
   end)
 
-  it("has columns that find no room in a block below, with the names again", function()
+  it("moves columns without room to a block below, with the names again", function()
     local code = [[local t = { { "a name that is rather long", "b" } }
       for i = 3, 9 do t[1][i] = i * 100000 end
       print(require "pmlua.tabulate"({ "name", "kind", "c3", "c4", "c5", "c6", "c7", "c8", "c9" }, t, 1))]]

@@ -67,7 +67,7 @@ for i in range(200000): [x._write(e) for x in (Enter(10 * i, r), Leave(10 * i + 
     assert.are.same({ calls = 200000, each = 400000, events = 400000, lost = 0, uncounted = 400000, damaged = 0 }, got)
   end)
 
-  it("has the calls before its beginning and behind its end, also in columns", function()
+  it("has the calls before its beginning and after its end, also in columns", function()
     for _, name in ipairs { "time_before", "time_after" } do
       local path = write_broken(name)
       local got = sums(path)
@@ -288,7 +288,7 @@ for i in range(2):
     end
   end)
 
-  it("counts hosts by the nodes that its processes are in", function()
+  it("counts hosts by the nodes of its processes", function()
     local path = write_python("hosts", [==[
 m = d.system_tree_node("cluster", "machine"); racks = [d.system_tree_node("rack%d" % i, "rack", parent=m) for i in range(2)]
 r = d.region("f")

@@ -144,7 +144,7 @@ describe("a query of a trace", function()
     assert.are.same({ 1000000000, 1000000000000000500 }, { t:about().ticks_per_second, t:about().first_tick })
   end)
 
-  it("has the pairs with most bytes, and how many there are", function()
+  it("has the pairs with the most bytes, and the number of pairs", function()
     local lines = { "import otf2, sys", "from otf2.enums import *", "w = otf2.writer.Writer(sys.argv[1]); d = w.definitions",
       "g = [d.location_group('r%d' % i, system_tree_parent=d.system_tree_node('m')) for i in range(4)]",
       "l = [d.location('t', group=x) for x in g]",
@@ -214,7 +214,7 @@ describe("a query of a trace", function()
     end
   end)
 
-  it("takes wrong questions as mistakes of the script", function()
+  it("treats wrong questions as mistakes of the script", function()
     local dir = folder .. "/wrong"
     require "lfs".mkdir(dir)
     local w = assert(pml.trace.create(dir))

@@ -57,7 +57,7 @@ describe("pml.trace.open", function()
     assert.are.same({ 1, nil }, { #all, all[1].region })
   end)
 
-  it("takes of a window the parts that lie in it, and the calls that begin in it", function()
+  it("takes from a window the parts that lie in it, and the calls that begin in it", function()
     local path, rate = planted("window", CALLS)
     local t <close> = assert(pml.trace.open(path))
     -- from 150 to 600 after the first event, which is at 100: 250 to 700
@@ -133,7 +133,7 @@ describe("pml.trace.open", function()
     assert.are.same({ 13334, 13334, 13332 }, { seen[1], seen[2], seen[3] })
   end)
 
-  it("sums by call path, also of a window or of some regions", function()
+  it("sums by call path, also for a window or for some regions", function()
     local path, rate = planted("paths", CALLS)
     local t <close> = assert(pml.trace.open(path))
     local function listed(where)
@@ -153,7 +153,7 @@ describe("pml.trace.open", function()
     assert.are.equal(0, select(2, t:paths()).unmatched)
   end)
 
-  it("has as many paths as were walked, with the sums of regions", function()
+  it("has exactly the walked paths, with the sums of regions", function()
     local calls, at, stack, seed = {}, 0, {}, 7
     local function random(n) seed = (seed * 1103515245 + 12345) % 2147483648 return seed // 65536 % n end
     for _ = 1, 20000 do
@@ -343,7 +343,7 @@ describe("pmlua trace FILE.otf2", function()
     assert.matches("%-%-plot: timeline, profile, matrix or metrics", (shown(path, "--plot frog")))
   end)
 
-  mpi_job.it_once("has the messages of a job, as its summary counted them", function(name)
+  mpi_job.it_once("has the messages of a job, equal to its summary", function(name)
     local to, program = os.tmpname(), mpi_job.compile(name, "messages", folder, "-w")
     os.remove(to)
     mpi_job.traced(name, 4, program, to)

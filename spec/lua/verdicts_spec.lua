@@ -72,7 +72,7 @@ describe("verdicts on rounds that spread by 1 %", function()
     end)
   end
 
-  it("call 0.9 % more than 1 % in no more than 2.5 of 100 cases", function()
+  it("call a difference of 0.9 % larger than 1 % in no more than 2.5 of 100 cases", function()
     for way, between_starts in pairs { by = 0.025, single = 0, starts = 0.025 } do
       for _, n in ipairs { 10, 50 } do
         local how = { data = "normal", threshold = 0.01, between_starts = between_starts }

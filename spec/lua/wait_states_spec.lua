@@ -46,7 +46,7 @@ describe("Wait states", function()
 
   local it_is = support.it_unless(function() return missing end)
 
-  it_is("are those that are planted, and no others", function()
+  it_is("are the planted ones, and no others", function()
     local found = {}
     for _, w in ipairs(assert(waits.of(reader))) do
       local key = ("%s %s %d %d"):format(w.kind, w.region, w.rank, w.for_rank)
@@ -157,7 +157,7 @@ describe("Wait states", function()
     assert.are.equal(shown(false, { top = 20 }), shown(true, { top = 20 }))
   end)
 
-  it_is("leave no waiting of these kinds on the critical path", function()
+  it_is("put no waiting of these kinds on the critical path", function()
     local path, all = assert(critical_path.of(reader)), {}
     for _, r in ipairs(path.regions) do all[r.region] = ms(r.path_s) end
     -- each of their calls ends 1 or 2 ms after its wait; receives also take the 20 and 10 ms of the long sends, and 5 of a

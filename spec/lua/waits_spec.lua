@@ -29,7 +29,7 @@ local function found_in(t)
 end
 
 describe("waits of a job of MPI", function()
-  mpi_job.it_once("are found, with who made whom wait", function(name)
+  mpi_job.it_once("are found, with their causes", function(name)
     local t <close>, to = traced(name, 3, "known_waits")
     local of, first = recorded.calls(t)
     local found, expected = found_in(t), {}

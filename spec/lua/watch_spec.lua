@@ -48,7 +48,7 @@ describe("A watch rule", function()
     assert.same({ 0, 5, 5 }, seen)
   end)
 
-  it("takes periods in numbers and words, and refuses others", function()
+  it("accepts periods in numbers and words, and refuses others", function()
     local _, name = library()
     for every, s in pairs { [0.5] = 0.5, ["100ms"] = 0.1, ["2m"] = 120, ["1.5 s"] = 1.5, ["1h"] = 3600, ["3"] = 3 } do
       rules.add(name .. "x", every, print)
@@ -96,7 +96,7 @@ describe("A watch rule", function()
                   times = 3 }, got)
   end)
 
-  it("sees of a recorder its elements, each of the new ones once", function()
+  it("sees the elements of a recorder, each of the new ones once", function()
     local lib, name = library()
     local r = lib:recorder "residual"
     local got, news
@@ -117,7 +117,7 @@ describe("A watch rule", function()
     assert.same({}, news)
   end)
 
-  it("notices that a recorder began again, however full it is by then", function()
+  it("notices that a recorder began again, at any number of elements", function()
     local lib, name = library()
     local r = lib:recorder "residual"
     local news, resets
@@ -260,7 +260,7 @@ describe("pml.sde.watch in a script", function()
     assert.matches("pmlua: enough: %d+\n", err)
   end)
 
-  it("stops the run as an interrupt would", function()
+  it("stops the run like an interrupt", function()
     local status, out, err = script [[
       pml.sys.on_interrupt()
       pml.sde.library("STOP"):counter("n"):add(1)
@@ -309,7 +309,7 @@ describe("pml.sde.watch in a script", function()
     assert.equal("pmlua: nil\ttrue\ttrue\t2\n", err)
   end)
 
-  it("makes a socket only when the script asks to be served", function()
+  it("makes a socket only if the script requests service", function()
     local status, out, err = script [[
       pml.sde.watch("X::x", 1, function() end)
       print((pml.live.path()))

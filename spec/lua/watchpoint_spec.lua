@@ -137,7 +137,7 @@ end
 describe("pmlua watchpoint", function()
   setup(function() build() end)
 
-  watch_it("counts calls and writes of each thread, and lets the program be", function()
+  watch_it("counts calls and writes of each thread, and does not change the program", function()
     local processes, status, _, out = watched "-o calls -e work -e mem:both:w -- ./app"
     assert.same({ 3, "ended\n", 1 }, { status, out, #processes })
     assert.same({ work = { 10, 11, 12 }, both = { 10, 11, 12 } }, accesses(processes[1]))
@@ -158,7 +158,7 @@ describe("pmlua watchpoint", function()
     end
   end)
 
-  watch_it("reads integers, floats, enums, members, elements; in PIE or not, with debug information elsewhere", function()
+  watch_it("reads integers, floats, enums, members, elements; with and without PIE, with separate debug data", function()
     for _, name in ipairs { "app", "nopie", "split" } do
       local processes = watched(("-o types-%s -v byte -v warm -v color -v 'point.in[1].s' -- ./%s"):format(name, name))
       local value = {}
@@ -195,7 +195,7 @@ describe("pmlua watchpoint", function()
     assert.is_true(accesses(watched("-o errnos -e __errno_location:x -- ./errno")[1]).__errno_location[1] >= 9)
   end)
 
-  watch_it("tells two variables of one name apart by their files", function()
+  watch_it("distinguishes two variables of one name by their files", function()
     local processes = watched "-o twins-apart -v one.c::twin -e two.c::twin:w -- ./twins"
     assert.same({ ["one.c::twin"] = { 2 }, ["two.c::twin"] = { 3 } }, accesses(processes[1]))
   end)
@@ -219,7 +219,7 @@ describe("pmlua watchpoint", function()
     assert.truthy(err:find("was killed or is still running", 1, true), err)
   end)
 
-  watch_it("says how many accesses went past it", function()
+  watch_it("reports the number of accesses that it missed", function()
     local processes, _, err = watched "-o trap -v count -- ./app trap"
     assert.same({}, processes[1].lanes)
     assert.equal(10, processes[1].missed)
@@ -260,7 +260,7 @@ describe("pmlua watchpoint", function()
     assert.truthy(said("count"):find("Value Type: INT64", 1, true))
   end)
 
-  watch_it("takes long doubles as doubles, and the parts of complex numbers", function()
+  watch_it("converts long doubles to doubles, and takes the parts of complex numbers", function()
     local processes = watched "-o wider -v wide -v wave.imag -- ./app"
     local lanes = processes[1].lanes
     assert.equal(-9 / 8, lanes[1].value[10])

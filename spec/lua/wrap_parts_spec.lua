@@ -49,7 +49,7 @@ end)
 describe("A demangled name", function()
   local parse = require("pmlua.internal.wrap.templates").parse
 
-  it("tells class, member and types of the arguments", function()
+  it("has class, member and types of the arguments", function()
     local p = parse("ns::Map<std::pair<int, char>, (ns::Kind)2>::find(std::pair<int, char> const&, int (*)(int, int)) const")
     assert.same({ "ns", "Map<std::pair<int, char>, (ns::Kind)2>", "find" }, p.parts)
     assert.same({ "std::pair<int, char> const&", "int (*)(int, int)" }, p.parameters)
@@ -57,7 +57,7 @@ describe("A demangled name", function()
     assert.is_nil(p.result)
   end)
 
-  it("tells the result of a function template, and operators from brackets", function()
+  it("has the result of a function template, and distinguishes operators from brackets", function()
     local p = parse("std::vector<int, std::allocator<int> > ns::make<int>(int)")
     assert.same({ "std::vector<int, std::allocator<int> >", "ns::make<int>" }, { p.result, p.name })
     p = parse("A<int>::operator()(int)")
@@ -76,7 +76,7 @@ describe("pmlua wrap", function()
     return support.shell(("cd %s && %s/pmlua wrap %s"):format(dir, require("pmlua.core").sys.realpath(support.build), words))
   end
 
-  it("finds its recipes beside files and folders of their names", function()
+  it("finds its recipes beside files and folders with their names", function()
     local dir = support.folder()
     local _, before = wrap(dir, "list")
     assert.matches("\nzlib ", before)

@@ -29,7 +29,7 @@ recipe.describe("gmp", {
 })
 
 describe("pmlua wrap", function()
-  it("lists the recipes that come with it, with their packages", function()
+  it("lists the shipped recipes, with their packages", function()
     local out = support.done(support.shell(command .. " wrap list"))
     local packages = { zlib = "zlib1g-dev", libm = "libc6-dev", fftw3 = "libfftw3-dev", gmp = "libgmp-dev",
       openblas = "libopenblas-dev", petsc = "petsc-dev", qt5 = "qtbase5-dev" }
@@ -44,7 +44,7 @@ describe("pmlua wrap", function()
     assert.equal("pmlua wrap: no recipe 'fftw'; did you mean 'fftw3'?\n", err)
   end)
 
-  it("says when the example makes other calls than its folder says", function()
+  it("reports that the example makes other calls than its folder lists", function()
     local dir = support.folder()
     support.spit(dir .. "/own.lua", [[return { name = "own", headers = { "math.h" }, libs = "-lm", calls = { lgamma = 3 },
       filter = "SCOREP_FILE_NAMES_BEGIN\nEXCLUDE *\nINCLUDE */mathcalls.h\nSCOREP_FILE_NAMES_END\n",

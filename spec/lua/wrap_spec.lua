@@ -82,7 +82,7 @@ setup(function()
   setup_library("fancy", "fancy.cpp", "g++")
 end)
 
-describe("pmlua wrap, of a C library with all that is difficult,", function()
+describe("pmlua wrap, of a C library with all difficult constructs,", function()
   local flags
 
   setup(function()
@@ -95,7 +95,7 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     assert.truthy(done(wrap("build plain")):find("21 functions are wrapped", 1, true))
   end)
 
-  it("writes a folder with all that the steps need", function()
+  it("writes a folder with everything that the steps need", function()
     for _, file in ipairs { "wrap.lua", "README.md", "Makefile", "headers.h", "example.c", "plain.filter" } do
       assert.is_true(#support.slurp(dir .. "/plain/" .. file) > 0, file)
     end
@@ -142,7 +142,7 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     assert.truthy(out:find("plain_absent: the filter excludes it", 1, true), out)
   end)
 
-  it("tells functions that link without the library", function()
+  it("recognises functions that link without the library", function()
     done(wrap("init mixed --name mixed --headers plain.h stdio.h " .. flags))
     local status, out = wrap("check mixed")
     assert.equal(1, status)
@@ -195,7 +195,7 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     end
   end)
 
-  it("counts a call once when pmlua record looks at it, too", function()
+  it("counts a call once when pmlua record also sees it", function()
     done(shell(("gcc example.o -L. -lplain -Wl,-rpath,%s -o both-preloaded"):format(dir)))
     for _, how in ipairs { "", "--static", "--runtime", "--runtime --static", "preloaded" } do
       local preload, program = "", "./both"
@@ -247,7 +247,7 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
     end
   end)
 
-  it("links programs that have no shared library at all", function()
+  it("links programs without any shared library", function()
     if shell("echo 'int main(void) { return 0; }' | gcc -xc - -static -lotf2 -lm -o static-probe") ~= 0 then
       return pending("libotf2.a, libpfm.a or libc.a is not there")
     end
@@ -291,7 +291,7 @@ describe("pmlua wrap, of a C library with all that is difficult,", function()
   end)
 end)
 
-describe("pmlua wrap, of a C++ library with all that is difficult,", function()
+describe("pmlua wrap, of a C++ library with all difficult constructs,", function()
   setup(function()
     if missing then return end
     done(wrap(("init fancy --name fancy --language c++ --headers fancy.hpp --cflags -I%s --ldflags '-L%s -Wl,-rpath,%s' " ..

@@ -83,7 +83,7 @@ describe("pmlua record, of wrapped functions,", function()
     end
   end)
 
-  it("tells the values of all threads and processes, however they ended", function()
+  it("has the values of all threads and processes, for each kind of end", function()
     local largest = math.maxinteger + 0.0 -- as JSON is read
     for _, way in ipairs(ways) do
       local functions, all = recorded(way)
@@ -122,7 +122,7 @@ describe("pmlua record, of wrapped functions,", function()
     end
   end)
 
-  it("leaves the values of calls that are not in the trace out of it, too", function()
+  it("also leaves the values of calls that are not in the trace out of it", function()
     if not support.has "otf2-print" then return pending "otf2-print is not installed" end
     for _, limit in ipairs { "--min-duration 100s", "--sym valued_next" } do
       local functions = recorded("", "--trace " .. limit)
@@ -137,7 +137,7 @@ describe("pmlua record, of wrapped functions,", function()
     end
   end)
 
-  it("has a table of the values, if there are some", function()
+  it("has a table of the values, if any", function()
     local _, _, said = shell(command .. " record -o table -- ./example")
     local line = said:match("libvalued.so.1 +valued_mix +n +[^\n]*")
     assert.equal("40 60 1.500 -3 6", line and line:match("n +(40.*)"):gsub(" +", " "), said)
