@@ -84,7 +84,7 @@ static void check_communicators(const struct pml__archive *a) {
   CHECK(has_members(&c[0], 0, RANKS) && strcmp(c[0].name, "MPI_COMM_WORLD") == 0 && c[0].parent == UINT32_MAX,
         "the first is the world");
   CHECK(c[1].self, "then comes each rank's own");
-  CHECK(has_members(&c[2], 0, 2) && has_members(&c[3], 2, 2), "and those of pairs, which have their members");
+  CHECK(has_members(&c[2], 0, 2) && has_members(&c[3], 2, 2), "and the communicators of pairs, with their members");
   CHECK(c[2].parent == 0 && c[3].parent == 0, "and come from the world");
 }
 
@@ -99,11 +99,11 @@ static void check_windows(const struct pml__archive *a) {
     apart &= w[p][1] != w[p][2] && w[p][1] != w[(p + 2) % RANKS][1];
     own &= w[p][3]->comm == 1 && w[p][3] != w[(p + 1) % RANKS][3];
   }
-  CHECK(pairs, "members of a pair have the same windows, whatever their numbers");
+  CHECK(pairs, "members of a pair have the same windows, with any numbers");
   CHECK(apart, "each in its place, and each pair its own");
-  CHECK(own, "those of a rank itself are its own");
+  CHECK(own, "windows of a rank alone are its own");
   CHECK(strcmp(w[0][1]->name, "halo") == 0 && strcmp(w[0][2]->name, "pair") == 0,
-        "a window has its last name, or that of its communicator");
+        "a window has its last name, or its communicator's");
 }
 
 static void unite(void) {
@@ -120,7 +120,7 @@ static void unite(void) {
     log[i].path = path[i];
     known = pml__archive_know(&a.process[RANKS - 1 - i], &log[i]) == 0;
   }
-  if (CHECK(known && pml__archive_order(&a) == 0 && pml__archive_unite(&a) == 0, "what ranks define becomes one")) {
+  if (CHECK(known && pml__archive_order(&a) == 0 && pml__archive_unite(&a) == 0, "definitions of ranks are merged")) {
     check_communicators(&a);
     check_windows(&a);
   }
@@ -133,9 +133,8 @@ static void unite(void) {
 /* Clocks whose rate is no number, as of a damaged log, and what is between measurements. */
 static void clocks(void) {
   const struct pml__archive_clock endless = {.started_ns = 5, .ns_per_tick = INFINITY};
-  CHECK(pml__archive_clock_ns(&endless, 0) == 0, "what is no time is before the start");
-  CHECK(pml__archive_clock_ns(&endless, 1) == 5 + UINT64_C(3200000000000000000),
-        "and what is endless 100 years behind");
+  CHECK(pml__archive_clock_ns(&endless, 0) == 0, "an invalid time is before the start");
+  CHECK(pml__archive_clock_ns(&endless, 1) == 5 + UINT64_C(3200000000000000000), "and an infinite one 100 years later");
   struct pml__archive_clock c = {.started_ns = 5000, .started_ticks = 1000, .ns_per_tick = 2};
   bool done = pml__archive_clock_measured(&c, 2000, 100) == 0 && pml__archive_clock_measured(&c, 2000, 900) == 0 &&
               pml__archive_clock_measured(&c, 3000, 300) == 0;

@@ -48,7 +48,7 @@ static void two(void) {
   write_logs();
   before_flock = writer_ends;
   CHECK(write_it(logs, RANKS, write_again, &again, &s) == 0 && before_flock == NULL && again == NULL,
-        "one that had opened the lock before it was removed locks the new one, and is the only writer");
+        "a process that opened the lock before its removal locks the new one, and is the only writer");
   CHECK(s.messages == RANKS * ROUNDS && s.events == 7 * RANKS * ROUNDS, "the archive has %llu events",
         (unsigned long long)s.events);
   CHECK(system("cd $DIR && test -s traces.otf2 -a -s traces.def -a ! -e .making-traces") == 0, "and no lock is left");

@@ -61,7 +61,7 @@ static void files(void) {
   CHECK(same(rule.reference_hz, 3.5 * GHZ) && same(rule.min_hz, 0.8 * GHZ) && same(rule.delta_hz, 0.35 * GHZ),
         "and the machine's range");
   for (int i = 0; i < 4; i++) sync_after("MPI_Barrier", 500, 500);
-  CHECK(cpus_are(0, MAX, "3500000\n"), "what came before the first blocking call does not count");
+  CHECK(cpus_are(0, MAX, "3500000\n"), "the time before the first blocking call does not count");
   sync_after("MPI_Barrier", 500, 500);
   CHECK(cpus_are(0, MAX, "2100000\n") && cpus_are(1, MAX, "3500000\n"),
         "half of 3.5 GHz and delta, for this thread's cpu");
@@ -88,7 +88,7 @@ static void files(void) {
   pml_balance_stats(b, &s);
   CHECK(s.repetitions == 7 && s.threads == 1 && s.lost == 0 && s.total_s > s.compute_s && s.writes > 0, "and counted");
   pml_balance_close(b);
-  CHECK(cpus_are(0, MAX, "3500000\n"), "in the end all is as it was");
+  CHECK(cpus_are(0, MAX, "3500000\n"), "in the end all files have their first values");
 }
 
 static void misspelt(void) {
@@ -150,7 +150,7 @@ static void team(void) {
     good += r[i].begin_ticks <= r[i].sync_ticks && r[i].sync_ticks <= r[i].end_ticks && r[i].hz >= 0.8 * GHZ &&
             r[i].next_hz >= 0.8 * GHZ && r[i].hz <= 3.5 * GHZ && r[i].next_hz <= 3.5 * GHZ;
   CHECK(n == 2 * (STEPS - 1) && good == n && s.threads == 2, "each repetition of each is measured and decided on");
-  CHECK(cpus_are(0, MAX, "3500000\n") && cpus_are(1, MAX, "3500000\n"), "a thread that ends asks for nothing more");
+  CHECK(cpus_are(0, MAX, "3500000\n") && cpus_are(1, MAX, "3500000\n"), "a thread that ends requests nothing more");
   pml_balance_close(b);
   pthread_barrier_destroy(&step_done);
 }
@@ -165,7 +165,7 @@ int main(void) {
     refused();
     misspelt();
   } else {
-    SKIP("cpu 0 is not for this process: the files of its own are not in the folder");
+    SKIP("cpu 0 is not for this process: its own files are not in the folder");
   }
   team();
   cpus_remove();

@@ -42,15 +42,15 @@ static void functions(void) {
   CHECK(pml_bench_run(divide, &few, 0.1, &a) == 0 && in_order(&a), "a function is measured");
   CHECK(few.calls >= a.iterations * a.samples && a.iterations > 1, "in %llu calls a sample",
         (unsigned long long)a.iterations);
-  CHECK(pml_bench_run(divide, &many, 0.1, &b) == 0 && in_order(&b), "so is one that does a thousand times as much");
+  CHECK(pml_bench_run(divide, &many, 0.1, &b) == 0 && in_order(&b), "so is one that takes a thousand times as long");
   CHECK(b.median_ns > 10 * a.median_ns && b.iterations < a.iterations, "it costs more (%.0f ns, %.0f ns)", b.median_ns,
         a.median_ns);
   int err = pml_bench_run(nothing, NULL, 0.1, &c);
   CHECK(err == 0 && in_order(&c) && c.median_ns < b.median_ns / 10, "nothing costs next to nothing (%.2f ns)",
         c.median_ns);
   err = pml_bench_run(rest, NULL, 0.02, &a);
-  CHECK(err == 0 && a.iterations == 1 && a.min_ns + a.empty_ns >= 1e6,
-        "no rest is shorter than what was asked for (%.0f ns)", a.min_ns);
+  CHECK(err == 0 && a.iterations == 1 && a.min_ns + a.empty_ns >= 1e6, "no rest is shorter than requested (%.0f ns)",
+        a.min_ns);
 }
 
 static void misuse(void) {
@@ -70,18 +70,20 @@ static void intervals(void) {
   for (uint64_t n = 0; n < 5; n++)
     CHECK(pml_median_interval(v, n, 0.95, &low, &high) == -EINVAL, "%d values are too few for an interval", (int)n);
   int err = pml_median_interval(v, 6, 0.99, &low, &high);
-  CHECK(err == 0 && near(low, 1) && near(high, 6), "that of six for 99 %% is all of them (%.4f .. %.4f)", low, high);
+  CHECK(err == 0 && near(low, 1) && near(high, 6), "the interval of six for 99 %% is all of them (%.4f .. %.4f)", low,
+        high);
   for (uint64_t n = 5; n < 60; n++) {
     err = pml_median_interval(v, n, 0.95, &low, &high);
-    CHECK(err == 0 && low >= 1 && high <= (double)n, "that of %d is within them (%.4f .. %.4f)", (int)n, low, high);
+    CHECK(err == 0 && low >= 1 && high <= (double)n, "the interval of %d is within them (%.4f .. %.4f)", (int)n, low,
+          high);
   }
   /* The outer 2 and 3 of 10 have 97.85 and 89.06 %: share 0.3244, part 8 share / (2 + 6 share) */
   err = pml_median_interval(v, 10, 0.95, &low, &high);
   CHECK(err == 0 && near(low, 2.6577) && near(high, 8.3423),
-        "that of ten lies between the second and the third (%.4f .. %.4f)", low, high);
+        "the interval of ten lies between the second and the third (%.4f .. %.4f)", low, high);
   err = pml_median_interval(v, 2001, 0.95, &low, &high);
   CHECK(err == 0 && fabs(low - 957.2) < 1 && fabs(high - 1044.8) < 1,
-        "that of many is the normal distribution's (%.1f .. %.1f)", low, high);
+        "the interval of many is the normal distribution's (%.1f .. %.1f)", low, high);
 }
 
 int main(void) {

@@ -89,7 +89,7 @@ static void full(void) {
   CHECK(drain(b) == 0 && nseen == 2, "drained, it has room again");
   raise_event(PML_STREAM_LEAVE, inner, 9);
   pml_buffer_stats(b, &s);
-  CHECK(drain(b) == 0 && nseen == 0 && s.unmatched == 1, "leaves of what was not entered are counted");
+  CHECK(drain(b) == 0 && nseen == 0 && s.unmatched == 1, "leaves without an enter are counted");
   for (uint32_t i = 0; i < PML_BUFFER_DEPTH_MAX + 50; i++) raise_event(PML_STREAM_ENTER, inner, i);
   for (uint32_t i = 0; i < PML_BUFFER_DEPTH_MAX + 50; i++) raise_event(PML_STREAM_LEAVE, inner, i);
   raise_event(PML_STREAM_ENTER, outer, 7);
@@ -129,7 +129,7 @@ static void left_out(void) {
   pml_buffer_leave_out(b, outer, true);
   raise_event(PML_STREAM_LEAVE, outer, 4);
   CHECK(drain(b) == 0 && nseen == 2 && seen[0].region == outer && seen[1].region == outer,
-        "a region that is left out is not kept; one that was entered before has its leave");
+        "a region that is left out is not kept; a region that was entered before has its leave");
   pml_buffer_leave_out(b, inner, false);
   raise_event(PML_STREAM_ENTER, inner, 5);
   raise_event(PML_STREAM_LEAVE, inner, 6);

@@ -309,7 +309,7 @@ static void perf_page(void) {
   page.time_shift = 32;
   CHECK(pml__clock_page_mult(&page) == UINT64_C(0xffffffff) << 16, "no bit of the kernel's mult is lost");
   page.time_shift = 0;
-  CHECK(pml__clock_page_mult(&page) == 0, "a rate that does not fit is none");
+  CHECK(pml__clock_page_mult(&page) == 0, "a rate that does not fit is ignored");
   page.time_mult = 0;
   page.time_shift = 31;
   CHECK(pml__clock_page_mult(&page) == 0, "a page that was never filled gives no rate");

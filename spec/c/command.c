@@ -25,7 +25,7 @@ static void streams_are_files_where_that_is_asked_for(void) {
   FILE *f = fopen(in, "w");
   CHECK(f != NULL && fputs("7\n", f) >= 0 && fclose(f) == 0, "and a file");
   struct pml_command_setting setting = {.input = in, .output = out, .error = err};
-  CHECK(pml_command_spawn_with(&c, argv, &setting) == 0, "a command with streams of its own is forked");
+  CHECK(pml_command_spawn_with(&c, argv, &setting) == 0, "a command with separate streams is forked");
   CHECK(pml_command_start(&c) == 0 && pml_command_wait(&c, PATIENCE_MS) == 0 && c.end.status == 0, "it runs");
   pml_command_close(&c);
   f = fopen(out, "r");
@@ -70,7 +70,7 @@ static void a_signal_ends_the_wait_but_not_the_child(void) {
   CHECK(pml_command_wait(&c, PATIENCE_MS) == -EINTR, "a signal handler ends the wait, even with SA_RESTART");
   ualarm(0, 0);
   CHECK(alarms >= 1 && pml_command_kill(&c, 0) == 0, "and the child runs on");
-  CHECK(pml_command_kill(&c, SIGTERM) == 0, "it is told to end");
+  CHECK(pml_command_kill(&c, SIGTERM) == 0, "it gets the request to end");
   CHECK(pml_command_wait(&c, PATIENCE_MS) == 0 && c.end.signal == SIGTERM, "it ends by that");
   pml_command_close(&c);
 }
@@ -89,7 +89,7 @@ static void without_a_pidfd_the_end_is_looked_for(void) {
   start_without_a_pidfd(&c, "60");
   CHECK(pml_command_wait(&c, 15) == -ETIMEDOUT, "a wait has a limit");
   CHECK(pml_command_kill(&c, SIGTERM) == 0 && pml_command_wait(&c, PATIENCE_MS) == 0 && c.end.signal == SIGTERM,
-        "after which it goes on");
+        "after which it continues");
   pml_command_close(&c);
   start_without_a_pidfd(&c, "0.2");
   CHECK(pml_command_wait(&c, PATIENCE_MS) == 0 && c.end.status == 0, "the end is seen");

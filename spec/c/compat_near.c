@@ -56,7 +56,7 @@ static void reset_by_others(papi_handle_t lib) {
     record(r, i);
     wrong += pml_recorder_count(info.recorder) != 1 || (int)at("NEAR::RESET:MAX") != i;
   }
-  CHECK(wrong == 0, "what is recorded after a reset of the recorder is there, and alone (%d wrong)", wrong);
+  CHECK(wrong == 0, "after a reset of the recorder only later values are there (%d wrong)", wrong);
   pml_sde_release(ev);
 }
 
@@ -78,7 +78,7 @@ static void refused(papi_handle_t lib) {
   CHECK(papi_sde_record(r, sizeof v, &v) == SDE_EINVAL, "after unregistering, a known handle is refused");
   papi_sde_create_recorder(lib, "REFUSED", sizeof v, papi_sde_compare_double, &c);
   CHECK(c == r && record(r, 5) == SDE_OK && record(r, 6) == SDE_OK && value_of("NEAR::REFUSED:CNT") == 2,
-        "and taken again, with a series of its own, when the name comes back");
+        "and created again, with a separate series, when the name comes back");
 }
 
 static void *signalled, *other;
@@ -138,8 +138,7 @@ static void destructors(papi_handle_t lib) {
     while (started > 0) pthread_join(thread[--started], NULL);
   }
   CHECK(value_of("NEAR::LATE:CNT") == 3LL * 4 * rounds * EACH,
-        "destructors of threads that ended record, too, and no two threads in one place (%lld)",
-        value_of("NEAR::LATE:CNT"));
+        "destructors of ended threads also record, and no two threads in one place (%lld)", value_of("NEAR::LATE:CNT"));
 }
 
 static void counters(papi_handle_t lib) {
@@ -165,9 +164,9 @@ static void children(papi_handle_t lib) {
     }
     int status = -1;
     waitpid(child, &status, 0);
-    CHECK(status == 0, "a child by %s goes on with the series", way == 0 ? "fork" : "_Fork");
+    CHECK(status == 0, "a child by %s continues the series", way == 0 ? "fork" : "_Fork");
   }
-  CHECK(value_of("NEAR::CHILD:CNT") == EACH, "and its parent's is as it was");
+  CHECK(value_of("NEAR::CHILD:CNT") == EACH, "and its parent's is unchanged");
 }
 
 int main(void) {

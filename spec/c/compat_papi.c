@@ -152,7 +152,7 @@ int main(void) {
   enumerating();
   overflowing();
   p_PAPI_shutdown();
-  CHECK(papi_sde_inc_counter(counter, 1) == SDE_OK, "the library goes on after PAPI went");
+  CHECK(papi_sde_inc_counter(counter, 1) == SDE_OK, "the library works after PAPI was unloaded");
 #else
   SKIP("papi.h is not installed (libpapi-dev)");
 #endif

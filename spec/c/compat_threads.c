@@ -100,7 +100,7 @@ static void taken_back(void) {
   bad += papi_sde_shutdown(lib) != SDE_OK;
   atomic_store(&taken, true);
   while (started > 0) pthread_join(thread[--started], NULL);
-  CHECK(bad + wrong[0] + wrong[1] == 0, "what threads use may be taken back and made again 2000 times");
+  CHECK(bad + wrong[0] + wrong[1] == 0, "objects in use by threads may be removed and made again 2000 times");
 }
 
 int main(void) {

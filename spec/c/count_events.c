@@ -41,7 +41,7 @@ static void information(void) {
   struct pml_sde_info info;
   const struct pml_value ten = {.type = PML_TYPE_INT64, .i = 10};
   CHECK(pml_count_active(), "that the process counts is known");
-  if (!CHECK(pml_sde_find("BYFL::fp_add_double", &ev, NULL) == 0, "an operation has an event of its own")) return;
+  if (!CHECK(pml_sde_find("BYFL::fp_add_double", &ev, NULL) == 0, "an operation has a separate event")) return;
   CHECK(pml_sde_info(ev, &info) == 0 && info.kind == PML_SDE_PER_THREAD && strcmp(info.library, "BYFL") == 0 &&
             strcmp(info.description, "additions of doubles") == 0,
         "it says what it is");

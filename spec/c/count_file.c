@@ -266,7 +266,7 @@ static void refusals(void) {
   (void)unlink(path);
   CHECK(pml_count_read(path, &c) == -ENOENT && pml_count_read(folder, &c) == -EISDIR &&
             pml_count_read("", &c) == -EINVAL,
-        "so are what is not there, a folder, and no name");
+        "so are a missing file, a folder, and an empty name");
   run_with("exit", "nowhere/counts"); /* one line on stderr, and it runs */
   CHECK(access("nowhere", F_OK) != 0, "where no file can be, none is");
 }
@@ -282,7 +282,7 @@ static void reports(void) {
         "PMLUA_COUNT=report prints whose counts they are");
   CHECK(strstr(text, "   1000  flop_count_I ") != NULL && strstr(text, "   1000  fp_add_double ") != NULL &&
             strstr(text, "not counted: 2 places") != NULL,
-        "the nine sums, the operations, and what is not counted");
+        "the nine sums, the operations, and a note of uncounted code");
   (void)snprintf(command, sizeof command, "env -u PMLUA_COUNT '%s' exit 2>&1", self);
   p = popen(command, "r");
   CHECK(p != NULL && fread(text, 1, sizeof text, p) == 0 && pclose(p) == 0, "without it nothing is printed");
@@ -294,8 +294,8 @@ int main(int argc, char **argv) {
   if (n <= 0 || mkdtemp(folder) == NULL) return 1;
   (void)snprintf(file, sizeof file, "%s/counts", folder);
   ends("exit", 1000, true, "a program that comes to its end leaves its counts");
-  ends("_exit", 1000, false, "so does one that leaves without saying so");
-  ends("killed", 1000, false, "and one that is killed");
+  ends("_exit", 1000, false, "so does a process that leaves by _exit");
+  ends("killed", 1000, false, "and a killed one");
   ends("handler", 100, false, "the first counted function may be a signal handler, which leaves");
   ends("many", MANY, true, "a file grows with the threads");
   ends("closes", MANY, true, "also where the program closes what it has open");

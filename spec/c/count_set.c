@@ -68,7 +68,8 @@ static void operations_come(void) {
   n[cell] = 7;
   worth(n, expect);
   pml_eventset_read(set, v);
-  CHECK(memcmp(v, expect, sizeof v) == 0, "what a library that came later does is in the sums of a set that was read");
+  CHECK(memcmp(v, expect, sizeof v) == 0,
+        "the counts of a library that came later are in the sums of a set that was read");
   pml_eventset_close(set);
 }
 

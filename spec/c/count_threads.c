@@ -103,7 +103,7 @@ static void destructors_count(void) {
   pthread_key_create(&last_words, say_last_words);
   pthread_create(&thread, NULL, with_last_words, &last_words);
   pthread_join(thread, NULL);
-  CHECK(total() - before == 8, "what a thread's destructors do is counted");
+  CHECK(total() - before == 8, "the work of a thread's destructors is counted");
 }
 
 struct worker {
@@ -133,8 +133,7 @@ static void sets_of_threads(void) {
   for (unsigned i = 0; i < AT_ONCE; i++) pthread_create(&thread[i], NULL, short_life, NULL);
   for (unsigned i = 0; i < AT_ONCE; i++) pthread_join(thread[i], NULL);
   for (unsigned i = 0; i < AT_ONCE; i++) stand += pml_eventset_read(w[i].set, &later[i]) == 0 && later[i] == i + 1;
-  CHECK(stand == AT_ONCE, "a thread that ended counts no more, whatever thread came after it (%u of %u)", stand,
-        AT_ONCE);
+  CHECK(stand == AT_ONCE, "a thread that ended counts no more, for any thread after it (%u of %u)", stand, AT_ONCE);
   for (unsigned i = 0; i < AT_ONCE; i++) pml_eventset_close(w[i].set);
   uint32_t lanes = pml_count_runtime.area->header.lanes;
   for (unsigned i = 0; i < AT_ONCE; i++) pthread_create(&thread[i], NULL, short_life, NULL);

@@ -32,7 +32,7 @@ static void counts_exactly(void) {
   CHECK(path == PML_PATH_READ && why != NULL, "its path is read(2): %s", why != NULL ? why : "?");
   pml_counter_close(&c);
   pml_counter_close(&c);
-  CHECK(pml_counter_read(&c, &r) == PML_ECLOSED, "closing twice is fine, reading a closed counter says so");
+  CHECK(pml_counter_read(&c, &r) == PML_ECLOSED, "closing twice is permitted, reading a closed counter is refused");
   fresh_close(&f);
 }
 
@@ -196,7 +196,7 @@ static void group_in_one_pass(void) {
   CHECK(fine, "a member can also be read alone, the leader too");
   pml_group_close(&g);
   pml_group_close(&g);
-  CHECK(pml_group_read(&g, a) == PML_ECLOSED, "closing twice is fine, reading a closed group says so");
+  CHECK(pml_group_read(&g, a) == PML_ECLOSED, "closing twice is permitted, reading a closed group is refused");
   fresh_close(&f);
 }
 

@@ -108,7 +108,7 @@ int main(void) {
   if (!CHECK(pmlua_open(&p, &options) == 0, "a state opens")) return check_done();
   CHECK(run(p, "pml = require 'pmlua'") == 0, "pmlua is there");
   int err = run(p, modest);
-  CHECK(err == 0, "what is freed may be had again: %s", pml_error_detail(err));
+  CHECK(err == 0, "freed memory can be used again: %s", pml_error_detail(err));
   pmlua_close(p);
   return check_done();
 }

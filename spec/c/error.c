@@ -27,7 +27,7 @@ static void unknown_codes(void) {
   for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
     CHECK(strcmp(pml_error_name(unknown[i]), "EUNKNOWN") == 0 &&
               strcmp(pml_error_text(unknown[i]), "unknown error") == 0 && pml_error_remedy(unknown[i]) == NULL,
-          "%d is unknown, and says so", unknown[i]);
+          "%d is unknown, with a text for that", unknown[i]);
   unsigned silent = 0;
   for (int e = 1; e <= 4095; e++)
     if (!pml_error_name(-e) || !*pml_error_name(-e) || !*pml_error_text(-e) || !*pml_error_detail(-e)) silent++;
@@ -90,7 +90,7 @@ static void long_details(void) {
   text[511] = 'x';
   text[1023] = '\0';
   pml_error_note(-EIO, __func__, "%s", text);
-  CHECK(strlen(pml_error_detail(-EIO)) == 511, "what is longer is cut at 511 bytes");
+  CHECK(strlen(pml_error_detail(-EIO)) == 511, "a longer text is cut at 511 bytes");
   memcpy(&text[509], "\xe2\x82\xac", 3);
   pml_error_note(-EIO, __func__, "%s", text);
   CHECK(strlen(pml_error_detail(-EIO)) == 509, "a character is not cut in half");

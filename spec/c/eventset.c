@@ -163,7 +163,7 @@ static void hybrid(void) {
   struct pml_reading r[2], p;
   double scaled[2];
   CHECK(pml_eventset_scaled(s, r, scaled) == 0 && r[1].raw == v[1] && scaled[1] == (double)v[1],
-        "its estimate, too: nothing was missed");
+        "also its estimate: nothing was missed");
   CHECK(r[1].enabled_ns == r[1].running_ns && r[1].running_ns >= 2 * r[0].running_ns, "and it ran all the time");
   bool seen = pml_eventset_part(s, 1, 1, &pmu, &p) == 0;
   CHECK(seen && strcmp(pmu, "cpu_atom") == 0 && p.raw == v[0], "and each part can be seen");
@@ -186,7 +186,7 @@ static void other_pmus(void) {
   struct pml_eventset *s;
   int rc = pml__eventset_open_events(&s, ev, 3, NULL);
   if (rc == PML_EPARANOID) {
-    SKIP("msr/tsc/ counts the kernel, too, which perf_event_paranoid forbids");
+    SKIP("msr/tsc/ also counts the kernel, which perf_event_paranoid forbids");
     return;
   }
   if (!CHECK(rc == 0, "msr/tsc/ beside software events: %s", pml_error_detail(rc))) return;

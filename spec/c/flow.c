@@ -58,17 +58,17 @@ static void flow_of(const char *calls, int turns, const char *edges, const char 
 }
 
 static void patterns(void) {
-  flow_of("ab", 1, ".a 1; ab 1", "what is taken once bears its visit");
+  flow_of("ab", 1, ".a 1; ab 1", "an edge that is taken once has its visit");
   flow_of("ab", 9, ".a 1; ab 1,9,1; ba 1,8,1", "a loop bears first, last and stride");
   flow_of("abac", 5, ".a 1; ab 1,9,2; ba 1,5,1; ac 2,10,2; ca 1,4,1", "every second visit is a stride of two");
   flow_of("abbbbc", 6, ".a 1; ab 1,6,1; bb 1,3,1,4,6; bc 4,24,4; ca 1,5,1",
           "a loop that is left at regular intervals bears the stride and the turns of the outer one");
   flow_of("abbc", 7, ".a 1; ab 1,7,1; bb 1,13,2; bc 2,14,2; ca 1,6,1", "an inner loop of two needs no nest");
-  flow_of("b(aac)", 3, ".b 1; ba 1,3,1; aa 1,5,2; ac 2,6,2; cb 1,2,1", "what is called inside is another path");
+  flow_of("b(aac)", 3, ".b 1; ba 1,3,1; aa 1,5,2; ac 2,6,2; cb 1,2,1", "a nested call is another path");
   flow_of("aba(b)a", 1, ".a 1; ab 1; ba 1; ab 2; ba 1", "the same region inside another is another node");
   flow_of("aaabaaabac", 6, ".a 1; aa 1,2,1,7,6 4,5,1,7,6; ab 3,6,3,7,6; ba 1,12,1; ac 7,42,7; ca 1,5,1",
           "a loop around a nest takes as many labels as the nest has turns");
-  flow_of("aaabaabab", 1, ".a 1; aa 1,2,1 4; ab 3 5,6,1; ba 1,2,1", "what fits no pattern has several labels");
+  flow_of("aaabaabab", 1, ".a 1; aa 1,2,1 4; ab 3 5,6,1; ba 1,2,1", "a sequence without a pattern has several labels");
   flow_of("baaacaaadaaab", 1, ".b 1; ba 1; aa 1,2,1,3,3; ac 3; ca 1; ad 6; da 1; ab 9",
           "and no label more than it takes");
 }
@@ -127,7 +127,7 @@ static void at_random(void) {
     loops += g != NULL && gives_back(g, &told, told.n) && adds_up(g);
     pml_flow_close(f);
   }
-  CHECK(good == ROUNDS, "what is called at random is given back (%u of %u)", good, ROUNDS);
+  CHECK(good == ROUNDS, "random calls are reproduced (%u of %u)", good, ROUNDS);
   CHECK(loops == ROUNDS, "so are loops in loops (%u of %u)", loops, ROUNDS);
 }
 
@@ -174,9 +174,9 @@ static void odd_ends(void) {
   call(&told, 1);
   raise_call(PML_STREAM_LEAVE, 0, 50); /* not innermost */
   const struct pml_flow_graph *g = only_graph(f);
-  CHECK(g != NULL && g->unmatched == 2, "leaves of what was not entered are counted");
+  CHECK(g != NULL && g->unmatched == 2, "leaves without an enter are counted");
   CHECK(g != NULL && g->node[2].visits == 1 && g->node[2].count == 0 && g->last == 2,
-        "what is under way was visited, but has no time");
+        "an open call was visited, but has no time");
   CHECK(pml_flow_stop(f) == 0 && only_graph(f) == g, "a second stop does nothing");
   raise_call(PML_STREAM_ENTER, 5, 60);
   CHECK(!pml_stream_wanted(PML_STREAM_ENTER) && g->nnodes == 3, "and nothing comes after the first");
@@ -197,7 +197,7 @@ static void limits(void) {
   }
   const struct pml_flow_graph *g = only_graph(f);
   CHECK(g != NULL && g->missing > 0 && g->missing < told.n && gives_back(g, &told, told.n - g->missing),
-        "without room for labels the graph ends early, says so (%llu of %zu), and is right until there",
+        "without room for labels the graph ends early, reports that (%llu of %zu), and is right until there",
         g != NULL ? (unsigned long long)g->missing : 0, told.n);
   pml_flow_close(f);
   f = begin(NULL);

@@ -63,7 +63,7 @@ static void the_same(void) {
   CHECK(most != NULL && most->nthreads == THREADS - 1 && other != NULL && other->nthreads == 1,
         "which says how many they are");
   CHECK(most != NULL && most->node[1].visits == TURNS && most->node[1].count == (THREADS - 1) * TURNS,
-        "visits are those of each, times of all");
+        "visits are separate, times are sums over all");
   pml_flow_close(f);
 }
 

@@ -226,9 +226,9 @@ int main(void) {
   }
   CHECK(forks_with(prepare_callback, use_callback), "and threads that read a callback");
   CHECK(forks_with(prepare_variable, use_threshold), "and threads that set thresholds");
-  CHECK(forks_in_a_reading(), "a fork in the middle of a reading: the child reads again, the parent goes on");
+  CHECK(forks_in_a_reading(), "a fork in the middle of a reading: the child reads again, the parent continues");
   CHECK(forks_in_the_registry(by_fork), "a fork while another thread is in the registry");
-  CHECK(forks_in_the_registry(by_plain_fork), "and one that tells no handlers");
+  CHECK(forks_in_the_registry(by_plain_fork), "and a fork without handlers");
   CHECK(forks_in_the_registry(by_clone), "and one by the system call");
   return check_done();
 }

@@ -67,7 +67,7 @@ static void trace(void) {
   pml_otf2_leave(loc, 2, region);
   CHECK(pml_otf2_flush_every(a, UINT64_C(3600000000000)) == 0, "a trace has a thread that flushes it");
   CHECK(in_child(&a->lock, ask_trace, a) == 0, "a child is refused to write its parent's trace, and to close it");
-  CHECK(access(anchor, F_OK) != 0, "the trace goes on");
+  CHECK(access(anchor, F_OK) != 0, "the trace continues");
   err = pml_otf2_flush(a);
   pml_otf2_stats(a, &s);
   CHECK(err == 0 && s.written == 2 && pml_otf2_close(a) == 0 && access(anchor, F_OK) == 0,

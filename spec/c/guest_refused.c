@@ -99,6 +99,7 @@ int main(void) {
   struct pml_event ev = perf_event("cycles", "cpu", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
   struct pml_counter c;
   int rc = pml_counter_open(&c, &ev, 0, NULL, NULL, 0);
-  CHECK(rc < 0 && pml_event_user_only() == NULL, "what is refused in every form is refused: %s", pml_error_detail(rc));
+  CHECK(rc < 0 && pml_event_user_only() == NULL, "an event that is refused in every form is refused: %s",
+        pml_error_detail(rc));
   return check_done();
 }

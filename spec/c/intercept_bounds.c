@@ -148,7 +148,7 @@ static void of_tables(void) {
   for (size_t i = 0; i < TABLES; i++) {
     chosen = &tables[i];
     if (entry(chosen->tag)->d_tag != DT_NULL)
-      CHECK(in_child(is_cut), "%s: what is there to the last byte is used, and no more", name[i]);
+      CHECK(in_child(is_cut), "%s: existing bytes are used to the last one, and no more", name[i]);
     CHECK(in_child(is_damaged), "%s: no damage leads out of memory", name[i]);
   }
 }

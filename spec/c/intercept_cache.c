@@ -72,7 +72,7 @@ static void change(off_t at, unsigned char by) {
 }
 
 static void believed(void) {
-  CHECK(sees_calls() && is_kept(), "what is found in the code of a large program is kept");
+  CHECK(sees_calls() && is_kept(), "the scan of a large program's code is kept");
   CHECK(sees_calls() && is_kept(), "and used the next time");
   keep_otherwise();
   CHECK(is_kept() && !sees_calls(), "instead of its code");

@@ -239,7 +239,7 @@ static void exceptions(void) {
   int cleaned = 0, none = 0;
   forget();
   CHECK(lib_catch(guards, &cleaned) == 1007 && cleaned == 1,
-        "an exception passes through recorded calls: what they leave is cleaned up, the handler gets it");
+        "an exception passes through recorded calls: their destructors run, the handler gets it");
   CHECK(lib_catch(throws, &none) == 4, "and where none is thrown the result is returned");
   lib_nothing();
   CHECK(balanced("lib_catch", 2) && balanced("lib_guard", 1) && balanced("lib_throw", 2) &&
@@ -370,7 +370,7 @@ static bool calls_on(void) {
 }
 
 static void forking(void) {
-  CHECK(ways_fork(calls_on), "the child of a fork inside a recorded call goes on");
+  CHECK(ways_fork(calls_on), "the child of a fork inside a recorded call continues");
 }
 
 static void held(void) {

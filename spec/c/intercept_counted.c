@@ -377,7 +377,7 @@ static bool after_an_ended_one(void) {
   sem_post(&ends);
   pthread_join(next, NULL);
   if (stack_of_next != stack_of_ended) printf("# the next thread has another stack\n");
-  return holds(untouched, "a thread without counters writes nothing where those of an ended one were");
+  return holds(untouched, "a thread without counters writes nothing in the place of an ended one");
 }
 
 /* Before its first call, so that its counters are opened in the midst of one that was begun plainly. */
@@ -433,7 +433,7 @@ static bool cloned(void) {
   }
   waitpid((pid_t)pid, &status, 0);
   for (int i = 0; i < ROUNDS; i++) call();
-  return holds(WIFEXITED(status) && WEXITSTATUS(status) == 3, "in a child that is told of nothing") &&
+  return holds(WIFEXITED(status) && WEXITSTATUS(status) == 3, "in a child without fork handlers") &&
          all_right(2 * ROUNDS, PLAINLY * (8 * ROUNDS - FIRST));
 }
 
@@ -516,18 +516,18 @@ int main(void) {
   CHECK(in_child(declining), "also where every third event is taken otherwise: each comes once");
   CHECK(in_child(not_valued), "and to a consumer whose fast functions take no values");
   CHECK(in_child(after_the_consumer), "a consumer from before has values as soon as calls are counted");
-  CHECK(in_child(out_of_calls), "what it takes to read is in no call");
+  CHECK(in_child(out_of_calls), "the time of a read is in no call");
   CHECK(in_child(beside_a_profile), "beside a profile");
-  CHECK(in_child(by_callback), "what a callback tells is exact");
+  CHECK(in_child(by_callback), "the counts of a callback are exact");
   CHECK(in_child(doubles), "and doubles");
   CHECK(in_child(late), "an event that is registered when calls are counted already");
   CHECK(in_child(shared), "a counter that other threads begin to add to");
   CHECK(in_child(gone), "an event goes while calls are made");
   CHECK(in_child(in_turn), "threads begin with 0, one after the other");
-  CHECK(in_child(after_an_ended_one), "and with nothing of the counters of one that ended");
+  CHECK(in_child(after_an_ended_one), "and without the counters of an ended one");
   CHECK(in_child(known_before), "and one that has raised other events before");
-  CHECK(in_child(forked), "so does the child of a fork, and its parent goes on");
-  CHECK(in_child(cloned), "and one that no handler is told of");
+  CHECK(in_child(forked), "so does the child of a fork, and its parent continues");
+  CHECK(in_child(cloned), "and a child without fork handlers");
   CHECK(in_child(left_in_the_child), "a call that is left in a child where it did not begin has no counts there");
   CHECK(in_child(buffered), "a buffer has every value");
   CHECK(in_child(recorded), "so have a trace and the sums beside a profile");

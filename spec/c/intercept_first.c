@@ -98,7 +98,7 @@ static void wrapped(void) {
   memset(&call, 0, sizeof call);
   pml__wrap_enter(&call, &bare, NULL);
   pml__wrap_leave(&call);
-  CHECK(met.after == 1 && met.before == 0, "also for those that the process knows already");
+  CHECK(met.after == 1 && met.before == 0, "also for known functions of the process");
 }
 
 static void sections(void) {

@@ -248,12 +248,12 @@ static bool many_segments(void) {
 int main(int argc, char **argv) {
   (void)argc;
   if (!CHECK(edge_load(argv[0]), "a library is loaded") || !edge_is_below()) return check_done();
-  CHECK(in_child(impossible), "a segment without an end is none");
-  CHECK(in_child(shorter_file), "of a segment that the file does not fill as much is read as there is");
-  CHECK(in_child(relro), "what is said to be read-only is so if it is whole pages of the library alone");
+  CHECK(in_child(impossible), "a segment without an end is ignored");
+  CHECK(in_child(shorter_file), "of a segment that the file does not fill, the existing part is read");
+  CHECK(in_child(relro), "memory is read-only if it consists of whole pages of the library alone");
   CHECK(in_child(slots), "slots are filled that are whole in what may be written, read-only pages stay so");
   CHECK(in_child(other_slots), "and that are of a function with a name, and lead to one");
   CHECK(in_child(slots_of_addresses), "of slots of addresses none is forgotten, and none filled where nothing calls");
-  CHECK(in_child(many_segments), "of a library with too many segments the first are looked at");
+  CHECK(in_child(many_segments), "only the first segments of a library with too many are considered");
   return check_done();
 }

@@ -19,7 +19,7 @@
 
 #ifndef __x86_64__
 int main(void) {
-  SKIP("calls through slots of addresses are told apart on x86-64");
+  SKIP("calls through slots of addresses can be distinguished on x86-64");
   return check_done();
 }
 #else
@@ -210,10 +210,10 @@ int main(int argc, char **argv) {
   if (refuses == 2)
     SKIP("no seccomp here");
   else
-    CHECK(refuses == 0, "where code may not be changed, its calls are named, and all goes on");
+    CHECK(refuses == 0, "where code may not be changed, its calls are named, and the program continues");
   CHECK(pml_intercept_install(&chosen) == 0, "interception is installed");
   seen(handle, "at first");
-  CHECK(are_functions(handle), "addresses that code takes stay those of the functions");
+  CHECK(are_functions(handle), "addresses taken by code remain the functions' addresses");
   pml_intercept_remove();
   CHECK(none_seen(handle) && are_functions(handle), "after removal nothing is seen");
   CHECK(pml_intercept_install(&chosen) == 0, "installed again");

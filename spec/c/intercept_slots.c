@@ -82,12 +82,13 @@ static void looked_up(void) {
   number *f = NULL;
   forget();
   *(void **)&f = dlsym(RTLD_DEFAULT, "lib_tail");
-  CHECK(f != NULL && f(1) == 4 && calls("lib_tail") == 1, "what the program finds with RTLD_DEFAULT");
+  CHECK(f != NULL && f(1) == 4 && calls("lib_tail") == 1, "the functions that the program finds with RTLD_DEFAULT");
   *(void **)&f = dlsym(RTLD_NEXT, "lib_tail");
   CHECK(f != NULL && f(2) == 6 && calls("lib_tail") == 1, "and with RTLD_NEXT");
   CHECK(dlsym(RTLD_DEFAULT, "lib_none") == NULL && dlerror() != NULL && dlerror() == NULL,
-        "what is not there is an error, told once");
-  CHECK(dlsym(RTLD_DEFAULT, "lib_tail") != NULL && dlerror() == NULL, "and after what is there, no error is told");
+        "a missing symbol is an error, reported once");
+  CHECK(dlsym(RTLD_DEFAULT, "lib_tail") != NULL && dlerror() == NULL,
+        "and after an existing symbol, no error is reported");
   void *handle = open_library("slots_versions.so", RTLD_NOW);
   plain *old = NULL, *new = NULL;
   *(void **)&old = handle != NULL ? dlvsym(handle, "versioned", "OLD") : NULL;
@@ -132,7 +133,7 @@ static void openers(void) {
   CHECK(call(handle, "opener_early", 5) == 106 && calls("chosen_inside") == 1 && calls("chosen_call") == 1,
         "a library that was opened by the constructor of another");
   CHECK(call(handle, "opener_late", 5) == lib_tail(5) + 1 && calls("leaf_calls") == 1 && calls("lib_tail") == 2,
-        "and one that is opened by what was opened");
+        "and a library that the opened library opens");
   if (handle != NULL) dlclose(handle);
 }
 
@@ -261,7 +262,7 @@ static void bound(const char *what) {
   if (global != NULL) dlclose(global);
   void *other = open_library("slots_leaf.so", RTLD_LAZY);
   int second = call_plain(user, "user_only");
-  CHECK(first == 8 && second == 8, "%s: what was called stays when it is closed", what);
+  CHECK(first == 8 && second == 8, "%s: recorded functions remain when it is closed", what);
   if (other != NULL) dlclose(other);
   if (user != NULL) dlclose(user);
 }
@@ -277,7 +278,8 @@ static void either(const char *what) {
   if (user != NULL) dlclose(user);
   user = open_library("slots_user.so", RTLD_LAZY | RTLD_DEEPBIND);
   int own_first = call_plain(user, "user_either");
-  CHECK(all_first == 11 && own_first == 12, "%s: what all see comes first, with RTLD_DEEPBIND the library's own", what);
+  CHECK(all_first == 11 && own_first == 12, "%s: global symbols come first, with RTLD_DEEPBIND the library's own",
+        what);
   if (user != NULL) dlclose(user);
   if (global != NULL) dlclose(global);
 #endif
@@ -398,7 +400,7 @@ static int stop(const struct pml_intercept_unmatched *u, void *arg) {
 static void unmatched(void) {
   CHECK(misses("libintercept:libinterce*.so", "lib_t*:lib_back", ""), "patterns that match leave nothing to say");
   CHECK(misses("libintercept", "lib_tial:lib_nothing", "sym lib_tial: lib_tail\n"),
-        "of a function that is not there the nearest is told");
+        "of a missing function the nearest name is given");
   CHECK(misses("libintercpt:libintercept", NULL, "lib libintercpt: libintercept\n"), "of a library, too");
   CHECK(misses("libitnercept.so*", "lib_tial", "lib libitnercept.so*: libintercept.so\n"),
         "where there is no library no function is missed");

@@ -243,7 +243,7 @@ static void returning_often(void) {
     resume(f);
   }
   CHECK(all_well("often") && calls == 2 && returned == 2 * TIMES && arrivals == TIMES && leaves == 2,
-        "two calls that return %d times each go on where they were made, and have one leave", TIMES);
+        "two calls that return %d times each continue at their caller, and have one leave", TIMES);
 }
 
 /* ---- preemption ---- */

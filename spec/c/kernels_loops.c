@@ -122,7 +122,7 @@ static void team_calls(unsigned members) {
   if (!CHECK(err == 0, "a team of %u opens (%d)", members, err)) return;
   uint64_t fastest = 0, slowest = team_call(t, count, 100, 1000, &fastest);
   CHECK(atomic_load(&counted) == 1000UL * members && atomic_load(&seen_members) == members,
-        "each of its %u members calls 1000 times, with vectors of its own (%lu)", members, atomic_load(&counted));
+        "each of its %u members calls 1000 times, with its own vectors (%lu)", members, atomic_load(&counted));
   CHECK(slowest >= fastest && fastest > 0, "the slowest takes no less than the fastest");
   CHECK(team_call(t, count, 100, 0, NULL) < UINT64_MAX && atomic_load(&counted) == 1000UL * members,
         "no calls are no calls");
@@ -133,7 +133,7 @@ static void team_calls(unsigned members) {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 static void out_of_memory(void) {
-  SKIP("sanitizers end a program that asks for more than there is");
+  SKIP("sanitizers end a program that requests more memory than there is");
 }
 #else
 static void out_of_memory(void) {

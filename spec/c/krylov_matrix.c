@@ -115,10 +115,10 @@ static void reads_files(void) {
   krylov_matrix_free(&a);
   off_t size = lseek(fd, 0, SEEK_END);
   CHECK(ftruncate(fd, size - 12) == 0 && krylov_matrix_open(&a, path, &e) < 0 && strstr(e.text, path),
-        "one that is cut off is refused: %s", e.text);
+        "a file that is cut off is refused: %s", e.text);
   close(fd);
   unlink(path);
-  CHECK(krylov_matrix_open(&a, path, &e) == -ENOENT && strstr(e.text, path), "one that is absent: %s", e.text);
+  CHECK(krylov_matrix_open(&a, path, &e) == -ENOENT && strstr(e.text, path), "a file that is absent: %s", e.text);
   CHECK(krylov_matrix_open(&a, "/tmp", &e) < 0, "a folder is refused: %s", e.text);
 }
 

@@ -58,7 +58,7 @@ static void forked(int number) {
   int child = found ? live_connect(path) : -1;
   CHECK(live_evals(child, "pml.live.call('pid')", want), "child %d is served under its own pid", number);
   CHECK(live_evals(child, "pml.live.call('answer')", "42"), "with the functions of the application");
-  CHECK(live_ask(fd, LIVE_EVAL, "1", text, sizeof text) == LIVE_OK, "the parent's connections go on");
+  CHECK(live_ask(fd, LIVE_EVAL, "1", text, sizeof text) == LIVE_OK, "the parent's connections continue");
   close(go[1]);
   CHECK(ends_well(pid) && access(path, F_OK) != 0, "the child's exit removes its socket");
   CHECK(live_evals(fd, "2", "2"), "and not the parent's");
@@ -103,7 +103,7 @@ static void executed(const char *how, pid_t pid, double forked) {
   bool at_once = live_now() < forked + 0.05;
   live_sleep_ms(200);
   CHECK(is_sleep(pid) && live_connect(path) < 0 && (!at_once || access(path, F_OK) != 0),
-        "%s: what was executed is not served", how);
+        "%s: the executed program is not served", how);
   kill(pid, SIGKILL);
   waitpid(pid, NULL, 0);
 }
@@ -124,7 +124,7 @@ static void executions(void) {
     _exit(1);
   }
   executed("vfork and exec", pid, forked);
-  CHECK(live_evals(fd, "3", "3"), "the parent goes on");
+  CHECK(live_evals(fd, "3", "3"), "the parent continues");
   FILE *p = popen("echo out", "r");
   char line[8] = "";
   bool read_it = p != NULL && fgets(line, sizeof line, p) != NULL;
@@ -240,7 +240,7 @@ static void forked_raw(void) {
     int own = good ? live_connect_self() : -1;
     exit(!live_evals(own, "10", "10"));
   }
-  CHECK(ends_well(pid), "such a child may start a service of its own");
+  CHECK(ends_well(pid), "such a child may start a separate service");
 }
 
 static int64_t fork_inside(void *arg, const double *values, size_t n) {

@@ -21,7 +21,7 @@ static void life(void) {
   CHECK(lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) && (st.st_mode & 0777) == 0600, "its socket has mode 0600");
   CHECK(pmlua_live_path(again, 8) == -ENAMETOOLONG, "a path that does not fit is not cut");
   CHECK(pmlua_live_start(NULL) == 0 && pmlua_live_path(again, sizeof again) == 0 && strcmp(path, again) == 0,
-        "started again it goes on as it is");
+        "started again it continues unchanged");
   int fd = live_connect(path);
   CHECK(live_evals(fd, "6 * 7", "42"), "it answers");
   CHECK(pmlua_live_stop() == 0 && access(path, F_OK) != 0, "stopped, its socket is gone");
@@ -69,7 +69,7 @@ static void garbage(void) {
                                     "pmlua1 eval                                                              1\n"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     CHECK(answers_error_and_ends(bad[i], strcmp(bad[i], "pmlua1") == 0 ? 14 : strlen(bad[i])),
-          "what is no question, %zu, gets an error and the end", i + 1);
+          "an invalid question, %zu, gets an error and the end", i + 1);
   static char zeros[100000];
   int fd = live_connect_self();
   (void)live_send(fd, zeros, sizeof zeros); /* may be cut off */
@@ -87,7 +87,7 @@ static void garbage(void) {
     close(fd);
   }
   fd = live_connect_self();
-  CHECK(live_evals(fd, "'still'", "still"), "after two hundred times random bytes it answers");
+  CHECK(live_evals(fd, "'still'", "still"), "it replies after two hundred times random bytes");
   close(fd);
 }
 
@@ -108,7 +108,7 @@ static void slow_peers(void) {
   CHECK(there && strcmp(answer.payload, "7") == 0, "and one whose second half came later");
   if (there) live_frame_reset(&answer);
   shutdown(half, SHUT_WR);
-  CHECK(live_ended(half), "a peer that closes its half is let go");
+  CHECK(live_ended(half), "a peer that closes its half is disconnected");
   close(half);
   close(fd);
 }
@@ -120,7 +120,7 @@ static void pipelined(void) {
   bool there = live_send(fd, two, sizeof two - 1) && live_receive(fd, &answer[0]);
   there = there && live_receive(fd, &answer[1]);
   CHECK(there && strcmp(answer[0].payload, "1") == 0 && strcmp(answer[1].payload, "2") == 0,
-        "two questions in one piece get two answers in their order");
+        "two questions in one piece get two replies in order");
   if (there) {
     live_frame_reset(&answer[0]);
     live_frame_reset(&answer[1]);
@@ -139,7 +139,7 @@ static void never_reading(void) {
     live_question(deaf[i], LIVE_EVAL, big, sizeof big - 1);
   }
   int fd = live_connect_self();
-  CHECK(live_evals(fd, "1", "1"), "four who do not read their 8 MB do not delay other answers");
+  CHECK(live_evals(fd, "1", "1"), "four clients that do not read their 8 MB do not delay other replies");
   struct live_frame answer;
   bool there = live_receive(deaf[0], &answer);
   CHECK(there && answer.length == 8u << 20, "one of them reads it after all");
@@ -183,9 +183,9 @@ static void filled(void) {
   for (int i = 0; i < 20 && strstr(text, "a new session begins") == NULL;
        i++) /* on a busy machine the time ends first */
     kind = live_ask(fd, LIVE_EVAL, staying, text, sizeof text);
-  CHECK(kind == LIVE_ERROR && strstr(text, "a new session begins") != NULL, "one that fills the session says so: %s",
-        text);
-  CHECK(live_evals(fd, "kept", "nil") && live_evals(fd, "1 + 1", "2"), "and the session answers the next ones");
+  CHECK(kind == LIVE_ERROR && strstr(text, "a new session begins") != NULL,
+        "a question that fills the session is refused: %s", text);
+  CHECK(live_evals(fd, "kept", "nil") && live_evals(fd, "1 + 1", "2"), "and the session replies to the next ones");
   close(fd);
 }
 
@@ -209,7 +209,7 @@ static void seventeen(void) {
   CHECK(all, "sixteen are served at once");
   live_sleep_ms(1500);
   int one = live_connect_self();
-  CHECK(is_told(one, "too many"), "the seventeenth is told so, and its connection ends");
+  CHECK(is_told(one, "too many"), "the seventeenth gets an error, and its connection ends");
   close(one);
   live_send(fd[3], "pmlua1 ev", 9);
   bool served = false;
@@ -247,7 +247,7 @@ static void idle_connections(void) {
     }
     CHECK(served, "one more is served, in place of an idle one");
     int gone = i == 0 ? 5 : 1; /* fd[0] came first, but its rule is at work */
-    CHECK(is_told(fd[gone], "idle"), "who had the place is told why");
+    CHECK(is_told(fd[gone], "idle"), "the client that had the place gets the reason");
   }
   CHECK(live_evals(fd[0], "2", "2") && live_evals(fd[2], "3", "3"), "and the others have theirs");
   for (int i = 0; i < PLACES; i++) close(fd[i]);
@@ -338,7 +338,7 @@ static void beside_a_bound_thread(void) {
     CHECK(tid > 0 && sched_getaffinity(tid, sizeof has, &has) == 0 && CPU_EQUAL(&has, &all),
           "%s may run on all cpus of the process", names[i]);
   }
-  CHECK(sched_getscheduler(thread_named("pmlua-ask")) == SCHED_IDLE, "and code of a question has what is left of them");
+  CHECK(sched_getscheduler(thread_named("pmlua-ask")) == SCHED_IDLE, "and code of a question has the rest of them");
   close(fd);
   (void)pmlua_live_stop();
   (void)sched_setaffinity(0, sizeof all, &all);

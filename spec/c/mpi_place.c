@@ -67,10 +67,10 @@ static void check_refused(void) {
   CHECK(!put() && place.next == events, "with less it is handed out");
   start_again();
   place.last_ticks = UINT64_MAX;
-  CHECK(!put() && place.next == events, "as is one that is older than the last");
+  CHECK(!put() && place.next == events, "as is an offset older than the last");
   start_again();
   (void)pml__stream_guard(pml__stream_self, PML__STREAM_EMITTING);
-  CHECK(!put(), "and one that comes while another is handed out");
+  CHECK(!put(), "and an offset that comes while another is used");
   pml__stream_unguard(pml__stream_self);
   CHECK(put(), "after which all is as before");
 }

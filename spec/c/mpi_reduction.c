@@ -97,7 +97,7 @@ static void check_bound(void) {
     int64_t first, last;
     CHECK(pml_summary_find(back, PML_SUMMARY_CALL, "MPI_Barrier", "") != NULL &&
               pml_summary_range(back, 0, &first, &last) && first == 0 && last == 2,
-          "what is MPI's stays, and which ranks it is of");
+          "MPI's rows stay, and the ranks that they cover");
     pml_summary_close(back);
     free(bytes);
   }
@@ -180,7 +180,7 @@ static void check_unknown(void) {
   CHECK(value(s, "messages to", "2", "5") == messages + 4, "to their receivers");
   CHECK(value(s, "bytes to", "2", "5") == THREADS * MESSAGES * 1024, "whose bytes stay");
   CHECK(value(s, "collective", "bcast", "sent") == 10 && value(s, "collective", "bcast", "calls") == 4,
-        "and those of operations");
+        "as do the bytes of operations");
   for (int i = 0; i < 4; i++) send(1, 5, UINT64_C(1) << 62);
   pml_summary_close(s);
   CHECK(pml_summary_open(&s) == 0 && pml__mpi_traffic_summary(s, 2, 8) == 0, "more than there can be");

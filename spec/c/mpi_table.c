@@ -48,7 +48,7 @@ static void tells_two_of_one_key_apart(void) {
   add(77, 1);
   struct pml__mpi_entry *first = pml__mpi_find(&table, 77);
   pml__mpi_claim(first);
-  CHECK(kind_of(77) == 0, "what is claimed is not found");
+  CHECK(kind_of(77) == 0, "a claimed entry is not found");
   add(77, 2);
   CHECK(kind_of(77) == 2, "another entry of the key is found");
   pml__mpi_remove(first);

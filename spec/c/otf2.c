@@ -318,11 +318,11 @@ static void check_recording_goes_on(void) {
       if (attempted % 2048 == 0) err = pml_otf2_flush(a);
     }
     CHECK(err == -ENOSPC, "a flush says that the disk is full");
-    CHECK(pml_otf2_enter(loc, attempted, region("step")) == 0, "recording goes on");
+    CHECK(pml_otf2_enter(loc, attempted, region("step")) == 0, "recording continues");
     CHECK(pml_otf2_leave(loc, attempted + 1, region("step")) == 0, "and on");
     CHECK(pml_otf2_flush(a) == -ENOSPC, "every later flush says it again");
     struct pml_otf2_stats s = stats(a);
-    CHECK(s.written + s.dropped == attempted + 2, "what is lost is counted as dropped");
+    CHECK(s.written + s.dropped == attempted + 2, "lost events are counted as dropped");
     CHECK(pml_otf2_close(a) == -ENOSPC, "and so does the close");
   }
   umount(dir);

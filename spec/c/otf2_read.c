@@ -219,7 +219,7 @@ static void paths(struct pml_otf2_read *t, unsigned threads) {
           "path %zu: %" PRIu64 " calls, %ld inclusive, %ld exclusive", i, a.row[i].calls, ns(a.row[i].inclusive_s),
           ns(a.row[i].exclusive_s));
   CHECK(a.unmatched == 3 && a.outside == 1 && a.backward == 0 && a.unknown == 0 && a.damaged == 0 && a.lost == 0,
-        "what is odd is counted: %" PRIu64 " without partners, %" PRIu64 " messages outside of calls", a.unmatched,
+        "oddities are counted: %" PRIu64 " without partners, %" PRIu64 " messages outside of calls", a.unmatched,
         a.outside);
   CHECK(a.events == 20, "%" PRIu64 " enters and leaves were read", a.events);
   pml_otf2_answer_close(&a);

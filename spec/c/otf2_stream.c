@@ -100,7 +100,7 @@ static void trace(const char *dir) {
     SKIP("otf2-print is not installed");
   else
     CHECK(n == 5 && lines_with(dir, "^METRIC.*alone:x.*2.5") == 5 && lines_with(dir, "alone:text") == 0,
-          "numbers of one event alone are metrics of their own, texts are none");
+          "numbers of one event alone are separate metrics, texts are not");
 }
 
 int main(int argc, char **argv) {

@@ -131,7 +131,7 @@ int main(int argc, char **argv) {
   pml_otf2_stats(a, &s);
   CHECK(refused == 0, "a record is taken or dropped, never refused");
   CHECK(backwards == 0, "counts only grow");
-  CHECK(s.written + s.dropped == attempted, "written and dropped add up to what was recorded");
+  CHECK(s.written + s.dropped == attempted, "written and dropped add up to the recorded number");
   CHECK(s.written > 0 && s.dropped > 0, "some is written and some is dropped, so both were put to the test");
   CHECK(s.unmatched == 0 && s.lifted == 0, "nothing is unmatched or lifted");
   CHECK(pml_otf2_close(a) == 0, "the archive closes");

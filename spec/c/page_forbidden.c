@@ -106,9 +106,9 @@ static bool killed(int status) {
 static void ends(void) {
   CHECK(killed(child_of(DEFAULT, false)), "a program without a handler ends by its fault");
   CHECK(killed(child_of(DEFAULT, true)), "and by a signal that was sent");
-  CHECK(killed(child_of(IGNORE, false)), "one that ignores the signal ends by its fault, as ever");
+  CHECK(killed(child_of(IGNORE, false)), "a program that ignores the signal ends by its fault, as before");
   int status = child_of(IGNORE, true);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7, "and ignores what was sent");
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7, "and ignores a signal that was sent");
 }
 
 /* Without the handler the read must fault, else there is nothing to see. */
@@ -128,7 +128,7 @@ static bool rdpmc_faults(void) {
 int main(void) {
   struct sigaction own = {.sa_sigaction = own_handler, .sa_flags = SA_SIGINFO};
   if (!rdpmc_faults()) {
-    SKIP("rdpmc does not fault here: a real counter answers");
+    SKIP("rdpmc does not fault here: a real counter returns a value");
     return check_done();
   }
   ends(); /* before the guard is installed in this process */

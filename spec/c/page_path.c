@@ -73,9 +73,9 @@ static void sets(struct pml_eventset *s) {
   CHECK(rc == 0 && trap.taken - before == MEMBERS, "a set whose events all have a page reads nothing but pages");
   CHECK(v[0] == 10 && v[1] == 20 && v[2] == 30, "in the order of the names");
   page[1].offset += 20, counter[1] = (UINT64_C(1) << 48) - 5;
-  CHECK(pml_eventset_read(s, v) == 0 && v[1] == 15, "a counter that was set again by the kernel goes on");
+  CHECK(pml_eventset_read(s, v) == 0 && v[1] == 15, "a counter that the kernel set again continues");
   interruptions = 2;
-  CHECK(pml_eventset_read(s, v) == 2 && v[0] == 10, "two page reads tried again are told");
+  CHECK(pml_eventset_read(s, v) == 2 && v[0] == 10, "two repeated page reads are reported");
   pml__source_plain_read *plainly = pml__eventset_plain_read(s);
   uint64_t w[MEMBERS];
   CHECK(plainly != NULL && plainly(s, w) == 0 && memcmp(v, w, sizeof v) == 0, "the same with general registers only");
@@ -144,7 +144,7 @@ static void counters_and_groups(struct pml_eventset *s) {
   interruptions = 1;
   CHECK(pml_group_read(&g, r) == 1 && r[0].raw == 1000007 && r[2].raw == 3000009, "a group reads its members' pages");
   CHECK(pml_counter_read(&pml__kernel_share_of(s)->counter[2], &r[0]) == 0 && r[0].raw == 3000009, "a counter its own");
-  CHECK(pml_counter_path(&pml__kernel_share_of(s)->counter[2], NULL) == PML_PATH_PAGE, "and says so");
+  CHECK(pml_counter_path(&pml__kernel_share_of(s)->counter[2], NULL) == PML_PATH_PAGE, "and reports that");
   page[1].cap_user_rdpmc = 0;
   CHECK(pml_group_read(&g, r) == 0 && r[0].raw < 1000000, "unless one of them may not: then read(2) for all");
 }
@@ -221,11 +221,11 @@ static void targets(void) {
     struct pml_target target;
     unsigned flags;
   } other[] = {
-      {"what is inherited", {.inherit = true}, 0},
+      {"inherited counters", {.inherit = true}, 0},
       {"another process", {.pid = 0}, 0}, /* a child, which any user may count */
       {"a whole cpu", {.pid = -1, .cpu_plus = 1}, 0},
       {"the own thread on one cpu only", {.cpu_plus = 1}, 0},
-      {"what shall not be read by page", {.pid = 0}, PML_OPEN_NO_PAGE},
+      {"counters excluded from reads by page", {.pid = 0}, PML_OPEN_NO_PAGE},
   };
   pid_t child = fork();
   if (child == 0) (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a mutant may crash below */
@@ -284,7 +284,7 @@ static void unmapped(void) {
   at[0] = g.member[0].page, at[1] = g.member[1].page;
   was = at[0] != NULL && at[1] != NULL && is_mapped(at[0]) && is_mapped(at[1]);
   pml_group_close(&g);
-  CHECK(was && !is_mapped(at[0]) && !is_mapped(at[1]), "a group's close those of its members");
+  CHECK(was && !is_mapped(at[0]) && !is_mapped(at[1]), "a group's close also closes the pages of its members");
   if (!CHECK(pml__eventset_open_events(&s, ev, 2, NULL) == 0, "a set with pages")) return;
   at[0] = pml__kernel_share_of(s)->counter[0].page, at[1] = pml__kernel_share_of(s)->counter[1].page;
   was = at[0] != NULL && at[1] != NULL && is_mapped(at[0]) && is_mapped(at[1]);
@@ -422,7 +422,7 @@ static void calls(void) {
   CHECK(events == 2002 && wrong == 2 && plainly == before, "while the event is off its counter the kernel reads it");
   mine->index = 1;
   call();
-  CHECK(events == 2004 && wrong == 2, "and then it goes on");
+  CHECK(events == 2004 && wrong == 2, "and then it continues");
   int status = 0;
   fflush(stdout);
   pid_t child = fork();
@@ -437,7 +437,7 @@ static void calls(void) {
   }
   waitpid(child, &status, 0);
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3,
-        "a child has counters, and pages, of its own, and leaves alone what lies where its parent's were");
+        "a child has its own counters and pages, and leaves alone memory where its parent's were");
   before = events;
   call();
   CHECK(events == before + 2 && wrong == 2, "and its parent keeps those that it has");
@@ -446,11 +446,11 @@ static void calls(void) {
 int main(int argc, char **argv) {
   if (argc > 1) {
     two_kinds();
-    if (pml__rseq_ready()) SKIP("this C library registers restartable sequences whatever it is told");
+    if (pml__rseq_ready()) SKIP("this C library registers restartable sequences in spite of its settings");
     return check_done();
   }
   if (!trap_rdpmc(answer)) {
-    SKIP("rdpmc does not fault here: a real counter answers");
+    SKIP("rdpmc does not fault here: a real counter returns a value");
     return check_done();
   }
   struct pml_eventset *s = open_dressed(page_at, false);

@@ -16,10 +16,10 @@
   X(STILL, "still", "a page that stands still and may be read is read, and at once")                                   \
   X(UNREADABLE, "unreadable", "a page without a counter, a permission or a clock is not read")                         \
   X(STALLED, "stalled", "a page inside an update is not read")                                                         \
-  X(BOUNDED, "bounded", "a read gives up after its tries")                                                             \
-  X(FAULT, "fault", "no counter is asked for that is not there")                                                       \
-  X(UNTOUCHED, "untouched", "a read that gives up leaves the result alone")                                            \
-  X(TOLD, "told", "each try is told")
+  X(BOUNDED, "bounded", "a read ends after its tries")                                                                 \
+  X(FAULT, "fault", "only existing counters are used")                                                                 \
+  X(UNTOUCHED, "untouched", "a read that ends so leaves the result alone")                                             \
+  X(TOLD, "told", "each try is reported")
 
 #define READER_ENUM(id, name, says) CLAIM_##id,
 enum claim { READER_CLAIM_LIST(READER_ENUM) CLAIMS };

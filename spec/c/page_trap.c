@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
   uint64_t reads = argc > 1 ? strtoull(argv[1], NULL, 10) : SANITIZED ? 20000 : 500000;
   pthread_t thread;
   if (!trap_rdpmc(answer_rdpmc)) {
-    SKIP("rdpmc does not fault here: a real counter answers, and spec pmu_page reads it");
+    SKIP("rdpmc does not fault here: a real counter returns a value, and spec pmu_page reads it");
     return check_done();
   }
   bool traps_clock = trap_rdtsc(answer_rdtsc);

@@ -158,7 +158,7 @@ static void short_set(enum form form, size_t bytes) {
   }
   bool all = true;
   for (int i = 0; i < 7; i++) all &= rc[i] == -EIO;
-  CHECK(all && v[0] == 0, "%s whose read(2) gives %zu bytes fails, whatever is asked of it", form_name[form], bytes);
+  CHECK(all && v[0] == 0, "%s whose read(2) gives %zu bytes fails, for any request", form_name[form], bytes);
   pml_eventset_close(s);
 }
 

@@ -89,7 +89,7 @@ static void set_is(struct pml_eventset *s, enum times want, const char *who) {
   const char *pmu;
   bool fine = pml_eventset_scaled(s, r, scaled) >= 0 && is(&r[0], want) && is(&r[1], want);
   CHECK(fine && pml_eventset_part(s, 1, 0, &pmu, &p) >= 0 && is(&p, want), "%s %s", who, told[want]);
-  CHECK(want == NEVER ? scaled[1] != scaled[1] : scaled[1] >= (double)r[1].raw, "and its estimate says so");
+  CHECK(want == NEVER ? scaled[1] != scaled[1] : scaled[1] >= (double)r[1].raw, "and its estimate agrees");
 }
 
 static void forms_are(struct forms *f, enum times want) {
@@ -179,7 +179,7 @@ static void turns_missed(void) {
                                 {.raw = 200, .enabled_ns = 1010, .running_ns = 200}};
   struct pml_reading all = pml__reading_of_turns(part, 2);
   CHECK(all.raw == 500 && all.enabled_ns == 1000 && all.running_ns == 500 && pml_reading_scaled(&all) == 1000,
-        "what no part saw is estimated from what the parts saw together");
+        "the time without counts is estimated from the parts' counts together");
 }
 
 int main(void) {

@@ -33,15 +33,15 @@ static void strict_values(void) {
   if (!CHECK(rc == 0, "its metrics stand in a set beside others: %s", pml_error_detail(rc))) return;
   pml_eventset_read(set, v);
   pml_eventset_read(set, v);
-  CHECK(v[0] == 2 && real(v[1]) == 1.0, "what accumulates counts from the start, also a double");
-  CHECK((int64_t)v[3] == -3 && v[4] == 2, "what is absolute is what it is, what is relative adds up");
+  CHECK(v[0] == 2 && real(v[1]) == 1.0, "an accumulating metric counts from the start, also a double");
+  CHECK((int64_t)v[3] == -3 && v[4] == 2, "an absolute metric has its value, a relative one adds up");
   pml_eventset_start(set);
   pml_eventset_stop(set, v);
   pml_eventset_read(set, v);
   CHECK(v[0] == 1 && v[4] == 1 && (int64_t)v[3] == -5, "a stopped set calls no plugin");
   struct pml_eventset_event e;
   pml_eventset_event(set, 4, &e);
-  CHECK(e.mode == PML_MODE_ACCUMULATED_LAST, "the sum of what is relative accumulates");
+  CHECK(e.mode == PML_MODE_ACCUMULATED_LAST, "the sum of a relative metric accumulates");
   pml_eventset_close(set);
 }
 
@@ -56,7 +56,7 @@ static void strict_end(void) {
   CHECK(v == 2, "and counts");
   CHECK(pml_plugin_end(p) == 0 && pml_plugin_end(p) == 0, "a plugin ends, once or twice");
   pml_eventset_read(set, &after);
-  CHECK(after == v, "sets go on with its last value");
+  CHECK(after == v, "sets continue with its last value");
   CHECK(open_one(&other, "plugin::steps::steps") == PML_ECLOSED, "a new set is refused: %s",
         pml_error_detail(PML_ECLOSED));
   struct pml_eventset_event e;
@@ -85,7 +85,7 @@ static void scope(const char *name, int added) {
   CHECK(told(p)->initialized == 1 && told(p)->added == 0 && told(p)->begun == 0, "and costs nothing until it is used");
   snprintf(event, sizeof event, "plugin::%s::g5", name);
   if (!CHECK(open_one(&set, event) == 0, "%s is opened: %s", event, pml_error_detail(PML_EPLUGIN))) return;
-  CHECK(told(p)->begun == 1 && told(p)->responsible == 1, "it is told to begin");
+  CHECK(told(p)->begun == 1 && told(p)->responsible == 1, "it gets the begin");
   pml_eventset_read(set, &v); /* the second question: opening had the first */
   CHECK(v == 5, "it has a new value at the second question");
   pml_eventset_read(set, &v);
@@ -95,8 +95,7 @@ static void scope(const char *name, int added) {
   CHECK(good != NULL && told(p)->added == added && told(p)->begun == 2, "another thread adds %s",
         added == 2 ? "its own" : "none");
   CHECK(told(p)->responsible == added, "responsible is who counts");
-  CHECK(pml_plugin_end(p) == 0 && told(p)->ended == 2 && told(p)->finalized == 1,
-        "all are told of the end, and it is over");
+  CHECK(pml_plugin_end(p) == 0 && told(p)->ended == 2 && told(p)->finalized == 1, "all get the end, and it is over");
   pml_eventset_close(set);
 }
 
@@ -181,7 +180,7 @@ static void async_on_the_way(void) {
   }
   CHECK(collected && n > taken, "it is collected without a read");
   pml_eventset_read(set, &again);
-  CHECK(again > v, "and goes on");
+  CHECK(again > v, "and continues");
   CHECK(pml_plugin_end(p) == 0, "it ends");
   struct seen s = series_of(p);
   CHECK(s.n >= n && s.rising && s.ordered && s.waves, "nothing is lost or doubled: %zu values of two metrics", s.n);
@@ -214,7 +213,7 @@ static void forked(void) {
   waitpid(child, &status, 0);
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7, "in a child plugins stand still");
   pml_eventset_read(set, &v);
-  CHECK(v == 2, "and go on in the parent");
+  CHECK(v == 2, "and continue in the parent");
   pml_plugin_end(p);
   pml_eventset_close(set);
 }
@@ -258,8 +257,7 @@ static void told_of_forks(void) {
 
 static void forked_and_exits(void) {
   struct pml_plugin *p;
-  if (!CHECK(load("sampler", "samples", &p) == 0 && pml_plugin_start(p) == 0, "a plugin has a thread of its own"))
-    return;
+  if (!CHECK(load("sampler", "samples", &p) == 0 && pml_plugin_start(p) == 0, "a plugin has its own thread")) return;
   CHECK(child_exits(do_nothing) == 0, "a child that exits runs no destructor of it, which would end it");
   CHECK(pml_plugin_end(p) == 0, "and the parent's thread is joined");
   CHECK(child_exits(load_again) == 0, "a child has a thread of a plugin that it loads itself, which is finalized");

@@ -45,7 +45,7 @@ static void wrong_plugins(void) {
   refused("no/name", -EINVAL, "not the name of a plugin");
   struct pml_plugin *p;
   int rc = pml_plugin_load(&(struct pml_plugin_options){.name = "text", .path = "/proc/self/status"}, &p);
-  CHECK(rc == PML_EPLUGIN, "what is no library is refused: %s", pml_error_detail(rc));
+  CHECK(rc == PML_EPLUGIN, "a file that is no library is refused: %s", pml_error_detail(rc));
   survived("bad_newer", 'l', "version 99");
   survived("bad_nothing", 'l', "gave NULL");
   survived("bad_empty", 'l', "stands for no metric");
@@ -79,7 +79,7 @@ static void shuffled(void) {
         "and its series is in the order of time all the same");
   CHECK(pml_eventset_read(set, &newest) == 0 && newest == 3, "and its value is the newest");
   pml_eventset_close(set);
-  CHECK(trouble[0] == '\0', "of which nothing is said");
+  CHECK(trouble[0] == '\0', "without a message");
 }
 
 static void other_machine(void) {
@@ -131,14 +131,14 @@ static void thrown(const char *call, int at_load, int at_open) {
   setenv("THROWER", call, 1);
   int rc = load("thrower", "m", &p);
   const char *said = rc < 0 ? pml_error_detail(rc) : "";
-  CHECK(rc == 0 || strstr(said, "std::runtime_error: thrown by ") != NULL, "what it threw is said");
+  CHECK(rc == 0 || strstr(said, "std::runtime_error: thrown by ") != NULL, "the text of its exception is reported");
   CHECK(rc == at_load, "%s throws, and loading gives %s", call, rc < 0 ? pml_error_detail(rc) : "0");
   if (rc < 0) {
     CHECK(strstr(pml_error_detail(rc), "std::runtime_error") != NULL, "which names the exception");
     return;
   }
   CHECK(open_one(&set, "plugin::thrower::m") == at_open, "opening gives %d", at_open);
-  for (int i = 0; set != NULL && i < 3; i++) CHECK(pml_eventset_read(set, &v) == 0, "reads go on");
+  for (int i = 0; set != NULL && i < 3; i++) CHECK(pml_eventset_read(set, &v) == 0, "reads continue");
   CHECK(pml_plugin_end(p) == 0, "it ends");
   CHECK(strstr(trouble, call) != NULL && strstr(trouble, "std::runtime_error") != NULL, "it is said: %s", trouble);
   pml_eventset_close(set);

@@ -160,7 +160,7 @@ static void of_another_clock(void) {
   (void)put_series(1, 16 + 2 * 16);
   kept->head->ticks_per_second = 4096;
   (void)snprintf(kept->head->clock, sizeof kept->head->clock, "sundial");
-  CHECK(pml_plugin_load_series(path, take_clock, &clock) == 1, "the clock of the log is told");
+  CHECK(pml_plugin_load_series(path, take_clock, &clock) == 1, "the clock of the log is given");
   CHECK(clock.tick_ns == 1e9 / 4096 && clock.ticks == kept->head->started_ticks &&
             clock.realtime_ns == kept->head->started_ns,
         "a tick of it, and when it was which: %g", clock.tick_ns);

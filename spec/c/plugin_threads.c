@@ -92,7 +92,8 @@ static void fails_while_read(void) {
   for (int i = 0; i < THREADS; i++) pthread_join(w[i].thread, NULL);
   unsetenv("THROWER");
   pml_plugin_describe(p, &info);
-  CHECK(info.state == PML_PLUGIN_DROPPED, "one that throws in several threads at once is dropped: %s", info.trouble);
+  CHECK(info.state == PML_PLUGIN_DROPPED, "a plugin that throws in several threads at once is dropped: %s",
+        info.trouble);
   CHECK(pml_plugin_end(p) == 0, "and ends");
 }
 

@@ -20,7 +20,7 @@ static void one_event(void) {
   CHECK(b.paged > TRIES / 2, "one event is read by page, as a rule");
   const char *why = NULL;
   enum pml_path path = pml_counter_path(&c, &why);
-  CHECK(path == PML_PATH_PAGE && why == NULL, "and its path says so");
+  CHECK(path == PML_PATH_PAGE && why == NULL, "and its path shows that");
   pml_counter_close(&c);
 }
 
@@ -49,7 +49,7 @@ static void count_counters(void) {
   if (rc == 0)
     SKIP("more counters than are looked for");
   else
-    CHECK(rc == PML_ETOOMANY && g.n == 0, "one that is too large is refused: %s", pml_error_detail(rc));
+    CHECK(rc == PML_ETOOMANY && g.n == 0, "a set that is too large is refused: %s", pml_error_detail(rc));
 }
 
 static bool kernel_group_read(const struct pml_group *g, struct pml_reading *out) {

@@ -212,7 +212,7 @@ static void doctored(uint64_t config1) {
   if (open_event(&c, PERF_COUNT_HW_CPU_CYCLES, config1) == 0 && c.page->index != 0) {
     copies(&c);
     if (!seen.broken) short_clock(&c);
-    CHECK(!seen.broken, "pages that this kernel never shows, made of its own: read, or left to read(2)");
+    CHECK(!seen.broken, "pages that this kernel never shows, made here: read, or left to read(2)");
   }
   close_event(&c);
 }

@@ -38,7 +38,7 @@ static void disabled(void) {
   reads_by_kernel(&c, "disabled", "not on a counter");
   ioctl(c.fd, PERF_EVENT_IOC_ENABLE, 0);
   pmu_spin(LOOP);
-  CHECK(raw_of(&c) >= stood + LOOP && raw_of(&c) < stood + LOOP + LOOP / 10, "enabled again: it goes on");
+  CHECK(raw_of(&c) >= stood + LOOP && raw_of(&c) < stood + LOOP + LOOP / 10, "enabled again: it continues");
   CHECK(pml_counter_path(&c, NULL) == PML_PATH_PAGE, "by page");
   pml_counter_close(&c);
 }

@@ -78,7 +78,8 @@ static void threads(unsigned n, bool hops) {
     CHECK(o->brackets.paged > TRIES / 2, "as a rule by page");
     /* an emulator that gives its cpus turns lets a few of the other's instructions in at a turn's end */
     unsigned few = pmu_is_exact() ? 0 : WINDOWS / 20;
-    CHECK(o->strange <= few, "what other threads do is in no count of its own (%u of %u windows)", o->strange, WINDOWS);
+    CHECK(o->strange <= few, "the work of other threads is in no count of its own (%u of %u windows)", o->strange,
+          WINDOWS);
     if (hops) CHECK(o->moves > 0, "it moved %u times", o->moves);
   }
 }

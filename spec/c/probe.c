@@ -61,7 +61,7 @@ static void failure(void) {
   pml_probe_hit(&p);
   group->fd = fd;
   pml_probe_hit(&p);
-  CHECK(p.error == -EBADF && samples.n == 2, "the first failure is kept, and hits go on");
+  CHECK(p.error == -EBADF && samples.n == 2, "the first failure is kept, and hits continue");
   pml_eventset_close(set);
   pml_samples_close(&samples);
 }

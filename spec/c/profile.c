@@ -73,10 +73,10 @@ static void one_thread(void) {
   enter(2, 3100); /* itself */
   leave(3, 3150); /* not innermost */
   leave(2, 3200);
-  CHECK(pml_profile_visit(p, keep, &seen) == 0 && seen.n == 6, "each call path is told once (%zu)", seen.n);
+  CHECK(pml_profile_visit(p, keep, &seen) == 0 && seen.n == 6, "each call path is visited once (%zu)", seen.n);
   const struct pml_profile_node *a = node_at(&seen, "/a"), *ab = node_at(&seen, "/a/b");
   CHECK(a->count == 1 && is_ns(a->inclusive_ns, 1000) && is_ns(a->exclusive_ns, 1000 - 200 - 50 - 10),
-        "inclusive time is all of it, exclusive what is in no region inside");
+        "inclusive time is all of it, exclusive time excludes nested regions");
   CHECK(ab->count == 2 && is_ns(ab->inclusive_ns, 210) && is_ns(ab->exclusive_ns, 110), "calls of one path add up");
   CHECK(is_ns(ab->min_ns, 10) && is_ns(ab->max_ns, 200), "with the shortest and the longest");
   CHECK(node_at(&seen, "/a/b/c")->count == 1 && is_ns(node_at(&seen, "/a/b/c")->inclusive_ns, 100) &&
@@ -84,7 +84,7 @@ static void one_thread(void) {
         "the same region from elsewhere is another path");
   CHECK(node_at(&seen, "/c")->count == 0 && node_at(&seen, "/c")->running == 1 && node_at(&seen, "/c/c")->count == 1 &&
             node_at(&seen, "/c/c")->running == 0,
-        "so is a call of itself; what is under way is told");
+        "so is a call of itself; open calls are included");
   CHECK(strcmp(seen.at[0].path, "/a") == 0 && strcmp(seen.at[1].path, "/a/b") == 0 &&
             strcmp(seen.at[2].path, "/a/b/c") == 0 && strcmp(seen.at[3].path, "/a/c") == 0,
         "parents come before children, the longest first");
@@ -92,7 +92,7 @@ static void one_thread(void) {
   CHECK(s.threads == 1 && s.events == 7 && s.unmatched == 2 && s.dropped == 0,
         "leaves without their enter are counted, nothing else");
   struct paths some = {.most = 2};
-  CHECK(pml_profile_visit(p, keep, &some) == 7 && some.n == 2, "a visit ends when the visitor says so");
+  CHECK(pml_profile_visit(p, keep, &some) == 7 && some.n == 2, "a visit ends when the visitor returns nonzero");
   leave(2, 4000);
   pml_profile_close(p);
   pml_profile_close(NULL);
@@ -169,7 +169,7 @@ static void many_paths(void) {
     call_by((int)(random >> 26), (int)(random >> 20 & 63u));
   }
   CHECK(pml_profile_visit(p, count_path, NULL) == 0 && memcmp(counted, expected, sizeof counted) == 0,
-        "each call is counted by its path, in whatever order they come");
+        "each call is counted by its path, for any order of calls");
   pml_profile_close(p);
 }
 
@@ -237,7 +237,7 @@ static void ending_early(void) {
   pml_profile_stats(p, &s);
   pml_profile_visit(p, keep, &seen);
   CHECK(s.abandoned == 2 && node_at(&seen, "/a/b")->count == 0 && node_at(&seen, "/a/b")->running == 1,
-        "what a thread's end cut short began and did not return");
+        "calls that a thread's end cut short began and did not return");
   pml_profile_close(p);
 }
 
@@ -304,7 +304,7 @@ static void functions(void) {
   call_long_and_short(NULL);
   CHECK(pml_profile_functions(p, keep_function, &seen) == 0 && seen.n == 2 && seen.at[0].region == region[0] &&
             seen.at[1].region == region[1],
-        "each function is told once, in the order of regions");
+        "each function is visited once, in the order of regions");
   const struct pml_profile_function *f = &seen.at[1];
   CHECK(f->count == 3000 && calls_between(&seen, 1, 0, 1e300) == 3000, "with the calls of all paths and threads");
   CHECK(is_ns(f->min_ns, 1) && fabs(f->max_ns / ns_of(UINT64_MAX - 1) - 1) < 1e-9, "the shortest and the longest");
@@ -326,7 +326,7 @@ static void backwards(void) {
     enter(0, 100);
     leave(0, 90);
   }
-  CHECK(pml_profile_visit(p, keep, &seen) == 0 && seen.n == 1, "a call is told that ended before it began");
+  CHECK(pml_profile_visit(p, keep, &seen) == 0 && seen.n == 1, "a call that ended before it began is reported");
   const struct pml_profile_node *a = node_at(&seen, "/a");
   CHECK(a->count == 2 && a->max_ns == 0 && a->inclusive_ns == 0, "it took no time");
   pml_profile_close(p);

@@ -302,14 +302,14 @@ static void one_rule(void) {
     for (unsigned type = 0; type < 4; type++) wrong += wrong_of_quantiles((enum pml_type)type, k);
     CHECK(wrong == 0, "so have series of each type (%u wrong)", wrong);
     wrong = wrong_of_recorder(PML_KEEP_ALL, k) + wrong_of_recorder(PML_KEEP_SKETCH, k);
-    CHECK(wrong == 0, "and recorders and sketches, where they are asked by the rule (%u wrong)", wrong);
+    CHECK(wrong == 0, "and recorders and sketches, where the rule is requested (%u wrong)", wrong);
   }
   uint64_t wide[PML_HISTOGRAM_BUCKETS] = {[16] = 4}; /* 16 and 17: the four are at 16.25, 16.75, 17.25, 17.75 */
   CHECK(is_near(pml_histogram_quantile(wide, 0.5), 17) && is_near(pml_histogram_quantile(wide, 0), 16.25),
         "values of a wide bucket are evenly spread in it");
   wide[16] = 0;
   CHECK(isnan(pml_histogram_quantile(wide, 0.5)) && isnan(pml_histogram_quantile(wide, -1)),
-        "of nothing there is none");
+        "an empty series has no quantile");
 }
 
 int main(void) {

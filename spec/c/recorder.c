@@ -100,7 +100,7 @@ static void cost_of_growth(void) {
   CHECK(wrong == 0 && pml_recorder_count(r) == N, "ten million doubles are kept");
   CHECK(heap.calls == chunks + 1 && heap.calls < 200, "in %u calls of the allocator: one lane, %u chunks", heap.calls,
         chunks);
-  CHECK(large == 0, "no chunk is more than a sixteenth of what was there before");
+  CHECK(large == 0, "no chunk is more than a sixteenth of the memory before it");
   CHECK(r->lanes->first == first && out_of_place == 0, "each element is where it was pushed to: nothing was copied");
   double per = (double)heap.bytes / N;
   CHECK(per <= 8.5 && heap.bytes >= room, "%.3f bytes per double", per);
@@ -121,9 +121,9 @@ static void no_memory(void) {
   int kept = 0;
   for (int i = 0; i < 1000; i++) kept += pml_recorder_push_double(r, i) == 0;
   CHECK((uint64_t)kept == pml_recorder_count(r) && pml_recorder_dropped(r) == 2 + 1000 - (uint64_t)kept && kept > 0,
-        "what was there stays (%d)", kept);
+        "existing values stay (%d)", kept);
   watch_heap(0);
-  CHECK(pml_recorder_push_double(r, 5) == 0, "with memory, it goes on");
+  CHECK(pml_recorder_push_double(r, 5) == 0, "with memory, it continues");
   pml_recorder_close(r);
 }
 
@@ -160,8 +160,8 @@ static void other_elements(void) {
     wrong += pml_recorder_copy(half[i], 2, &had, 1) != 1 || had != w || pml_recorder_count(half[i]) != 3;
   }
   for (int i = 0; i < MANY; i++) pml_recorder_close(whole[i]), pml_recorder_close(half[i]);
-  CHECK(taken == 0, "a recorder of other elements takes no double, whatever its slot");
-  CHECK(wrong == 0, "and elements of 8 and of 4 bytes are kept as they are");
+  CHECK(taken == 0, "a recorder of other elements takes no double, in any slot");
+  CHECK(wrong == 0, "and elements of 8 and of 4 bytes are kept unchanged");
 }
 
 static void resets_and_slots(void) {
@@ -200,7 +200,7 @@ static void pinned(void) {
   CHECK(pml__recorder_pin(lane, r->head.epoch), "a reader is inside");
   pml_recorder_reset(r);
   for (int i = 0; i < 10; i++) pml_recorder_push_double(r, -1);
-  CHECK(d[0] == 0 && d[9] == 9 && pml__recorder_lane_count(lane, 8) == 10, "what it reads stays");
+  CHECK(d[0] == 0 && d[9] == 9 && pml__recorder_lane_count(lane, 8) == 10, "values that were read stay");
   CHECK(pml_recorder_count(r) == 10 && median(r) == -1 && lane->next != NULL, "the pushes went to another lane");
   CHECK(!pml__recorder_pin(lane, r->head.epoch), "which no reader sees in the new epoch");
   pml_recorder_reset(r);
@@ -236,7 +236,7 @@ static void counting_meanwhile(void) {
   struct pml__recorder_lane *lane = r->lanes;
   struct pml__recorder_chunk *current = lane->current;
   lane->current = lane->first;
-  CHECK(current != lane->first && pml_recorder_count(r) == 1000, "what is counted while a chunk is taken is right");
+  CHECK(current != lane->first && pml_recorder_count(r) == 1000, "the count is right while a chunk is taken");
   lane->current = current;
   pml_recorder_close(r);
 }

@@ -135,7 +135,7 @@ static void resetting(void) {
   for (int round = 0; round < 3; round++) {
     pml_recorder_reset(r); /* of the round before */
     struct outcome o = together(r, true);
-    CHECK(o.wrong == 0 && o.misread == 0, "with resets, what is read is whole and in order (%u, %u wrong)", o.wrong,
+    CHECK(o.wrong == 0 && o.misread == 0, "with resets, values are read whole and in order (%u, %u wrong)", o.wrong,
           o.misread);
     CHECK(pml_recorder_count(r) <= THREADS * PUSHES, "and never too much");
   }
@@ -159,7 +159,7 @@ static void lanes_go_on(void) {
   }
   double last = 0;
   pml_recorder_copy(r, 49999, &last, 1);
-  CHECK(wrong == 0 && pml_recorder_count(r) == 50000 && last == 49999, "what ended threads pushed stays");
+  CHECK(wrong == 0 && pml_recorder_count(r) == 50000 && last == 49999, "the values of ended threads stay");
   CHECK(lanes_of(r) == 1, "threads one after the other share one lane");
   pml_recorder_close(r);
 }

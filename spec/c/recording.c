@@ -31,11 +31,11 @@ static void pairs(void) {
   pml_recording_note(s, "key", "one");
   pml_recording_note(s, "key", "two");
   struct told t = read_back();
-  CHECK(t.err == 0 && t.written == 401 && t.open == 1, "every event is there while the process goes on (%d, %llu)",
-        t.err, (unsigned long long)t.written);
+  CHECK(t.err == 0 && t.written == 401 && t.open == 1, "every event is there while the process runs (%d, %llu)", t.err,
+        (unsigned long long)t.written);
   CHECK(t.story.unmatched == 1 && t.story.pid == getpid() && t.story.ended == PML_RECORDING_RUNNING &&
             strcmp(t.text, "two") == 0,
-        "with its story as it is now");
+        "with its current story");
   leave(outer, 3000);
   pml_recording_end(s, PML_RECORDING_EXIT);
   pml_recording_close(s);
@@ -159,7 +159,7 @@ static void sums(void) {
   int err = pml_recording_read_open(&r, path);
   if (err == 0) err = pml_recording_read_sums(r, add_sums, &a);
   CHECK(err == 0 && a.outer == 33000 && a.inner == 17000 && a.outer_seconds == 750,
-        "what a call inside adds is its own, also where functions call each other");
+        "a nested call's amount is its own, also where functions call each other");
   pml_recording_read_close(r);
   pml_recording_close(s);
 }
@@ -188,7 +188,7 @@ static void threads(void) {
   uint64_t least = UINT64_C(16) * 2 * 8 * THREADS * CALLS;
   if (stat(path, &st) != 0) return;
   CHECK((uint64_t)st.st_size < least + (2 * THREADS + 2) * PML__RECORDING_EVENTS_BYTES,
-        "and a thread goes on where one that ended left room (%lld bytes for %llu)", (long long)st.st_size,
+        "and a thread continues in the room that an ended one left (%lld bytes for %llu)", (long long)st.st_size,
         (unsigned long long)least);
 }
 

@@ -86,7 +86,7 @@ static const struct {
   const char *what;
   struct pml__log_event event[MOST];
   struct one heard[MOST];
-} row[] = {{"a send and a receive begin with their calls, what completes does so with the leave, before it",
+} row[] = {{"a send and a receive begin with their calls, completions come with the leave, before it",
             {{100, ENTERS(REGION)},
              {40, OF(PML__LOG_ISEND, 2, 1)},
              {UINT64_C(9) << 32 | 3, 8},

@@ -162,7 +162,7 @@ static void short_lived(void) {
   CHECK(size > 0 && bytes() <= size + 65536, "a file does not grow with threads that end");
   listen_to(r);
   for (uint64_t i = 0; i < r->threads; i++) wrong += r[i].wrong || r[i].next != few;
-  CHECK(r->threads > 10 && r->threads < THREADS && wrong == 0, "what the last ones did is there (%llu)",
+  CHECK(r->threads > 10 && r->threads < THREADS && wrong == 0, "the events of the last ones are there (%llu)",
         (unsigned long long)r->threads);
   pml_recording_close(s);
 }
@@ -259,7 +259,7 @@ static void kills(void) {
   CHECK(seen.wrong == 0, "after a kill the last events are there once, in order (%u of %u logs are wrong)", seen.wrong,
         KILLS);
   CHECK(seen.fewer == 0, "and none of the last is missing (in %u of %u)", seen.fewer, KILLS);
-  CHECK(seen.of_running == 0, "nor is what is read of a running process wrong (%u are)", seen.of_running);
+  CHECK(seen.of_running == 0, "nor is a reading of a running process wrong (%u are)", seen.of_running);
 }
 
 static uint64_t told;
@@ -279,7 +279,7 @@ static void overtaken(void) {
   int err =
       recording_listen(path, (struct pml__recording_listener){.begin = begin, .event = take_and_tell, .arg = read});
   CHECK(err == -EAGAIN && strstr(pml_error_detail(err), "wrote over events") != NULL && !read->wrong,
-        "a reader that is overtaken says so, and has told nothing wrong");
+        "a reader that is overtaken reports that, and has given nothing wrong");
   listen_to(read);
   CHECK(!read->wrong && read->next == 3 * MANY, "and the next one reads to the end");
   pml_recording_close(s);

@@ -146,7 +146,7 @@ static void steps(void) {
   event->word = 0;
   CHECK(has(log, FEW), "and when a reader's way ends at once");
   pml__log_moved_out(entry);
-  CHECK(has(log, FEW), "and when that is told");
+  CHECK(has(log, FEW), "and when that is reported");
   bool still = true;
   event->ticks = 0;
   for (unsigned i = 1; i < FEW; i++) {

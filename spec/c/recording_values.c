@@ -48,7 +48,7 @@ static void values_of_calls(void) {
   unlink(path);
   CHECK(pml_recording_open(&s, dir, "1") == 0 && pml_recording_keep_values(s, false) == 0,
         "a recording keeps values of calls");
-  CHECK(read_values(&k) == 0 && k.n == 0, "without calls there are none");
+  CHECK(read_values(&k) == 0 && k.n == 0, "without calls there are no values");
   add_both(s, -7, NAN);
   CHECK(read_values(&k) == 0 && k.n == 2 && k.i.count == 1 && k.i.sum.i == -7 && k.i.least.i == -7 && k.i.most.i == -7,
         "an integer");
@@ -210,7 +210,7 @@ static void values_in_child(void) {
   waitpid(pid, &status, 0);
   struct heard h = heard();
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3 && h.given == 1 && h.n == 4 && h.wrong == 0,
-        "what a child is given is not in its parent's trace (%llu)", (unsigned long long)h.given);
+        "the events of a child are not in its parent's trace (%llu)", (unsigned long long)h.given);
   leave(inner, 1);
   pml_recording_close(s);
 }

@@ -43,7 +43,7 @@ static void refusals(void) {
   uint32_t count = pml_region_count();
   CHECK(pml_region_intern(NULL, "f", 1, &id) == -EINVAL && id == 0, "no name is -EINVAL, and no region");
   CHECK(pml_region_intern("", "f", 1, &id) == -EINVAL && strstr(pml_error_detail(-EINVAL), "name"),
-        "an empty name is -EINVAL, and says so");
+        "an empty name is -EINVAL, with a detail");
   CHECK(pml_region_count() == count, "a refused region is not counted");
   CHECK(pml_region_describe(0, &info) == -ENOENT, "0 is no region");
   CHECK(pml_region_describe(count + 1, &info) == -ENOENT, "an id that was never given out is -ENOENT");

@@ -35,7 +35,7 @@ static void ring(void) {
   CHECK(r.tail == 176 && pml__ring_next(&r, 176, scratch, &got) == 0, "and all that was there is skipped");
   record.h.size = 64;
   put(176, &record, 32);
-  CHECK(pml__ring_next(&r, 208, scratch, &got) == PML_EFORMAT, "and one that is longer than what is there");
+  CHECK(pml__ring_next(&r, 208, scratch, &got) == PML_EFORMAT, "and a record longer than the rest");
   CHECK(pml__ring_next(&r, 208 + 2 * RING, scratch, &got) == PML_EFORMAT, "and a head that is a round ahead");
 }
 
@@ -68,7 +68,7 @@ static void stack(void) {
   CHECK(out.sample.period == 11, "it has its period");
   CHECK(!pml__record_read((const unsigned char *)&record, 8 + 40, 0, &out), "without which it is refused");
   CHECK(pml__record_read((const unsigned char *)&record, 8 + 40, 7, &out) && out.sample.period == 7,
-        "unless that of its event is fixed");
+        "unless the period of its event is fixed");
   record.h.size = sizeof record;
   record.body[5] = 3;
   CHECK(pml__record_read((const unsigned char *)&record, sizeof record, 7, &out) && out.sample.depth == 3,
@@ -96,16 +96,16 @@ static void maps(void) {
   note(&m, PML__RECORD_FORK, 2, 30, 1, NULL);
   note(&m, PML__RECORD_EXEC, 2, 40, 0, NULL);
   note(&m, PML__RECORD_MAP, 1, 60, 1000, "late");
-  CHECK(strcmp(at(&m, 1, 15, 1060), "old") == 0, "what was mapped then");
-  CHECK(strcmp(at(&m, 1, 25, 1060), "new") == 0, "what was mapped over it later");
-  CHECK(strcmp(at(&m, 1, 25, 1049), "old") == 0, "what is left of the first");
+  CHECK(strcmp(at(&m, 1, 15, 1060), "old") == 0, "the file at that time");
+  CHECK(strcmp(at(&m, 1, 25, 1060), "new") == 0, "the file mapped over it later");
+  CHECK(strcmp(at(&m, 1, 25, 1049), "old") == 0, "the rest of the first");
   CHECK(strcmp(at(&m, 1, 5, 1060), "-") == 0, "nothing before the first");
   CHECK(strcmp(at(&m, 1, 25, 1150), "-") == 0, "nothing behind the end");
   CHECK(strcmp(at(&m, 2, 35, 1060), "new") == 0, "a forked process has what its parent had");
   CHECK(strcmp(at(&m, 2, 45, 1060), "-") == 0, "not after it executed a program");
   CHECK(strcmp(at(&m, 2, 55, 1060), "child") == 0, "then what the program has");
   CHECK(strcmp(at(&m, 3, 55, 1060), "-") == 0, "and of a process that is unknown nothing");
-  CHECK(pml__maps_below(&m, 1, 25, 1060) == NULL, "what is no file has no variables");
+  CHECK(pml__maps_below(&m, 1, 25, 1060) == NULL, "memory without a file has no variables");
   note(&m, PML__RECORD_MAP, 1, 70, 500, "/far");
   note(&m, PML__RECORD_MAP, 1, 70, 2000, "/near");
   note(&m, PML__RECORD_MAP, 1, 70, 3000, "/above");
@@ -122,7 +122,7 @@ static void own_maps(void) {
   CHECK(pml__maps_of_process(&m, getpid()) == 0, "the maps of this process are read");
   const struct pml__mapping *code = pml__maps_find(&m, getpid(), 1, (uintptr_t)&own_maps);
   char own[PATH_MAX] = "";
-  CHECK(readlink("/proc/self/exe", own, sizeof own - 1) > 0, "the program knows its file");
+  CHECK(readlink("/proc/self/exe", own, sizeof own - 1) > 0, "the program's own file is found");
   CHECK(code != NULL && strcmp(code->name, own) == 0, "its code is in its file");
   CHECK(pml__maps_of_process(&m, 0x7ffffff0) == -ENOENT, "a process that there is not has none");
   pml__maps_free(&m);
@@ -178,7 +178,7 @@ static void faults(void) {
   if (child == 0) _exit(child_of(s, buffer));
   int status = -1;
   (void)waitpid(child, &status, 0);
-  CHECK(status == 0, "a forked child may not take the parent's samples, and unmaps nothing of its own: %d",
+  CHECK(status == 0, "a forked child may not take the parent's samples, and unmaps none of its own memory: %d",
         WEXITSTATUS(status));
   pml_sampler_close(s);
 }
@@ -187,7 +187,7 @@ static void few(void) {
   struct pml_sampler *s = planted(&(struct pml_sampler_options){.period = 1, .address = true, .max = 10});
   if (s == NULL) return;
   struct pml_sampler_counts c = pml_sampler_counts(s);
-  CHECK(c.samples == 10 && c.samples + c.dropped >= PAGES, "what is beyond the limit is counted as dropped");
+  CHECK(c.samples == 10 && c.samples + c.dropped >= PAGES, "samples beyond the limit are counted as dropped");
   pml_sampler_close(s);
 }
 
@@ -199,7 +199,7 @@ static void periodic(void) {
   const struct pml_sample *sample = pml_sampler_samples(s, &n);
   CHECK(n >= PAGES / PERIOD && n <= PAGES / PERIOD + 3, "%u faults are %zu samples, one in %u", PAGES, n, PERIOD);
   for (size_t i = 0; i < n; i++) wrong += sample[i].period != PERIOD;
-  CHECK(wrong == 0, "each of which stands for so many");
+  CHECK(wrong == 0, "each of which represents so many");
   pml_sampler_close(s);
 }
 

@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
   CHECK(run("plain", true, out, sizeof out) == 0 && strcmp(out, "pmlua: six is 6\n") == 0, "a line: %s", out);
   CHECK(run("long", true, out, sizeof out) == 0 && strlen(out) < 520 && strstr(out, "xxx\n") != NULL,
         "a long one is cut, and ends");
-  CHECK(run("plain", false, out, sizeof out) == 0, "where the reader is gone the program goes on");
+  CHECK(run("plain", false, out, sizeof out) == 0, "without a reader the program continues");
   int file = mkstemp(path);
   snprintf(how, sizeof how, "other:%s", path);
   CHECK(run(how, true, out, sizeof out) == 0 && out[0] == '\0' && lseek(file, 0, SEEK_END) == 0,

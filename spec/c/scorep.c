@@ -151,7 +151,7 @@ static void a_whole_life(void) {
                                        NULL};
   CHECK(in_order(text, course), "regions and metrics are defined before the first event that has them");
   static const char *const nested[] = {"0 enter inner 5\n0 leave inner 5\n0 leave later 5\n", NULL};
-  CHECK(in_order(text, nested) && strstr(text, "leave inner 0\n") == NULL, "what it sees is nested");
+  CHECK(in_order(text, nested) && strstr(text, "leave inner 0\n") == NULL, "its events are nested");
   static const char *const counters[] = {"0 counter page-faults 9\n0 counter plugin::sine::value 0.5\n", NULL};
   CHECK(in_order(text, counters), "metrics without a region are counters, of their types");
   CHECK(strstr(text, "0 counter plugin::depth::level -3 of type 0 and mode 5\n") != NULL,
@@ -161,7 +161,7 @@ static void a_whole_life(void) {
   static const char *const end[] = {"0 leave outer 9\n0 program ends, region scorep\ndeactivate 0\n",
                                     "pre_unify 1 0 alone string ''\nwrite_data\ndump_manifest . .\n",
                                     "delete 0 after 9\nfinalize\n", NULL};
-  CHECK(in_order(text, end), "at the end what is open is left, and all is ended in its order");
+  CHECK(in_order(text, end), "at the end open regions are left, and everything ends in order");
   CHECK(strstr(read_file("MANIFEST.md"), "# Writer\n\n* `writer.txt`: 1 file with all of it\n") != NULL,
         "its files are in the manifest");
   CHECK(is_said("substrate plugin writer: pmlua never raises these of its events: MPI_SEND, IO_SEEK"),
@@ -210,7 +210,7 @@ static void bad(void) {
   FILE *f = fopen(path, "w");
   if (f != NULL) (void)fputs("no library\n", f), fclose(f);
   int err = pml_scorep_open(&p, &(struct pml_scorep_options){.name = "text", .path = written});
-  CHECK(err == -ENOEXEC, "what is no library is refused: %s", pml_error_detail(err));
+  CHECK(err == -ENOEXEC, "a file that is no library is refused: %s", pml_error_detail(err));
   CHECK(open_plugin("bad_newer", &p) == 0 && is_said("bad_newer: version 4 of the interface; pmlua offers 3") &&
             is_said("bad_newer: asks for 1000 kinds of events"),
         "a newer one runs, and that is said");
@@ -228,13 +228,13 @@ static void throwing(void) {
   }
   pml_scorep_stats(p, &s);
   CHECK(s.dropped && is_said("substrate plugin thrower: threw a C++ exception (std::runtime_error: the third)"),
-        "one that throws at an event is named, dropped, and the program goes on");
+        "a plugin that throws at an event is named, dropped, and the program continues");
   pml_scorep_close(p);
   static const char *const where[] = {"init", "define"};
   for (int i = 0; i < 2; i++) {
     setenv("THROWER", where[i], 1);
     int err = open_plugin("thrower", &p);
-    CHECK(err == -ECANCELED, "one that throws in %s is refused: %s", where[i], pml_error_detail(err));
+    CHECK(err == -ECANCELED, "a plugin that throws in %s is refused: %s", where[i], pml_error_detail(err));
   }
   unsetenv("THROWER");
   CHECK(is_said("its init threw a C++ exception (int)") &&
@@ -262,7 +262,7 @@ static void no_leaves(void) {
   nest(NULL);
   pml_scorep_close(p);
   CHECK(strcmp(read_file("enters.txt"), "6") == 0,
-        "one that has no function for leaves hears of enters, if recorded: %s", read_file("enters.txt"));
+        "a plugin that has no function for leaves gets enters, if recorded: %s", read_file("enters.txt"));
 }
 
 #define THREADS 4

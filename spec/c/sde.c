@@ -97,7 +97,7 @@ static void registered(void) {
             pml_sde_register(lib, "BAD", 0, PML_TYPE_INT64, NULL) == -EINVAL &&
             pml_sde_register(lib, "BAD", 0, PML_TYPE_INT64, (char *)&i64 + 1) == -EINVAL &&
             pml_sde_register(lib, "BAD", 0x100, PML_TYPE_INT64, &other) == -EINVAL,
-        "so are bytes, no variable, one that is not aligned, an unknown mode");
+        "so are bytes, no variable, a misaligned one, an unknown mode");
 }
 
 static int write_to(const char *name, struct pml_value v) {
@@ -156,7 +156,7 @@ static void written(void) {
   }
   CHECK(reset_of("SPEC::I64") == 0 && i64 == 0, "a reset makes a read-write variable 0");
   CHECK(reset_of("SPEC::F64") == 0 && f64 == 2.5, "and leaves a read-only one alone");
-  CHECK(reset_of("SPEC::CALLS") == 0 && reset_of("SPEC::LATER") == 0, "what has no reset takes it in silence");
+  CHECK(reset_of("SPEC::CALLS") == 0 && reset_of("SPEC::LATER") == 0, "an event without reset ignores it");
 }
 
 static _Atomic unsigned notified;
@@ -249,7 +249,7 @@ static void groups(void) {
     snprintf(name, sizeof name, "M%d", i);
     pml_sde_unregister(lib, name);
   }
-  CHECK(is_int("SPEC::MANY", 2500), "of which every second leaves");
+  CHECK(is_int("SPEC::MANY", 2500), "every second of which leaves");
 }
 
 /* spec/c/compat_events.c checks their contents. */
@@ -306,7 +306,7 @@ static void set_semantics(void) {
   bool known = pml_eventset_event(s, 6, &info) == 0 && info.why != NULL;
   CHECK(known, "and why one reads -1: %s", known ? info.why : "?");
   CHECK(pml_eventset_event(s, 2, &info) == 0 && info.type == PML_TYPE_DOUBLE && info.nparts == 0 && info.why == NULL,
-        "what an event is");
+        "the properties of an event");
   double soon = 8.5;
   CHECK(pml_sde_register(lib, "SOON", 0, PML_TYPE_DOUBLE, &soon) == 0 && pml_eventset_read(s, v) == 0 &&
             as_double(v[6]) == 8.5 && pml_eventset_type(s, 6) == PML_TYPE_DOUBLE,
@@ -320,7 +320,7 @@ static void set_semantics(void) {
         "reset, it reads 0");
   pml_eventset_start(s);
   pml_sde_unregister(lib, "SOON");
-  CHECK(pml_eventset_read(s, v) == 0 && v[6] == UINT64_MAX, "what is unregistered reads -1 again");
+  CHECK(pml_eventset_read(s, v) == 0 && v[6] == UINT64_MAX, "an unregistered event reads -1 again");
   pml_eventset_close(s);
 }
 
@@ -345,7 +345,7 @@ static void hostile(void) {
     _exit(fine ? 0 : 1);
   }
   int status = 0;
-  CHECK(waitpid(child, &status, 0) == child && status == 0, "a forked child goes on with a copy");
+  CHECK(waitpid(child, &status, 0) == child && status == 0, "a forked child continues with a copy");
 }
 
 int main(void) {

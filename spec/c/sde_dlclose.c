@@ -59,7 +59,7 @@ static void unloaded(void *so) {
   pml_recorder_push(r, "a");
   CHECK(dlclose(so) == 0 && is_loaded(), "its events keep it loaded");
   char least = 0;
-  CHECK(reads("UNLOADED::VALUE", 42) && reads("UNLOADED::CALL", 3001), "what was registered is read as before");
+  CHECK(reads("UNLOADED::VALUE", 42) && reads("UNLOADED::CALL", 3001), "registered events are read as before");
   CHECK(pml_recorder_quantile_bytes(r, 0, &least) == 0 && least == 'a', "and compared");
   pml_sde_unregister(lib, "VALUE");
   CHECK(is_loaded() && reads("UNLOADED::VALUE", -1) && reads("UNLOADED::CALL", 3002), "also when one of them goes");

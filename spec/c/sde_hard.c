@@ -44,7 +44,7 @@ static void taken_back_inside(void) {
   register_group(value);
   CHECK(value_of("HARD::SUM") == 7 && calls == 2, "the names can be registered again");
   int err = pml_sde_unregister(lib, "SELF") | pml_sde_unregister(lib, "OTHER") | pml_sde_unregister(lib, "SUM");
-  CHECK(err == 0, "and be taken back from outside, with what was postponed");
+  CHECK(err == 0, "and be removed from outside, with postponed calls");
 }
 
 static void names_with_colons(void) {
@@ -144,7 +144,7 @@ static void late(const char *what, void (*meddle)(struct pml_sde_event *)) {
   int64_t early = atomic_exchange(&notified, 0);
   pml_sde_increment(counter, 8 * COUNTING);
   int64_t at = atomic_load(&notified);
-  CHECK(early == 0 && at >= next && at - next < 8 * COUNTING, "%s: the next multiple is told (%lld at %lld)", what,
+  CHECK(early == 0 && at >= next && at - next < 8 * COUNTING, "%s: the next multiple is reported (%lld at %lld)", what,
         (long long)next, (long long)at);
   (void)pml_sde_on_overflow(ev, 0, NULL, NULL);
   pml_sde_release(ev);

@@ -98,7 +98,7 @@ static void of_another_type(unsigned before) {
   CHECK(hears(&h, 2), "and then it is");
   pml_sde_unregister(lib, "REAL");
   pml_sde_release(ev);
-  CHECK(comes_to(before), "the thread comes and goes as often as it is needed");
+  CHECK(comes_to(before), "the thread starts and ends as often as it is needed");
 }
 
 static void *watch_and_leave(void *arg) {

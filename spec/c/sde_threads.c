@@ -68,8 +68,7 @@ static void counting(void) {
   atomic_store(&stop, false);
   CHECK(pml_sde_counter_read(counter) == (int64_t)THREADS * INCREMENTS, "no increment of %d threads is lost", THREADS);
   CHECK(atomic_load(&wrong) == 0, "and no reader saw the count go back");
-  CHECK(pml_sde_write(ev, &seven) == 0 && pml_sde_counter_read(counter) == 7,
-        "a value written stands for what all have counted");
+  CHECK(pml_sde_write(ev, &seven) == 0 && pml_sde_counter_read(counter) == 7, "a written value replaces all counts");
 
   int64_t before = pml_sde_counter_read(counter);
   for (int i = 0; i < 50; i++) {
@@ -215,7 +214,7 @@ static void left_inside(void) {
   CHECK(pml__sde_wait_for_readers(NULL, 0, false), "and outside after it");
   pml__sde_enter(r);
   pml__sde_reader_give_back(r);
-  CHECK(pml__sde_wait_for_readers(NULL, 0, false), "so is one that is given back in its midst");
+  CHECK(pml__sde_wait_for_readers(NULL, 0, false), "so is one that is removed in its midst");
 }
 
 int main(void) {

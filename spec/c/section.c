@@ -188,7 +188,7 @@ static void modelled(bool listens, const char *how) {
     right &= (starts ? start(number) : stop(number, (int)(any >> 24) % 5)) && heard_right();
   }
   for (unsigned i = 0; i < SECTIONS; i++) alike += is_like(i);
-  CHECK(right, "%s: each start and stop is taken or refused, and what is seen of it nests", how);
+  CHECK(right, "%s: each start and stop is accepted or refused, and the visible ones nest", how);
   CHECK(alike == SECTIONS, "%s: %u of %d sections have the calls, values, misuse and times of a model", how, alike,
         SECTIONS);
   while (depth > 0) right &= stop(stack[depth - 1].number, 0);
@@ -225,7 +225,7 @@ static void defining(void) {
   pml_section_describe(c, &info);
   CHECK(strcmp(info.label, "halo") == 0 && info.type == PML_SECTION_COMMUNICATION && info.exclusive &&
             info.events == NULL && info.record == PML_SECTION_NO_RECORD,
-        "which are told again");
+        "which are reported again");
   CHECK(pml_section_define("", NULL, &c) == -EINVAL && pml_section_define(NULL, NULL, &c) == -EINVAL && c == NULL,
         "a section needs a label");
   o.type = (enum pml_section_type)9;
@@ -234,7 +234,7 @@ static void defining(void) {
         "no section is refused, not crashed on");
   char strange[] = "\x01\xff\n%s\"';\t";
   if (pml_section_define(strange, NULL, &c) == 0) pml_section_describe(c, &info);
-  CHECK(strcmp(info.label, strange) == 0, "a label of any bytes is kept as it is");
+  CHECK(strcmp(info.label, strange) == 0, "a label of any bytes is kept unchanged");
   char *huge = malloc(1 << 20);
   memset(huge, 'x', (1 << 20) - 1);
   huge[(1 << 20) - 1] = '\0';
@@ -325,10 +325,10 @@ static void forking(void) {
   spin(2000000);
   pml_section_stop(other_section);
   forked_ns = pml_clock_ns();
-  CHECK(child_finds(starts_from_zero), "a child starts from zero, and what is under way began with it");
+  CHECK(child_finds(starts_from_zero), "a child starts from zero, and open calls began with it");
   pml_section_stop(open_section);
   CHECK(row_of(open_section).count == 1 && row_of(open_section).total_ns >= 2e6 && row_of(other_section).count == 1,
-        "the parent goes on");
+        "the parent continues");
 }
 
 static int64_t first_value(const struct pml_section *s, struct pml_section_row *row) {
@@ -386,7 +386,7 @@ static void forking_with_events(void) {
   pml_section_stop(outer);
   struct pml_section_row row;
   int64_t value = first_value(inner, &row);
-  CHECK(found, "a child counts no events of calls that were open at its fork, and says so");
+  CHECK(found, "a child counts no events of calls that were open at its fork, and reports that");
   CHECK(value == 1007 && misuse_of(&row) == 0, "its parent has all of them: %lld", (long long)value);
 }
 

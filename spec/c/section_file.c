@@ -114,14 +114,14 @@ static void ranks(void) {
   run("plain", "odd", "-1", NULL);
   run("plain", "odd", "99999999999999999999", NULL);
   text = left_in("odd", ".pmlog", &n);
-  CHECK(n == 3 && !has(text, "\nrank\t"), "a rank that is no number is none");
+  CHECK(n == 3 && !has(text, "\nrank\t"), "an invalid rank is ignored");
   free(text);
 }
 
 static void refused(void) {
   FILE *f = fopen(in_dir("file"), "w");
   if (f != NULL) fclose(f);
-  CHECK(run("refused", "file", NULL, NULL) == 11, "a file where the folder should be: the definition says so");
+  CHECK(run("refused", "file", NULL, NULL) == 11, "a file in the place of the folder: the definition fails");
   CHECK(run("refused", "no/such/folder", NULL, NULL) == 11, "so does a folder in none");
   CHECK(run("refused", "t", NULL, "many") == 11 && run("refused", "t", NULL, "-3") == 11 &&
             run("refused", "t", NULL, "99999999999") == 11,
@@ -139,7 +139,7 @@ static void timelines(void) {
   free(text);
   run("plain", "short", NULL, "4");
   text = left_in("short", ".pmlog", &n);
-  CHECK(has(text, "\ntimeline\t1\t4\t2\n"), "of a short one the rest is counted");
+  CHECK(has(text, "\ntimeline\t1\t4\t2\n"), "the rest of a short one is counted");
   free(text);
 }
 
@@ -182,7 +182,7 @@ static void timeline_of_a_part(void) {
   CHECK(pml_section_timeline(0) == 0, "and ends");
   call(s, 1, 1);
   char *text = text_now();
-  CHECK(has(text, "\t2\t0\n+\t"), "what it kept is what was between");
+  CHECK(has(text, "\t2\t0\n+\t"), "it kept exactly the values in between");
   free(text);
   CHECK(pml_section_timeline(8) == 0, "it starts over");
   text = text_now();
@@ -227,13 +227,13 @@ static void files(void) {
   CHECK(mkdir(in_dir("written/two"), 0700) == 0 && pml_section_write(in_dir("written/two")) == -EISDIR,
         "a folder is not replaced");
   free(left_in("written", ".tmp", &n));
-  CHECK(n == 0, "what failed leaves nothing");
+  CHECK(n == 0, "a failure leaves nothing");
   char begin[15] = "";
   CHECK(mkfifo(in_dir("written/pipe"), 0600) == 0, "a pipe");
   int fd = open(in_dir("written/pipe"), O_RDWR);
   (void)fcntl(fd, F_SETPIPE_SZ, 1 << 20); /* nothing reads meanwhile */
   CHECK(pml_section_write(in_dir("written/pipe")) == 0 && read(fd, begin, 8) == 8 && has(begin, "PMLUALOG"),
-        "what is no file is written to, not replaced: a pipe, or /dev/null when it is root who asks");
+        "special files are written to, not replaced: a pipe, or /dev/null if the user is root");
   close(fd);
   CHECK(pml_section_write("") == -EINVAL && pml_section_write(NULL) == -EINVAL, "no path is misuse");
   int err = access("/dev/full", W_OK) == 0 ? pml_section_write("/dev/full/x") : -ENOTDIR;

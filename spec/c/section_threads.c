@@ -147,7 +147,7 @@ static void misusing(void) {
   on_a_thread(never_stop, NULL);
   r = row_of(common);
   CHECK(r.misuse[PML_SECTION_ABANDONED] == 1 && row_of(section[0]).misuse[PML_SECTION_ABANDONED] == 1 && r.running == 0,
-        "what a thread never stopped is told when it has ended");
+        "a section that a thread never stopped is reported after its end");
 }
 
 static void *once(void *arg) {
@@ -193,7 +193,7 @@ static void events_and_series(void) {
     if (r.row[i].section == s)
       found = r.row[i].count == THREADS * 50 && r.row[i].misuse[PML_SECTION_UNREAD] == 0 &&
               (double)r.row[i].value[0].i >= r.row[i].total_ns;
-  CHECK(found, "each thread has a set of its own, whose sums are merged");
+  CHECK(found, "each thread has a separate set, and the sums are merged");
   CHECK(pml_recorder_count(pml_section_durations(s)) == THREADS * 50, "and all durations are in the series");
   pml_section_report_free(&r);
 }
@@ -215,7 +215,7 @@ static void unreadable_events(void) {
   setrlimit(RLIMIT_NOFILE, &usual);
   pml_section_read(s, &row, NULL);
   CHECK(row.count == 50 && row.max_ns > 0 && row.misuse[PML_SECTION_UNREAD] == 50,
-        "without descriptors for its events a thread's times count, and what was not read is told");
+        "without descriptors for its events a thread's times count, and unread counts are reported");
 }
 
 #if SANITIZED

@@ -195,7 +195,7 @@ static void sizes_differ(void) {
   qsort(v, N, sizeof *v, by_double);
   pml_sketch_merge(fine, coarse);
   CHECK(holds(fine, v, pml_sketch_error(fine), "coarse") && pml_sketch_error(fine) >= pml_sketch_error(coarse),
-        "a coarse one merged into a fine one makes it coarse, and it says so");
+        "a coarse one merged into a fine one makes it coarse, and is reported");
   pml_sketch_close(coarse), pml_sketch_close(fine);
 }
 

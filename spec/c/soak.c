@@ -221,7 +221,7 @@ static void sort(struct worker *w) {
     sorted = sorted && (i == 0 || s.value[i - 1] <= s.value[i]);
     sum -= s.value[i];
   }
-  soak_expect(sorted && sum == 0, "what is sorted is in order, and all of it is there");
+  soak_expect(sorted && sum == 0, "the sorted values are in order and complete");
   pml_samples_close(&s);
 }
 
@@ -377,8 +377,8 @@ static void close_round(void) {
   close_flow();
   soak_expect(pml_otf2_flush(soak.trace) == 0, "the last flush");
   pml_otf2_stats(soak.trace, &s);
-  soak_expect(s.written + s.dropped == soak.attempted, "what is written and dropped is what was recorded");
-  soak_expect(s.dropped == soak.refused && s.unmatched == 0, "what is dropped is what was said to be");
+  soak_expect(s.written + s.dropped == soak.attempted, "written and dropped add up to the recorded number");
+  soak_expect(s.dropped == soak.refused && s.unmatched == 0, "the dropped number is the reported one");
   soak_expect(pml_otf2_close(soak.trace) == 0, "the trace is closed");
   soak.written += s.written;
   soak.dropped += s.dropped;

@@ -129,7 +129,7 @@ static void beside_others(void) {
   struct pml_reading r[5];
   uint64_t v[5] = {0};
   int rc = pml_eventset_open(&s, mixed, 5, NULL);
-  if (!CHECK(rc == 0, "and beside those of others%s%s", rc < 0 ? ": " : "", rc < 0 ? pml_error_detail(rc) : "")) return;
+  if (!CHECK(rc == 0, "and beside others%s%s", rc < 0 ? ": " : "", rc < 0 ? pml_error_detail(rc) : "")) return;
   toys[0] += 5, toys[1] += 7;
   CHECK(pml_eventset_read(s, v) == 0 && v[0] > 0 && v[1] == 5 && v[2] < 1000 && v[3] == (uint64_t)-1 && v[4] == 7,
         "each value stands where its name does");
@@ -138,7 +138,7 @@ static void beside_others(void) {
   CHECK(pml_eventset_open(&s, (const char *const[]){"toy::ball", "page-faults:u", "sde:::TOYS::NONE"}, 3,
                           &(struct pml_eventset_options){.target = {.pid = 1}}) < 0 &&
             s == NULL && open_shares == 0,
-        "what cannot be opened leaves nothing open");
+        "a failed open leaves nothing open");
 }
 
 static void beside_time(void) {
@@ -189,7 +189,7 @@ static void in_lua(void) {
   lua_register(pmlua_state(p), "throw", throw_balls);
   int rc = pmlua_run_string(p, "toys", script, NULL, &results);
   CHECK(rc == 0 && strncmp(results, "23\ttoys\t", 8) == 0 && strstr(results, "toy::ball") != NULL,
-        "Lua reads it and is told the right name: %s", rc == 0 ? results : pml_error_detail(rc));
+        "Lua reads it and gets the right name: %s", rc == 0 ? results : pml_error_detail(rc));
   free(results);
   pmlua_close(p);
 }
@@ -202,13 +202,13 @@ int main(void) {
   CHECK(pml_event_parse(&ev, "toy::ball") == PML_ENOEVENT, "before there is such a source its names are nothing");
   CHECK(pml__source_add(&toy) == 0, "a source is added");
   CHECK(pml__source_add(&within) == -EEXIST && pml__source_add(&toy) == -EEXIST, "not twice, nor one within another");
-  CHECK(pml__source_add(&clock) == -EEXIST, "nor in the place of one that is built in");
+  CHECK(pml__source_add(&clock) == -EEXIST, "nor in the place of a built-in source");
   nameless.prefix = shareless.prefix = "x::";
   CHECK(pml__source_add(&nameless) == -EINVAL && pml__source_add(&shareless) == -EINVAL,
         "nor without a name, or room for a share");
   CHECK(pml_event_parse(&ev, "toy::kite") == 0 && strcmp(ev.unit, "toys") == 0 && ev.nparts == 0, "its names parse");
   CHECK(strcmp(pml_event_source("toy::kite"), "toy") == 0 && strcmp(pml_event_source("cycles"), "perf") == 0,
-        "and are told from others'");
+        "and distinguished from others'");
   CHECK(pml_event_parse(&ev, "toy::bal") == PML_ENOEVENT && strstr(pml_error_detail(PML_ENOEVENT), "toy::ball") != NULL,
         "a misspelt one finds it");
   CHECK(pml_event_parse(&ev, "tyo::ball") == PML_ENOEVENT && strstr(pml_error_detail(PML_ENOEVENT), "toy::") != NULL,

@@ -200,7 +200,7 @@ static void any_consumers(void) {
   pml_stream_lost(&after);
   CHECK(right == STEPS, "%u of %d comings, goings and events are as a model has them", right, STEPS);
   CHECK(after.refused == before.refused + refused && refused > 1000,
-        "a thread that a consumer does not want is asked about once, and its events are counted");
+        "a thread that a consumer does not want is offered once, and its events are counted");
   CHECK(listed_right(), "the last one leaves no consumer");
 }
 
@@ -217,7 +217,7 @@ static void refusing(void) {
   raise_one(PML_STREAM_ENTER, 1, 1);
   pml_stream_lost(&after);
   CHECK(s.events[PML_STREAM_ENTER] == 1 && after.nested == before.nested + 1,
-        "what a consumer raises reaches no consumer, and is counted");
+        "events raised by a consumer reach no consumer, and are counted");
   CHECK(s.tried_to_add == -EDEADLK && s.tried_to_remove == -EDEADLK, "a consumer can neither add nor remove");
   pml_stream_remove(id);
 }
@@ -348,7 +348,7 @@ static void threads_end(void) {
     pthread_create(&t, NULL, raise_some, NULL);
     pthread_join(t, NULL);
   }
-  CHECK(atomic_load(&f.begun) == 20 && atomic_load(&f.ended) == 20, "each thread's end is told");
+  CHECK(atomic_load(&f.begun) == 20 && atomic_load(&f.ended) == 20, "each thread's end is reported");
   CHECK(atomic_load(&f.events) == 20000, "after all of its events");
   pml_stream_remove(id);
   free_all(&f);
@@ -372,7 +372,7 @@ static void forking(void) {
   waitpid(pid, &status, 0);
   CHECK(status == 0, "a child has no consumers, and may add its own");
   raise_one(PML_STREAM_ENTER, 2, 1);
-  CHECK(s.events[PML_STREAM_ENTER] == 2, "the parent goes on with its own");
+  CHECK(s.events[PML_STREAM_ENTER] == 2, "the parent continues with its own");
   pml_stream_remove(id);
 }
 

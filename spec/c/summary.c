@@ -157,7 +157,7 @@ static void names(void) {
   }
   CHECK(wrong == 0 && pml_summary_row(s, 999) != NULL && pml_summary_row(s, 1000) == NULL, "a thousand names");
   for (size_t i = 0; i < 1000; i++) wrong += pml_summary_row(s, i)->processes != 3;
-  CHECK(wrong == 0, "have what was added to them");
+  CHECK(wrong == 0, "have the added values");
   CHECK(pml_summary_find(s, PML_SUMMARY_CALL, "f1", "b.c") == NULL &&
             pml_summary_find(s, PML_SUMMARY_SECTION, "f1", "a.c") == NULL,
         "kind and detail are part of a name");
@@ -195,7 +195,7 @@ static void reals(void) {
   size_t n = p.n;
   pml__pack_short_real(&p, 1234567.25);
   CHECK(p.n - n == 5, "and take five bytes (%zu)", p.n - n);
-  CHECK(isinf(pml__pack_rounded(NAN)), "what is not a number is too large");
+  CHECK(isinf(pml__pack_rounded(NAN)), "a value that is no number is too large");
   free(p.at);
 }
 
@@ -259,7 +259,7 @@ static void too_large(void) {
     CHECK(pml_summary_merge(s, other) == -EINVAL && strstr(pml_error_detail(-EINVAL), "damaged") != NULL,
           "more are refused");
     CHECK(pml_summary_find(s, PML_SUMMARY_COUNTER, "c", NULL)->processes == many[i].processes, "and nothing is added");
-    CHECK(pml_summary_pack(s, &bytes, &n) == 0 && pml_summary_unpack(&back, bytes, n) == 0, "what is there comes back");
+    CHECK(pml_summary_pack(s, &bytes, &n) == 0 && pml_summary_unpack(&back, bytes, n) == 0, "all contents come back");
     free(bytes);
     pml_summary_close(s);
     pml_summary_close(other);
@@ -278,7 +278,7 @@ static void runs(void) {
   for (int64_t i = 0; i < 100; i += 2) pml_summary_seen(s, i == 50 ? 51 : i, i == 50 ? 51 : i);
   CHECK(pml_summary_range(s, 0, &first, &last) && first == 0 && last == 49 && pml_summary_range(s, 1, &first, &last) &&
             first == 51 && last == 99 && !pml_summary_range(s, 2, &first, &last),
-        "become two around the one that is missing");
+        "become two around the missing one");
   pml_summary_close(s);
 }
 

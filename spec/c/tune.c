@@ -57,7 +57,7 @@ static void nested(void) {
   enter("inner");
   leave("inner");
   pml_tune_stats(t, &after);
-  CHECK(before.writes == after.writes && cpus_are(0, SPEED, "1200000\n"), "what is so already is not written");
+  CHECK(before.writes == after.writes && cpus_are(0, SPEED, "1200000\n"), "an equal value is not written");
   enter("inner2");
   CHECK(cpus_are(0, MAX, "3000000\n"), "a pattern holds where no name does");
   leave("inner2");
@@ -65,7 +65,7 @@ static void nested(void) {
   CHECK(cpus_are(0, GOVERNOR, "schedutil\n") && cpus_are(0, MAX, "2000000\n"), "leaving the inner keeps the outer's");
   leave("outer");
   CHECK(cpus_are(0, MAX, "3500000\n") && cpus_are(1, MIN, "800000\n") && cpus_are(1, C6, "0\n"),
-        "leaving the outer brings back what was there, to the byte");
+        "leaving the outer region restores the old value, to the byte");
   enter("f(int [*])");
   CHECK(cpus_are(0, MAX, "2500000\n"), "a name may look like a pattern");
   leave("f(int [*])");
@@ -136,7 +136,7 @@ static void threads(void) {
   pthread_join(thread, NULL);
   CHECK(cpus_are(0, MAX, "1000000\n"), "also when the other leaves before it");
   leave("solve");
-  CHECK(cpus_are(0, MAX, "3500000\n"), "and when both have left all is as it was");
+  CHECK(cpus_are(0, MAX, "3500000\n"), "and when both have left all files have their old values");
   pml_tune_close(t);
   pthread_barrier_destroy(&s.barrier);
 }
@@ -165,7 +165,7 @@ static void calls(void) {
   enter("good");
   CHECK(a.enters == 1 && a.leaves == 0, "a rule may call a function on enter");
   enter("bad enter");
-  CHECK(b.enters == 1 && b.leaves == 0 && cpus_are(0, MAX, "1000000\n"), "one that fails has set nothing");
+  CHECK(b.enters == 1 && b.leaves == 0 && cpus_are(0, MAX, "1000000\n"), "a rule that fails has set nothing");
   leave("bad enter");
   leave("good");
   CHECK(a.leaves == 1 && cpus_are(0, MAX, "3500000\n"), "and on leave");
@@ -174,7 +174,7 @@ static void calls(void) {
   leave("bad enter");
   enter("bad leave");
   leave("bad leave");
-  CHECK(c.leaves == 1 && cpus_are(0, MAX, "3500000\n"), "one that fails on leave has put back");
+  CHECK(c.leaves == 1 && cpus_are(0, MAX, "3500000\n"), "a rule that fails on leave has restored");
   enter("threads");
   leave("threads");
   pml_tune_stop(t);

@@ -90,7 +90,8 @@ static void ends(void) {
     (void)!write(word[1], "", 1);
     if (end != BY_EXEC) (void)waitpid(pid, &status, 0);
     bool at_once = cpus_are(0, MAX, "3500000\n") && cpus_are(1, GOVERNOR, "schedutil\n") && nobody_has_any();
-    CHECK(end == BY_EXIT || end == BY_RETURN ? at_once : is_back(), "and ends by %s: all is as it was", name[end]);
+    CHECK(end == BY_EXIT || end == BY_RETURN ? at_once : is_back(), "and ends by %s: all files have their old values",
+          name[end]);
     if (end == BY_EXEC) (void)kill(pid, SIGKILL), (void)waitpid(pid, &status, 0);
     close(word[1]);
   }
@@ -125,7 +126,7 @@ static void forked(void) {
   (void)kill(pid, SIGKILL);
   (void)waitpid(pid, &status, 0);
   cpus_put(0, MAX, "2222222");
-  CHECK(cpus_are(0, MAX, "2222222\n"), "what was restored has no owner");
+  CHECK(cpus_are(0, MAX, "2222222\n"), "restored files have no owner");
   cpus_put(0, MAX, "3500000");
 }
 
@@ -135,7 +136,7 @@ static void two_processes(void) {
   pid_t pid = tuned(BY_KILL, word);
   CHECK(pid > 0 && open_tune(&t, &(struct pml_tune_rule){.region = "solve", .max_hz = 2e9}) == 0, "two processes tune");
   (void)pml_section_start_label("solve");
-  CHECK(is_slow(), "and the second changes nothing that the first has");
+  CHECK(is_slow(), "and the second changes none of the first's files");
   (void)pml_section_stop_label("solve");
   CHECK(is_slow() && has_line(t, "/cpu0/" MAX ": EBUSY: the kernel refused '2000000': another process"),
         "which it tells");
@@ -161,10 +162,10 @@ static void refusing(void) {
   size_t n = 0;
   while (pml_tune_line(t, n) != NULL) printf("# %s\n", pml_tune_line(t, n++));
   CHECK(has_line(t, "/cpu0/" MAX ": EPERM: the kernel refused '1000000'") && s.refused >= 3, "it is reported");
-  CHECK(has_line(t, "/cpu1/" MAX ": wrote 1000000, read back"), "so is one that says something else");
+  CHECK(has_line(t, "/cpu1/" MAX ": wrote 1000000, read back"), "so is a file with another text");
   CHECK(n == 2, "each once");
   pml_tune_close(t);
-  CHECK(cpus_are(0, MIN, "800000\n"), "and all others are put back");
+  CHECK(cpus_are(0, MIN, "800000\n"), "and all others are restored");
 }
 
 static void bad_rule(const char *part, int want, const struct pml_tune_rule *r) {

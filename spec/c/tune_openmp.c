@@ -58,7 +58,7 @@ static void balanced(void) {
         "each thread's repetitions are measured");
   pml_balance_close(b);
   CHECK(cpus_are(0, "cpufreq/scaling_max_freq", "3500000\n") && cpus_are(1, "cpufreq/scaling_max_freq", "3500000\n"),
-        "and files put back, of threads that live on as well");
+        "and files restored, also for threads that live on");
 }
 
 int main(void) {

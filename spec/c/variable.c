@@ -81,7 +81,7 @@ static void check_symbols(void) {
   CHECK(pml_variable_find(SELF, "variable_outer", false, &v) == 0 && v.bytes == sizeof variable_outer,
         "a whole struct is");
   CHECK(pml_variable_find(SELF, "variable_in_function", true, &v) == 0 && v.bytes == 4,
-        "what is static in a function is");
+        "static variables of a function are found");
 }
 
 static void check_refused(const char *name, bool typed, int code, const char *says) {
@@ -113,7 +113,7 @@ static void check_refusals(void) {
   check_refused("variable_thread_local", true, -ENXIO, "thread-local");
   check_refused("", true, -EINVAL, "not the name");
   CHECK(pml_variable_find("/nowhere", "x", true, &v) == -ENOENT, "no file, no variable");
-  CHECK(pml_variable_find("/etc/passwd", "x", true, &v) == PML_EFORMAT, "nor in one that is no program");
+  CHECK(pml_variable_find("/etc/passwd", "x", true, &v) == PML_EFORMAT, "nor in a file that is no program");
 }
 
 int main(void) {

@@ -60,7 +60,7 @@ static void check_plan(void) {
   CHECK(point[1].access == HW_BREAKPOINT_X && strcmp(point[0].type, "volatile double") == 0, "and a function's calls");
   CHECK(pml_watchpoint_plan_write(&p, path) == -EEXIST, "a plan that is there stays");
   (void)truncate(path, 100);
-  CHECK(pml_watchpoint_plan_read(&again, path) == PML_EFORMAT, "half a plan is none");
+  CHECK(pml_watchpoint_plan_read(&again, path) == PML_EFORMAT, "half a plan is refused");
   (void)unlink(path);
 }
 
@@ -76,7 +76,7 @@ static void check_refusals(void) {
   struct pml_watchpoint p = on("odd", odd + 1, 4, HW_BREAKPOINT_W, PML_CONTENT_NONE);
   struct pml_watchpoint_store *file;
   CHECK(pml_watchpoints_open(&w, &p, 1, NULL) == -EINVAL && strstr(pml_error_detail(-EINVAL), "not aligned"),
-        "what is not aligned is refused");
+        "a misaligned variable is refused");
   p = on("odd", odd, 3, HW_BREAKPOINT_W, PML_CONTENT_NONE);
   CHECK(pml_watchpoints_open(&w, &p, 1, NULL) == -EINVAL && strstr(pml_error_detail(-EINVAL), "1, 2, 4 or 8"),
         "so are three bytes");
@@ -162,7 +162,7 @@ static void check_unexplained(void) {
         "a debug exception without its breakpoint is counted, and harms nothing");
   trap_without_reason(code + 3);
   pml_watchpoint_summary(pml_watchpoints_store(w), &s);
-  CHECK(s.unexplained == 1 && others == before + 1, "that of an int1 instruction is the program's");
+  CHECK(s.unexplained == 1 && others == before + 1, "the signal of an int1 instruction is the program's");
   pml_watchpoints_close(w);
   trap_without_reason(code + 1);
   CHECK(others == before + 2, "and so is each when nothing is watched");

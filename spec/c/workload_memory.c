@@ -105,7 +105,7 @@ static void chase(void) {
   if (err)
     SKIP(l.run.error);
   else
-    CHECK(workload_value(&l, "huge_bytes") <= (8 << 20) + (4 << 20), "the account of huge pages is that of the area");
+    CHECK(workload_value(&l, "huge_bytes") <= (8 << 20) + (4 << 20), "the account of huge pages belongs to the area");
 
   workload_refuses_text(&l, "pages", "medium", "medium");
   workload_set(&l, "stride", 12);

@@ -91,7 +91,7 @@ static void results(double plain) {
   CHECK(lib_recursive(10) == 11 && balanced("lib_recursive", inner_too(1, 10)), "recursion is counted call by call");
   errno = EDOM;
   int was = lib_errno(ERANGE);
-  CHECK(was == EDOM && errno == ERANGE, "errno passes in both directions, whatever a consumer does to it");
+  CHECK(was == EDOM && errno == ERANGE, "errno passes in both directions, for any consumer");
 }
 
 static int64_t recorded(const char *name) {
@@ -142,7 +142,7 @@ static void texts(void) {
   CHECK(pml_wrap_from_text(NULL) == 0 && pml_wrap_text(0) == NULL && pml_wrap_from_text("") != 0, "NULL is 0");
   mixed(longer);
   text = pml_wrap_text(seen[0].value[0]);
-  CHECK(text != NULL && strlen(text) == PML_WRAP_TEXT_MAX, "of a long text the beginning is kept");
+  CHECK(text != NULL && strlen(text) == PML_WRAP_TEXT_MAX, "the beginning of a long text is kept");
 }
 
 static void fill_texts(void) {
@@ -250,7 +250,7 @@ static void results_after_jumps(void) {
   for (volatile int i = 0; i < 100; i++) catches();
   pml_wrap_listen(NULL);
   CHECK(told == 100 && open_inside == 0 && entered[region("lib_back")] == 200,
-        "results are told when calls that a longjmp left inside have ended (%llu, %llu open)", (unsigned long long)told,
+        "results are reported after calls that a longjmp left have ended (%llu, %llu open)", (unsigned long long)told,
         (unsigned long long)open_inside);
 }
 
@@ -334,7 +334,7 @@ static bool calls_on(void) {
   return lib_recursive(3) == 4 && lib_two((struct two){1, 2}, 3).a == 4;
 }
 static void forking(void) {
-  CHECK(ways_fork(calls_on), "the child of a fork inside a wrapped call goes on");
+  CHECK(ways_fork(calls_on), "the child of a fork inside a wrapped call continues");
 }
 
 /* ---- who listens comes and goes ---- */
@@ -407,7 +407,8 @@ static void nesting(void) {
     err = pml_otf2_flush(trace);
     pml_profile_stats(profile, &s);
     pml_otf2_stats(trace, &t);
-    CHECK(s.events > 100 * 8 && s.unmatched == 0 && s.dropped == 0, "their events nest, whichever way calls end");
+    CHECK(s.events > 100 * 8 && s.unmatched == 0 && s.dropped == 0,
+          "their events nest, for each way in which calls end");
     CHECK(err == 0 && t.written == 2 * s.events && t.unmatched == 0 && t.dropped == 0, "in a trace, too");
   }
   pml_profile_close(profile);
@@ -431,7 +432,7 @@ static void both(double plain) {
   forget();
   lib_tail(1);
   lib_nothing();
-  CHECK(balanced("lib_nothing", 1) && entered[region("lib_tail")] == 0, "without interception the wrappers go on");
+  CHECK(balanced("lib_nothing", 1) && entered[region("lib_tail")] == 0, "without interception the wrappers continue");
   combined = false;
 }
 

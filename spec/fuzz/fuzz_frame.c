@@ -11,7 +11,7 @@ static void check_whole(const struct live_frame *f, bool question) {
   PROMISE(f->payload != NULL && f->payload[f->length] == '\0', "its payload ends in a zero");
   PROMISE((f->kind <= LIVE_EVAL) == question, "a question is a question");
   size_t n = live_frame_header(header, f->kind, f->length);
-  PROMISE(n == f->header_length && memcmp(header, f->header, n - 1) == 0, "its header is written as it was read");
+  PROMISE(n == f->header_length && memcmp(header, f->header, n - 1) == 0, "its header is written unchanged");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -417,8 +417,8 @@ static void check_calls(struct pml_recording_reader *r) {
   uint64_t sum = 0;
   unsigned children = 0;
   pml_recording_read_story(r, &s);
-  PROMISE(s.ended <= PML_RECORDING_FAILED, "a story is told");
-  PROMISE(pml_recording_read_children(r, check_child, &children) == 0, "children are told");
+  PROMISE(s.ended <= PML_RECORDING_FAILED, "a story is given");
+  PROMISE(pml_recording_read_children(r, check_child, &children) == 0, "children are given");
   int err = pml_recording_read_profile(r, &p);
   PROMISE((err == 0) == (p != NULL), "there is a profile or a reason");
   if (p != NULL) PROMISE(pml_profile_visit(p, visit, &last) == 0, "and it can be visited");
@@ -481,7 +481,7 @@ static void check_recording(bool trace) {
 static int check_one(const char *plugin, const struct pml_plugin_series *s, const struct pml_plugin_log_clock *clock,
                      void *arg) {
   size_t *n = arg;
-  PROMISE(clock->tick_ns > 0, "time goes on");
+  PROMISE(clock->tick_ns > 0, "a tick has a positive length");
   PROMISE(plugin[0] != '\0' && s->metric->name[0] != '\0' && s->n > 0, "a series has a name and values");
   PROMISE((unsigned)s->metric->mode < PML_MODES && (unsigned)s->metric->value < PML_PLUGIN_VALUES, "and a kind");
   for (size_t i = 1; i < s->n; i++) PROMISE(s->pair[i].ticks >= s->pair[i - 1].ticks, "times do not go back");
@@ -509,7 +509,7 @@ static void check_sections(bool report) {
   int err = pml__section_reader_open(&reader, path, NULL);
   if (err == 0) err = pml__section_reader_durations(&reader, false);
   if (err == 0) err = pml__section_reader_rows(&reader, is_torn, &torn);
-  PROMISE(err == 0 || err == PML_EFORMAT || err == -ENOMEM, "a log is read, or is none");
+  PROMISE(err == 0 || err == PML_EFORMAT || err == -ENOMEM, "a log is read, or refused");
   PROMISE(err == 0 || (*pml_error_detail(err) && !strchr(pml_error_detail(err), '\n')), "and the reason is one line");
   pml__section_reader_close(&reader);
   PLANTED(torn);

@@ -175,7 +175,7 @@ static void ask(struct pml_otf2_read *t, bool whole) {
   uint64_t n = ask_sums(t, PML_OTF2_BY_REGION);
   PROMISE(n == ask_sums(t, PML_OTF2_BY_PATH | PML_OTF2_BY_LOCATION), "every question reads the same");
   (void)ask_sums(t, PML_OTF2_BY_REGION | PML_OTF2_BY_PROCESS | PML_OTF2_BY_COLUMN);
-  PROMISE(!whole || n == known, "what is not damaged is read");
+  PROMISE(!whole || n == known, "undamaged files are read");
   PROMISE(ask_events(t, false) == ask_events(t, true), "in any order");
   if (answered(pml_otf2_read_pairs(t, &q, &pairs))) free(pairs.pair);
 }

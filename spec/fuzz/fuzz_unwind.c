@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   size_t called = 0;
   for (size_t i = 0; i < size; i++) {
     bool known = pml__landing(&l, at + i, &to, &ends);
-    PROMISE(to == 0 || known, "where an exception lands is told where that is known");
+    PROMISE(to == 0 || known, "a known landing pad of an exception is returned");
     called += pml_arch_only_called(&code, at + i);
     if (i > 0) (void)pml_arch_is_call(bytes + i);
   }
