@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/archive.c - logs of a job of MPI whose clocks are known to be wrong, as one archive.
+ * spec/c/archive.c - archive of an MPI job's logs with known clock errors.
  *
  * `archive write DIR HOW`: leave the logs of such a job in DIR. HOW is one of the names of jobs in archive_job.h.
  */
@@ -130,7 +130,7 @@ static void unite(void) {
   remove_all();
 }
 
-/* Clocks whose rate is no number, as of a damaged log, and what is between measurements. */
+/* Clocks whose rate is not a number, as in a damaged log, and times between measurements. */
 static void clocks(void) {
   const struct pml__archive_clock endless = {.started_ns = 5, .ns_per_tick = INFINITY};
   CHECK(pml__archive_clock_ns(&endless, 0) == 0, "an invalid time is before the start");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/archive_job.h - logs of a job of MPI whose clocks are known to be wrong, in the folder @dir.
+ * spec/c/archive_job.h - logs of an MPI job with known clock errors, in the folder @dir.
  *
- * Each rank is on a host of its own: its clock has an offset, drifts, and was compared with rank 0's, perhaps badly. In
- * each of 100 rounds each rank sends to the next one; a message is on its way for 20 us.
+ * Each rank is on a separate host: its clock has an offset, drifts, and was compared with rank 0's, possibly
+ * inaccurately. In each of 100 rounds each rank sends to the next one; a message takes 20 us.
  */
 #ifndef ARCHIVE_JOB_H
 #define ARCHIVE_JOB_H
@@ -21,14 +21,14 @@ enum { RANKS = 4, ROUNDS = 100, REGION = 1 };
 
 enum wrong { NOTHING, REQUESTS, LENGTHS, OPERATIONS };
 
-/* What is wrong with clocks: rank r's has r times the offset and the drift. */
+/* The errors of clocks: rank r has r times the offset and the drift. */
 static const struct job {
   const char *name;
-  double offset_ns, drift; /* of clocks */
-  double error_ns;         /* of what was measured of that */
-  bool bent;               /* half way through the clock was set */
-  double curve_ns;         /* what the clock is wrong by half way through, and not at all at the ends */
-  bool measured, early;    /* messages are early by clocks as measured */
+  double offset_ns, drift; /* offset and drift of clocks */
+  double error_ns;         /* error of the measured offset and drift */
+  bool bent;               /* the clock was set in the middle */
+  double curve_ns;         /* error of the clock in the middle; it is 0 at both ends */
+  bool measured, early;    /* messages are early by the measured clocks */
   bool missing;            /* rank 2 has no log */
   bool late;               /* rank 1 calls MPI later, in each round */
   enum wrong wrong;        /* in the records */
@@ -57,7 +57,7 @@ struct rank {
   struct pml__log_event *next;
 };
 
-/* What rank r's clock says at the true time @ns. */
+/* The reading of rank r's clock at the true time @ns. */
 static uint64_t ticks_at(const struct rank *r, double ns) {
   double wrong = r->rank * (r->job->offset_ns + ns * r->job->drift);
   wrong += r->rank * r->job->curve_ns * sin(ns / (ROUNDS * ROUND_NS) * 3.141592653589793);
@@ -97,7 +97,7 @@ static void compare_clocks(struct rank *r) {
   }
 }
 
-/* Send to the next rank, receive from the one before, then a barrier of two. */
+/* Send to the next rank, receive from the previous one, then a barrier of two. */
 static void put_round(struct rank *r, int round) {
   double ns = round * ROUND_NS, left = ns + WAY_NS + 10e3;
   uint32_t to = (r->rank + 1) % RANKS, from = (r->rank + RANKS - 1) % RANKS;

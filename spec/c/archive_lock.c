@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/archive_lock.c - writers of one archive: two at a time, one after the other, and one that is killed.
+ * spec/c/archive_lock.c - two writers of one archive, concurrent or one after the other, and a killed writer.
  *
  * Link: -Wl,--wrap=flock,--wrap=pml_otf2_close
  */
@@ -64,7 +64,8 @@ int __wrap_pml_otf2_close(struct pml_otf2 *o) {
   return __real_pml_otf2_close(o);
 }
 
-/* One is killed before the archive is whole: the next removes what it left, and nothing that another made. */
+/* A writer is killed before the archive is complete: the next one removes its remains, but no archive of another
+ * program. */
 static void killed(void) {
   struct pml_archive_story s;
   int status = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/buffer.c - events that are kept are drained as they were raised; what found no room is counted, in whole
+ * spec/c/buffer.c - the event buffer: recorded events are drained as emitted; events without room are counted, as whole
  * calls.
  *
- * SOAK_SECONDS (1) says how long threads raise while another drains.
+ * Threads emit for SOAK_SECONDS (1) while another thread drains.
  */
 #include "base/pml_thread.h"
 #include "check.h"
@@ -236,7 +236,7 @@ static int watch(const struct pml_buffer_event *e, void *arg) {
   (void)arg;
   while (w->id != 0 && w->id != e->thread && w < &watched[RAISERS]) w++;
   if (w->events > 0 && e->ticks <= w->last) w->wrong = true;
-  /* In a round of six the first three are enters; a kept call is as deep as it was raised. */
+  /* in a round of six the first three are enters; a recorded call has the same depth as when emitted */
   if ((e->kind == PML_STREAM_ENTER) != (e->ticks % 6 < 3)) w->wrong = true;
   w->open += e->kind == PML_STREAM_ENTER ? 1 : -1;
   if (w->open < 0 || w->open > 3) w->wrong = true;

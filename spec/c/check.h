@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * spec/c/check.h - what every C spec says and how it ends: TAP lines, a closing count, 0 / 1 / 77; pmlua's public
- * header, and those of C and POSIX that most of them need.
- */
+/* spec/c/check.h - common functions of C specs: TAP lines, a closing count, exit status 0 / 1 / 77; includes pmlua's
+ * public header and the usual headers of C and POSIX. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -53,10 +51,10 @@ static inline void check__skip(const char *reason) {
 /* CHECK(cond, "sentence", ...) - one claim; the sentence may take printf arguments. Its value is the condition. */
 #define CHECK(cond, ...) check__say((cond) ? true : false, __FILE__, __LINE__, #cond, __VA_ARGS__)
 
-/* SKIP("reason") - a claim that this machine cannot put to the test; the program goes on. */
+/* SKIP("reason") - a claim that cannot be tested on this machine; the program continues. */
 #define SKIP(reason) check__skip(reason)
 
-/* The exit status: 1 if anything failed or nothing was claimed, 77 if all was skipped. */
+/* The exit status: 1 if a claim failed or none was made, 77 if all were skipped. */
 static inline int check_done(void) {
   printf("1..%u\n", check__number());
   printf("%u passed, %u failed, %u skipped\n", check__count.passed, check__count.failed, check__count.skipped);

@@ -49,7 +49,7 @@ static bool is_misled(void) {
          pml__clock.kind == PML_CLOCK_MONOTONIC && pml_clock_ns() > 0;
 }
 
-/* Both clocks at once: of many tries the one that was interrupted least. */
+/* Both clocks at the same time: of many tries, the least interrupted one. */
 static void both_clocks(uint64_t *ns, uint64_t *counter) {
   uint64_t least = UINT64_MAX;
   *ns = *counter = 0;
@@ -93,7 +93,7 @@ static unsigned measured_over(void) {
   return over != NULL && sscanf(over, "over %u ms", &ms) == 1 ? ms : 0;
 }
 
-/* What the process did before it first needed the clock is part of the measurement. */
+/* The measurement includes the time before the process first needed the clock. */
 static bool measures_from_load(void) {
   usleep(40000);
   if (pml_clock_init() < 0 || pml__clock.kind != PML_CLOCK_COUNTER) return false;
@@ -142,7 +142,7 @@ static void time_namespaces(void) {
 }
 
 #if defined(__x86_64__)
-/* Nothing in between may take the time: where the counter is forbidden, that would be fatal in the vDSO too. */
+/* The code in between must not read the time: where the counter is forbidden, this would also be fatal in the vDSO. */
 static bool survives_forbidden_counter(void) {
   if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV) != 0) return false;
   int err = pml_clock_init();

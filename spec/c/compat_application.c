@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/compat_application.c - an application that knows nothing of pmlua, only papi_sde_* calls: what the specs of
- * pmlua query and pmlua attach ask; not a spec by itself.
+ * spec/c/compat_application.c - an application that uses only papi_sde_* calls, for the specs of pmlua query and pmlua
+ * attach; not a spec by itself.
  *
  * compat_application SECONDS [blocks|asked [N]]: iterates until SOLVER::stop is written (exit status 3) or the time is
  * over (0). With "blocks", the callback SOLVER::blocks does not return while the program runs; with "asked",
- * SOLVER::asked counts how often it was; the Nth time ends the program, and is not answered.
+ * SOLVER::asked counts its calls; the Nth call ends the program and does not return.
  */
 #include "compat.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * spec/c/compat_near.c - what a thread remembers of handles: more of them than it has places for, resets by others,
- * signals in the middle of a record, destructors that record when the thread has ended, children.
- */
+/* spec/c/compat_near.c - a thread's cache of handles: more handles than places, resets by other threads, signals during
+ * a record, destructors that record after the thread's end, children. */
 #include "check.h"
 #include "compat.h"
 
@@ -84,7 +82,7 @@ static void refused(papi_handle_t lib) {
 static void *signalled, *other;
 static _Atomic long handled;
 
-/* Whatever it interrupts: most often the loop below, within a record now and then. Its series has its memory before. */
+/* May interrupt any code: mostly the loop below, sometimes a record. Its series has allocated its memory before. */
 static void on_timer(int signal) {
   int was = errno;
   (void)signal;

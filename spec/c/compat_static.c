@@ -11,7 +11,7 @@ __attribute__((common)) int (*sde_ti_read_counter_ptr)(uint32_t, long long int *
 __attribute__((common)) int (*sde_ti_name_to_code_ptr)(const char *, uint32_t *);
 __attribute__((common)) int (*sde_ti_set_counter_overflow_ptr)(uint32_t, int);
 
-/* What libpapi.a gives a value. */
+/* Variables that libpapi.a initialises. */
 static long long heard, times;
 static void hear(uint32_t code, long long int value) {
   (void)code;

@@ -43,7 +43,7 @@ static struct pml_otf2 *archive;
 static struct pml_otf2_location *location;
 static pml_region_t region;
 static struct pml_section *section;
-static _Alignas(64) const char label[] = "cost"; /* what a comparison takes depends on where it lies */
+static _Alignas(64) const char label[] = "cost"; /* aligned, because the cost of a comparison depends on the address */
 
 static struct row {
   const char *name;
@@ -52,7 +52,7 @@ static struct row {
 static size_t nrows;
 enum { FIRST_ROW = __COUNTER__ + 1 };
 
-/* Rows are in the order of their definitions, whatever the order of constructors. */
+/* Rows are in the order of their definitions, independent of the order of constructors. */
 #define PATH(name, ...)                                                                                                \
   static __attribute__((noinline)) void path_##name(void) {                                                            \
     __VA_ARGS__;                                                                                                       \
@@ -280,7 +280,7 @@ static void emulate(int sig, siginfo_t *info, void *context) {
   emulated++;
 }
 
-/* A set of software events, disguised as hardware events with pages of our own. */
+/* A set of software events, disguised as hardware events with pages of this spec. */
 static int dress(struct pml_eventset **set, uint32_t n, bool restarts) {
   int rc = open_software(set, n);
   if (rc < 0) return rc;
@@ -330,7 +330,7 @@ static int cost_run(void) {
   if (rc < 0) return fail("software events", rc);
   for (size_t i = 0; i < nrows; i++) {
     if (!is_here(i)) continue;
-    row[i].path(); /* what the first call does once */
+    row[i].path(); /* initialisations of the first call */
     unsigned before = emulated;
     row[i].path();
     printf("%s\t%u\n", row[i].name, emulated - before);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/cost_sampler.h - what taking samples out of the kernel's buffer costs: 16 of them, in a buffer of our own. */
+/* spec/c/cost_sampler.h - cost of taking 16 samples from a buffer like the kernel's. */
 #ifndef COST_SAMPLER_H
 #define COST_SAMPLER_H
 
 #include "source/kernel/sampler/pml_sampler_private.h"
 
 #define SAMPLER_RECORDS 64u
-#define SAMPLER_WORDS 8u /* of a record: its head, the sample, a stack of no calls */
+#define SAMPLER_WORDS 8u /* words of a record: its header, the sample, an empty stack */
 
 static uint64_t sampler_ring[SAMPLER_RECORDS][SAMPLER_WORDS];
 static struct perf_event_mmap_page sampler_page;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/cost_stream.h - events and who takes them, whose instructions cost.c counts: in the place of one comes the
- * next. */
+/* spec/c/cost_stream.h - events and consumers whose instructions cost.c counts: each consumer replaces the previous
+ * one. */
 #ifndef SPEC_COST_STREAM_H
 #define SPEC_COST_STREAM_H
 
@@ -203,7 +203,7 @@ static inline void once_count(void) {
   (void)pml_stream_add(&c, &consumer);
 }
 
-/* In the place of who drops it: what `pmlua record --event` has. */
+/* Replaces the dropping consumer by the consumers of `pmlua record --event`. */
 static inline void once_record_counts(void) {
   static const char *const event[] = {"sde:::COST::V0"};
   if (recording != NULL) return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/count_events.c - compiled-in counts are software-defined events: named, described, read, summed. */
+/* spec/c/count_events.c - compiler counts as software-defined events: names, descriptions, reads, sums. */
 #include "check.h"
 #include "count.h"
 #include "source/compiler/pml_count_file.h"
@@ -122,7 +122,7 @@ static void others(void) {
   struct pml_count_module m = module_of("other.c", PML_COUNT_SOURCE);
   m.abi = PML_COUNT_ABI + 1;
   m.used[0] = UINT64_MAX;
-  pml_count_module_begin(&m); /* says so on stderr */
+  pml_count_module_begin(&m); /* reports it on stderr */
   CHECK(total("BYFL::load_int_1") == -1, "so is a module of another version: its operations are no events");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/count_loaded.h - a module that counts, by hand, in a program that loads the runtime when it says so. */
+/* spec/c/count_loaded.h - a hand-made counting module, in a program that loads the runtime on request. */
 #ifndef SPEC_COUNT_LOADED_H
 #define SPEC_COUNT_LOADED_H
 
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a loop of multiplications and additions uses: seven cells, of which flops are the sum of two. */
+/* The cells of a loop of multiplications and additions: seven cells; flops are the sum of two. */
 static struct pml_count_module counted_module = {.abi = PML_COUNT_ABI, .name = "cost"};
 static const unsigned counted_cells[] = {PML_CELL_LOAD + PML_MEMORY_fp_8,
                                          PML_CELL_STORE + PML_MEMORY_fp_8,
@@ -22,7 +22,7 @@ static const unsigned counted_cells[] = {PML_CELL_LOAD + PML_MEMORY_fp_8,
                                          PML_CELL_branch,
                                          PML_CELL_address};
 
-/* Sections that are defined from now on count, too. @library: from the program's folder. False: it is not there. */
+/* Sections defined from now on also count. @library: in the program's folder. Returns false if it does not exist. */
 static bool counted_load(const char *library_path) {
   void (*tell)(const struct pml_count_module *);
   char path[4096];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/count_set.c - an event set of what its thread counts: right in every way it is read, whatever comes and goes.
- */
+/* spec/c/count_set.c - event sets of the thread's compiler counts: correct by every way of reading, while threads and
+ * modules come and go. */
 #include "check.h"
 #include "count.h"
 
@@ -20,7 +20,7 @@ static struct pml_eventset *started(const char *const *names, size_t n) {
   return set;
 }
 
-/* What the nine are worth after @n[c] operations of each cell. */
+/* The values of the nine events after @n[c] operations of each cell. */
 static void worth(const uint64_t *n, uint64_t *expect) {
   memset(expect, 0, PML_BYFL_EVENTS * sizeof *expect);
   for (unsigned c = 0; c < PML_CELL_COUNT; c++)

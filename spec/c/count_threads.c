@@ -2,7 +2,7 @@
 /*
  * spec/c/count_threads.c - counts of threads that come and go add up to the sum of the process, while it is being read.
  *
- * SOAK_SECONDS (0) says for how long they come and go at least.
+ * They start and end for SOAK_SECONDS (0) at least.
  */
 #include "check.h"
 #include "count.h"
@@ -34,7 +34,7 @@ static void *short_life(void *unused) {
   return NULL;
 }
 
-/* It must never fall: what a thread counted is not moved when it ends. */
+/* The sum must never fall, because counts of a thread are not moved when it ends. */
 static void *watcher(void *fallen) {
   for (uint64_t before = 0, now; !atomic_load(&over); before = now) {
     now = total();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/counter.c - a counter, and a group of them: what they count, on whom, and how they refuse. */
+/* spec/c/counter.c - counters and groups: their counts, targets, and refusals. */
 #include "base/pml_thread.h"
 #include "check.h"
 #include "events.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/cpus_folder.h - a folder with the files and formats of /sys/devices/system/cpu, for specs that change them. */
+/* spec/c/cpus_folder.h - a folder with the files and formats of /sys/devices/system/cpu, for specs that change
+ * settings. */
 #ifndef CPUS_FOLDER_H
 #define CPUS_FOLDER_H
 
@@ -64,7 +65,8 @@ static inline bool cpus_is_free(unsigned cpu, const char *file) {
   return is;
 }
 
-/* Until who put the file back has let go of it, too: before that it is busy to others. At most a minute. */
+/* Waits until the process that restored the file has also released its lock; before that the file is busy. At most a
+ * minute. */
 static inline bool cpus_are_free(unsigned cpu, const char *file) {
   for (unsigned i = 0; i < 6000; i++) {
     if (cpus_is_free(cpu, file)) return true;
@@ -104,7 +106,7 @@ static inline void cpus_stand_in(unsigned cpu, const char *file, const char *oth
   if (unlink(path) < 0 || symlink(other, path) < 0) perror(path), exit(1);
 }
 
-/* One that says @text, and can be written to no more: EPERM. It is there as long as the process is. */
+/* A file that contains @text and refuses writes with EPERM. It exists as long as the process. */
 static inline void cpus_seal(unsigned cpu, const char *file, const char *text) {
   char other[64];
   int fd = memfd_create("sealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);

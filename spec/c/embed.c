@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/embed.c - pmlua in an application, from beginning to end.
+ * spec/c/embed.c - a complete application with pmlua embedded.
  *
  * The application is a solver that publishes its residual as a software-defined event. It runs Lua under limits, gives
- * Lua a function, answers a query for its residual while it solves, as `pmlua query` sends it, and is stopped by a
- * rule.
+ * Lua a function, returns its residual to a query like one of `pmlua query` while it solves, and is stopped by a rule.
  */
 #include "check.h"
 
@@ -38,7 +37,7 @@ static void scripts(void) {
         err == 0 ? results : pml_error_detail(err));
   free(results);
 
-  /* 3. An error is a code and one line. Nothing that a script does can crash the application. */
+  /* 3. An error is a code and one line. A script cannot crash the application. */
   err = pmlua_run_string(p, "wrong", "local t = nil\nreturn t.x", &limits, NULL);
   CHECK(err == PML_ESCRIPT && strstr(pml_error_detail(err), "wrong:2: ") != NULL, "an error has its line: %s",
         pml_error_detail(err));
@@ -57,7 +56,7 @@ static void scripts(void) {
   pmlua_close(p);
 }
 
-/* 5. What the application publishes: two variables of its own. Publishing costs the solver nothing. */
+/* 5. The application publishes two of its variables. Publishing costs the solver nothing. */
 static void publish(void) {
   struct pml_sde_library *lib;
   pml_sde_library(&lib, "SOLVER");

@@ -73,7 +73,7 @@ static void parts(void) {
   CHECK(strlen(f.place) == sizeof f.place - 1, "a long place is cut");
 }
 
-/* In the C locale no byte stands for U+20AC, so printf itself fails. */
+/* The C locale has no byte for U+20AC, so printf itself fails. */
 static void unprintable(void) {
   errno = EINTR;
   CHECK(pml_fail(-EIO, "%ls", L"\u20ac") == -EIO && errno == EINTR,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/event_usdt.c - probes that a program's author placed: found by name, counted at all places. */
+/* spec/c/event_usdt.c - USDT probes: found by name, counted at all places. */
 #include "check.h"
 
 #define NOTE_SECTION ".note.stapsdt, \"\", @note"
@@ -51,7 +51,7 @@ static __attribute__((noinline)) void twice(bool first) {
   }
 }
 
-/* As the macro of sys/sdt.h tells authors to: what is expensive only while somebody counts. */
+/* Uses the macro of sys/sdt.h as recommended: expensive arguments are computed only while a counter is open. */
 static __attribute__((noinline)) bool gated(void) {
   bool open = usdt_gate != 0;
   PROBE("pmlua_spec", "gated", "usdt_gate");

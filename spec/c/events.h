@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/events.h - software events built by hand, and work whose count is known. */
+/* spec/c/events.h - hand-made software events, and work with known counts. */
 #ifndef SPEC_EVENTS_H
 #define SPEC_EVENTS_H
 
@@ -53,7 +53,7 @@ static inline struct pml_event clock_event(const char *name) {
   return ev;
 }
 
-/* What a thread sanitizer faults for itself while a loop runs; else nothing. */
+/* Page faults of the thread sanitizer itself while a loop runs; otherwise 0. */
 #ifndef __has_feature
 #define __has_feature(x) 0
 #endif

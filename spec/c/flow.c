@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/flow.c - event flow graphs: their labels, and that following them gives back what was raised. */
+/* spec/c/flow.c - event flow graphs: labels, and replay of the recorded events. */
 #include "flow.h"
 #include "check.h"
 #include "sanitized.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/flow.h - sequences of calls, what a slow and plain reading of them says, and whether a flow says the same. */
+/*
+ * spec/c/flow.h - sequences of calls, their evaluation by a slow and simple reference, and the comparison with a flow.
+ */
 #ifndef FLOW_H
 #define FLOW_H
 
@@ -51,7 +53,7 @@ static void back(struct told *t) {
   raise_call(PML_STREAM_LEAVE, r, t->ticks += 10);
 }
 
-/* Letters are calls; what is in parentheses after one is called inside it. */
+/* Letters are calls; the parentheses after a letter contain its nested calls. */
 static void run(struct told *t, const char *calls) {
   for (; *calls != '\0'; calls++) {
     if (*calls == ')')

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/flow_threads.c - flows of many threads: each its own, equal ones merged, in whatever order they end.
- */
+/* spec/c/flow_threads.c - flows of many threads: separate, and merged if equal, in any order of thread ends. */
 #include "check.h"
 #include "flow.h"
 #include "sanitized.h"

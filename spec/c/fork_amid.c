@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/fork_amid.c - children forked while other threads change shared data can use all of it. */
+/* spec/c/fork_amid.c - children forked while other threads change shared data, which must be usable in the child. */
 #include "check.h"
 #include "sanitized.h"
 
@@ -66,7 +66,7 @@ static void stir_plugins(unsigned n) {
   if (made == PLUGINS || provide(name) == NULL) usleep(1000);
 }
 
-/* One that libpfm4 names, one of the PMUs in sysfs, one with a path that is kept. */
+/* A name of libpfm4, a PMU in sysfs, an event with a path that is stored. */
 static const char *const kernels[] = {"perf::TASK-CLOCK", "cycles", "uprobe:/proc/self/exe:main"};
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 static struct pml_event parsed[KERNELS];
@@ -74,7 +74,7 @@ static struct pml_event parsed[KERNELS];
 static void stir_events(unsigned n) {
   struct pml_event ev;
   (void)n;
-  (void)pml_event_set_sysfs(NULL); /* what was found there is found again */
+  (void)pml_event_set_sysfs(NULL); /* forget the PMUs found, so that they are searched again */
   for (size_t i = 0; i < KERNELS; i++) (void)pml_event_parse(&ev, kernels[i]);
 }
 

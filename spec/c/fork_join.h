@@ -40,10 +40,8 @@ static void join_all(void) {
   joining.running = false;
 }
 
-/*
- * Before any constructor: what is registered first runs last, when other handlers have what they take. Libraries that a
- * program is linked against may be as early.
- */
+/* Registered before any constructor, because the first handler registered runs last, when other handlers hold their
+ * locks. Libraries that a program is linked with may be as early. */
 static void join_early(void) {
   (void)pthread_atfork(join_all, NULL, NULL);
 }
@@ -63,7 +61,8 @@ static bool ends_well(pid_t child) {
   return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* In a process of its own: does fork() end, and can both go on? A signal ends the process where they cannot. */
+/* Tested in a separate process: whether fork() returns, and parent and child can continue. A signal ends the process if
+ * they cannot. */
 static bool forks_with(void (*prepare)(void), void (*use)(void)) {
   pid_t tried = fork();
   if (tried != 0) return ends_well(tried);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/guest_refused.c - PMUs that refuse a part of what is asked for with EOPNOTSUPP: a host's that is lent to
- * guests, one that knows no guests, a guest's without precise events. The kernel is a wrapper of perf_event_open(2),
- * which counts page faults in the place of cycles.
+ * spec/c/guest_refused.c - PMUs that refuse a part of a request with EOPNOTSUPP: a host's PMU that is lent to guests, a
+ * PMU without support for guests, a guest's PMU without precise events. The kernel is simulated by a wrapper of
+ * perf_event_open(2), which counts page faults instead of cycles.
  *
  * Link: -Wl,--wrap=syscall
  */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * spec/c/intercept_bounds.c - tables of a loaded library that end where memory does, or are damaged there: interception
- * uses what exists and nothing else.
- */
+/* spec/c/intercept_bounds.c - tables of a loaded library that end at the end of mapped memory, or are damaged there:
+ * interception reads only the existing part. */
 #include "check.h"
 #include "intercept/edge.h"
 
@@ -21,7 +19,7 @@ static const struct table {
               {DT_GNU_HASH, 0, sizeof(uint32_t), NULL},
               {DT_HASH, 0, sizeof(uint32_t), make_old_hashes}};
 #define TABLES (sizeof tables / sizeof tables[0])
-static const struct table *chosen; /* what a child looks at */
+static const struct table *chosen; /* the table under test */
 
 static size_t bytes_of(const struct table *t) {
   uintptr_t at = (uintptr_t)table_of(t->tag), next = at + 1024;
@@ -49,8 +47,8 @@ static uint64_t some(uint64_t below) {
   return (state >> 33) % below;
 }
 
-/* The first bytes of it where memory ends, whatever its size is said to be: the call is seen if all it needs is there.
- */
+/* The table's first bytes at the end of memory, with any size in its entry: the call is recorded if the needed bytes
+ * exist. */
 static bool is_cut(void) {
   static char whole[1 << 16];
   size_t bytes = bytes_of(chosen), needed = needed_of(chosen), aligned = chosen->element < 8 ? chosen->element : 8;
@@ -64,7 +62,7 @@ static bool is_cut(void) {
     if (chosen->size != 0) entry(chosen->size)->d_un.d_val = said[some(4)];
     WANT(goes_on(n % aligned != 0 ? dispensable : n / chosen->element * chosen->element >= needed));
   }
-  if (chosen->size != 0) { /* no more than its size, whatever follows */
+  if (chosen->size != 0) { /* no more than its size is read, whatever the following bytes are */
     set(chosen->tag, to_the_end(whole, bytes));
     entry(chosen->size)->d_un.d_val = needed;
     WANT(goes_on(1));

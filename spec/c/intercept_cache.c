@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/intercept_cache.c - what is found in the code of a large program is kept for the next process, and believed
- * only where it is of that program and the user's own.
+ * spec/c/intercept_cache.c - cache of code scans of a large program: reused by the next process, and trusted only if it
+ * belongs to this program and to the user.
  *
  * This program is large, and calls functions of a library through slots of addresses.
  */
@@ -78,7 +78,8 @@ static void believed(void) {
   CHECK(is_kept() && !sees_calls(), "instead of its code");
 }
 
-/* Each file says that all addresses are taken: were it believed, no call would be seen. What is not is replaced. */
+/* Each cache file claims that all addresses are taken: if it were trusted, no call would be recorded. Untrusted files
+ * are replaced. */
 static void not_believed(void) {
   for (off_t at = 0; at < 26; at += 5) {
     keep_otherwise();

@@ -14,13 +14,13 @@
 #include <setjmp.h>
 #include <sys/time.h>
 
-/* ---- what is counted: how often it was read ---- */
+/* ---- the counted event: the number of its reads ---- */
 
-static struct pml_stream_metrics *metrics;       /* NULL: nothing is */
+static struct pml_stream_metrics *metrics;       /* NULL: nothing is counted */
 static uint64_t with_values, without, backwards; /* atomic: events; such as came plainly are in @valued, too */
 static uint64_t valued;
 
-/* A thread's numbers grow, whoever reads them. */
+/* A thread's values increase, independent of the reader. */
 static void look_at(const struct pml_stream_event *e) {
   static __thread uint64_t last;
   bool has = e->metrics != NULL && e->metrics == metrics;
@@ -30,7 +30,7 @@ static void look_at(const struct pml_stream_event *e) {
   if (has) last = e->values[0];
 }
 
-/* What a consumer may do: it uses every vector register that it likes, and errno. */
+/* A consumer may use every vector register, and errno. */
 static void use_registers(void) {
 #ifdef __x86_64__
   __asm__ volatile("pcmpeqd %%xmm0, %%xmm0\n pcmpeqd %%xmm1, %%xmm1\n pcmpeqd %%xmm7, %%xmm7\n fldz\n fstp %%st(0)"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/intercept_counted.c - the values of an event at the enter and the leave of intercepted calls, to the last one,
- * however they come to those who take them. The event is a variable that the calls themselves add to.
+ * spec/c/intercept_counted.c - values of an event at the enter and the leave of intercepted calls, exact at each call,
+ * by every way of delivery. The event is a variable that the calls themselves increment.
  *
  * Calls are counted once in a process: each claim has its own.
  */
@@ -79,10 +79,10 @@ static bool begin_counting(const char *event) {
   return err == 0;
 }
 
-/* ---- who takes them: what comes is in the order of the four events, from @base on ---- */
+/* ---- consumers: values arrive in the order of the four events, starting at @base ---- */
 
 static __thread uint64_t events, plainly, wrong, base, value_of_last;
-static uint64_t every = UINT64_MAX; /* of so many events, one is declined */
+static uint64_t every = UINT64_MAX; /* one of this number of events is declined */
 
 static uint64_t expected(uint64_t event) {
   return base + event / 4 * at[3] + at[event % 4];
@@ -312,7 +312,7 @@ static bool gone(void) {
 
 /* ---- threads and processes ---- */
 
-/* As other adapters do: the thread knows who takes events then. */
+/* Emit events like other adapters, so that the thread's list has the consumers. */
 static void raise_others(void) {
   const struct pml_stream_event e = {.ticks = 1, .region = 1};
   for (int i = 0; i < 2; i++) {
@@ -380,7 +380,7 @@ static bool after_an_ended_one(void) {
   return holds(untouched, "a thread without counters writes nothing in the place of an ended one");
 }
 
-/* Before its first call, so that its counters are opened in the midst of one that was begun plainly. */
+/* Before its first call, so that its counters are opened during a call that began on the plain path. */
 static bool known_before(void) {
   if (!begin_counting("sde:::COUNTED::WORK") || !add(true)) return false;
   raise_others();
@@ -457,7 +457,7 @@ static int drained(const struct pml_buffer_event *e, void *arg) {
   take(e->metrics == metrics ? e->values[0] : UINT64_MAX);
   return 0;
 }
-/* There is room for one time of them, and no more, so that what is drained must be free again. */
+/* The buffer has room for exactly one set of values, so the room of drained events must be reused. */
 static bool buffered(void) {
   const struct pml_buffer_options o = {.records = 4 * ROUNDS * 3};
   struct pml_buffer *b;
@@ -486,7 +486,7 @@ static int listened(void *arg, void *track, const struct pml__recording_event *e
   return 0;
 }
 
-/* What `pmlua record --trace --event` has: a profile, sums and a trace. */
+/* The consumers of `pmlua record --trace --event`: a profile, sums and a trace. */
 static bool recorded(void) {
   static const char *name[] = {"sde:::COUNTED::WORK"};
   const struct pml_recording_limits limits = {.metrics = name, .nmetrics = 1};

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * spec/c/intercept_decode.c - instructions have the length that binutils gives them, and a register that is said to be
- * left alone, or only written, is so by what binutils prints.
- */
+/* spec/c/intercept_decode.c - the instruction decoder: lengths as printed by binutils, and registers that are
+ * unchanged, or only written, according to binutils. */
 #include "check.h"
 
 #ifndef __x86_64__
@@ -13,7 +11,7 @@ int main(void) {
 #else
 #include "adapter/arch/x86_64/decode.h"
 
-#define LINES 600000 /* of a library */
+#define LINES 600000 /* limit of lines for a library */
 
 /* The names of a register of 64, 32, 16 and 8 bits. */
 static const char *const names[16][5] = {
@@ -30,7 +28,7 @@ struct line {
   char text[256]; /* mnemonic and operands */
 };
 
-/* "  address:\tbytes\ttext": false for whatever else is printed. */
+/* Parse " address:\tbytes\ttext"; returns false for other lines. */
 static bool read_line(const char *from, struct line *l) {
   const char *at = strchr(from, '\t'), *text = at != NULL ? strchr(at + 1, '\t') : NULL;
   if (text == NULL) return false;
@@ -137,7 +135,7 @@ static void short_code(void) {
       bytes[k] = (uint8_t)x;
     }
     size_t n = x % (sizeof bytes + 1);
-    uint8_t *part = malloc(n + (n == 0)); /* so that a sanitizer sees what is read behind it */
+    uint8_t *part = malloc(n + (n == 0)); /* a separate block, so that a sanitizer detects reads behind it */
     if (part == NULL) return;
     memcpy(part, bytes, n);
     struct pml__insn insn = pml__decode(part, n, (unsigned)x % 16);

@@ -11,7 +11,7 @@
 static struct {
   const char **at;
   size_t n, room;
-} names; /* of all defined symbols */
+} names; /* names of all defined symbols */
 
 static const struct pml__object *walked;
 

@@ -37,7 +37,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   m->entered[e->region] = true;
   (m->ready[e->region] != 0 && e->ticks >= m->ready[e->region] ? &m->after : &m->before)[0]++;
 }
-/* As one that needs memory for each region. */
+/* Like a consumer that needs memory for each region. */
 static uint64_t enter_plainly(void *data, pml_region_t region, uint64_t ticks) {
   struct met *m = data;
   return region < REGIONS && m->entered[region] ? 0 : ticks;
@@ -128,7 +128,7 @@ static void of_two(const struct pml_stream_consumer *slow) {
   SKIP("under ThreadSanitizer all registers are saved for each call, and all consumers get it at once");
 }
 #else
-/* What comes next is inside the call to it. */
+/* Later events are inside the call of the slow consumer. */
 static void of_two(const struct pml_stream_consumer *slow) {
   struct pml_stream_consumer quick = {.thread_begin = begin,
                                       .prepare = count_asked,

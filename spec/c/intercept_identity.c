@@ -8,19 +8,18 @@
 #include <dlfcn.h>
 
 #define ADDRESSES 8
-#define WALKS 8 /* of slots_walk.c */
+#define WALKS 8 /* functions of slots_walk.c */
 #ifdef __PIC__
 #define COUNTED 6u
 #else
-#define COUNTED                                                                                                        \
-  4u /* a program at a fixed place has an address of its own for the function, which is none of a library */
+#define COUNTED 4u /* a fixed-address program has a separate address for the function */
 #endif
 
 typedef int number(int i);
 
 static char folder[4096];
 
-/* All ways that lead to functions of the libraries; those of a library that is opened, too. */
+/* All ways that lead to functions of the libraries, including those of an opened library. */
 struct view {
   void *at[ADDRESSES];
   const char *name[ADDRESSES];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/intercept_left.c - intercepted calls that a signal handler leaves by longjmp, at each of their instructions.
+ * spec/c/intercept_left.c - intercepted calls left by a longjmp from a signal handler, at each of their instructions.
  *
- * A call is single-stepped, and at its k-th instruction the handler jumps out of it: once for each k, or for some. The
- * calls that follow must be recorded as if nothing had been, with their values and by the plain way, and whoever takes
- * an event away must not wait for a reading that was left.
+ * A call is single-stepped, and at its k-th instruction the handler jumps out of it: once for each k, or for some.
+ * Later calls must be recorded normally, with their values and on the plain path, and a thread that removes an event
+ * must not wait for an abandoned read.
  */
 #include "check.h"
 
@@ -191,7 +191,7 @@ static int event_of(void *arg, void *track, const struct pml__recording_event *e
   return 0;
 }
 
-/* Each call adds 3 before what is inside, and that 1. */
+/* Each call adds 3 before its nested call, which adds 1. */
 static uint64_t calls(void) {
   return (uint64_t)work * (uint64_t)nested / (nested > 1 ? 4 : 3);
 }
@@ -230,7 +230,7 @@ static int visit(const struct pml_profile_node *node, void *arg) {
   return 0;
 }
 
-/* Of a call that was left the profile may or may not have one, but all others. */
+/* The profile may or may not contain an abandoned call, but must contain all others. */
 static bool all_are_profiled(void) {
   (void)pml_profile_visit(profile, visit, NULL);
   printf("# %llu of %llu calls, %llu deep\n", (unsigned long long)profiled, (unsigned long long)calls(),

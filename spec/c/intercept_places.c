@@ -86,10 +86,8 @@ static bool read_only(unsigned char *at) {
   return refused;
 }
 
-/*
- * The first page is read-only, the relocations, of slots at @at, are where they end. The first @good are to be filled,
- * the others not, of which the last is nowhere. @value: what is in them.
- */
+/* The first page is read-only; the relocations, of slots at @at, are at its end. The first @good slots are to be
+ * filled, the others not; the last one is unmapped. @value: the content of the slots. */
 struct slots {
   unsigned char *const *at;
   size_t good, n, symbol;

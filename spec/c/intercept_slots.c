@@ -251,10 +251,8 @@ static void replaced(const struct pml_intercept_options *o) {
 #endif
 }
 
-/*
- * What a library was bound to stays as long as it: the loader sees to that, when it binds. @seen: calls that are, of
- * the functions of slots_global.so.
- */
+/* The target of a bound slot stays loaded as long as the library, because the loader keeps it when it binds. @seen:
+ * recorded calls of the functions of slots_global.so. */
 static void bound(const char *what) {
   void *global = open_library("slots_global.so", RTLD_LAZY | RTLD_GLOBAL);
   void *user = open_library("slots_user.so", RTLD_LAZY);
@@ -337,7 +335,7 @@ static void together(const struct pml_intercept_options *o) {
 #define LOOKS_MAX (MANY * OFTEN) /* each of them has; without pauses these were some 2,000 */
 #endif
 
-/* What a library calls is found in two places, so its slots are left to the loader and it is looked at again. */
+/* The target of a library's calls exists in two places, so its slots are left to the loader and inspected again. */
 static void many(void) {
   char line[9000], path[64], to[] = "/tmp/pmlua-many-XXXXXX";
   void *handle[MANY] = {NULL};

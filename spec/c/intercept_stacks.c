@@ -2,9 +2,9 @@
 /*
  * spec/c/intercept_stacks.c - recorded calls whose frames return later, elsewhere, twice or never.
  *
- * Fibers nest recorded calls and give way inside them, at random: on stacks of their own that lie side by side, on
- * stacks inside a frame of the thread's own, or all on the same memory, from which and to which each one's stack is
- * copied, as greenlets are. Each call knows what it must return; each is counted when it is made.
+ * Fibers nest recorded calls and switch inside them, at random: on separate adjacent stacks, on stacks inside a frame
+ * of the thread's stack, or all on the same memory, to and from which each stack is copied, like greenlets. Each call
+ * checks its result; each is counted when it is made.
  */
 #include "adapter/intercept/pml_intercept.h"
 #include "check.h"
@@ -29,7 +29,7 @@
 /* Each stack is one more thread to a consumer; there calls nest. */
 #define OPEN_MAX 64
 struct seen {
-  struct seen *next; /* of all: those of stacks in use at the end are not given back */
+  struct seen *next; /* list of all: stacks still in use at the end are not freed */
   pml_region_t open[OPEN_MAX];
   unsigned n;
 };
@@ -128,7 +128,7 @@ static void work(int which) {
   give_way(f);
 }
 
-/* Apart, because getcontext() may return twice for all that the compiler knows. */
+/* Not inlined, because the compiler assumes that getcontext() may return twice. */
 __attribute__((noinline)) static void prepare(struct fiber *f) {
   f->depth = 0;
   f->begun = false;
@@ -378,7 +378,7 @@ static void *resume_all(void *arg) {
   return NULL;
 }
 
-/* What gives way on one thread goes on on another, which knows nothing of its calls. */
+/* A fiber that switches on one thread continues on another, which has no data of its calls. */
 static void moving(void) {
   static char stack[FIBERS][STACK];
   pthread_t thread;

@@ -10,7 +10,7 @@ struct reading {
   const struct pml__object *o;
   size_t shared, pieces, bytes;
   uintptr_t end;
-  bool right; /* what memory has, each piece behind the one before */
+  bool right; /* equal to memory, each piece directly after the previous one */
 };
 
 static void see(void *arg, const uint8_t *text, size_t n, uintptr_t at) {
@@ -93,7 +93,7 @@ static void make(uint8_t *text, size_t n, uintptr_t at, uintptr_t lo, uintptr_t 
 
 /* In pieces of @piece bytes; 0: whole. */
 static bool scans(size_t n, intptr_t away, size_t range, size_t piece) {
-  uint8_t *text = malloc(n); /* so that a sanitizer sees what is read behind it */
+  uint8_t *text = malloc(n); /* a separate block, so that a sanitizer detects reads behind it */
   uintptr_t at = UINT64_C(0x7f0012340000) + next() % 65536, lo = at + (uintptr_t)away, hi = lo + range;
   bool seen = text != NULL;
   if (seen) make(text, n, at, lo, hi);

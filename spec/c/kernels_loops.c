@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/kernels_loops.c - the arithmetic kernels against plain loops: each build, precision and length computes what
- * the source says and writes nothing beside its vector; and a team of threads calls as often as it is told.
- * The team starts them by pthread_create(), so ThreadSanitizer runs this spec, too.
+ * spec/c/kernels_loops.c - the arithmetic kernels compared with plain loops: each build, precision and length computes
+ * the source's result and writes only to its vector; a team of threads makes the requested number of calls. The team
+ * starts threads by pthread_create(), so ThreadSanitizer also runs this spec.
  */
 #include "check.h"
 #include "kernels/kernels.h"

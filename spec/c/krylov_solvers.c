@@ -158,7 +158,7 @@ static void events(void) {
 
 #define AGREE 10.0 /* reported and true residual, either way */
 #define ROUNDING                                                                                                       \
-  1e-10               /* of the first residual: what rounding may leave of one that falls at once, as those of CGS do */
+  1e-10 /* of the first residual: limit of rounding errors in a residual that falls at once, as with CGS */
 #define SOLUTION 1e-4 /* largest error of a solution of ones */
 
 static double largest_error(const struct system *y) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/live.h - what the specs of the service share: a client that waits, but never for long. */
+/* spec/c/live.h - common functions for specs of the live service: a client with bounded waits. */
 #ifndef SPEC_LIVE_H
 #define SPEC_LIVE_H
 
@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIVE_WAIT_S 60 /* for anything; what works takes milliseconds */
+#define LIVE_WAIT_S 60 /* limit for any wait; normal waits take milliseconds */
 
 static inline double live_now(void) {
   struct timespec t;
@@ -82,7 +82,7 @@ static inline bool live_receive(int fd, struct live_frame *answer) {
   char byte[4096];
   live_frame_answer(answer);
   for (int rc = 0; rc == 0;) {
-    /* A byte at a time until the payload: what follows belongs to the next answer. */
+    /* a byte at a time until the payload, because later bytes belong to the next answer */
     size_t want = answer->payload == NULL ? 1 : answer->length - answer->received, taken;
     ssize_t n = recv(fd, byte, want < sizeof byte ? want : sizeof byte, 0);
     if (n < 0 && errno == EINTR) continue;
@@ -118,7 +118,7 @@ static inline bool live_evals(int fd, const char *code, const char *want) {
   return live_ask(fd, LIVE_EVAL, code, text, sizeof text) == LIVE_OK && strcmp(text, want) == 0;
 }
 
-/* Has the other side ended the connection, or does it within LIVE_WAIT_S? What still comes is thrown away. */
+/* Whether the other side has ended the connection, or does so within LIVE_WAIT_S. Received bytes are discarded. */
 static inline bool live_ended(int fd) {
   char bytes[4096];
   ssize_t n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/live_fork.c - forked children are served under their own pid; what is executed is not; exit tidies up. */
+/* spec/c/live_fork.c - live service of forked children, under their pids; executed programs are not served; sockets are
+ * removed at exit. */
 #include "check.h"
 #include "fork_join.h"
 #include "live.h"
@@ -95,7 +96,7 @@ static bool is_sleep(pid_t pid) {
   return is;
 }
 
-/* A child is served after 50 ms: one that took as long to execute may have left a socket without a listener. */
+/* A child is served after 50 ms: if it takes longer to execute, it may have left a socket without a listener. */
 static void executed(const char *how, pid_t pid, double forked) {
   char path[LIVE_PATH_MAX];
   snprintf(path, sizeof path, "%s/pmlua/%d.live_fork", runtime, (int)pid);
@@ -187,8 +188,8 @@ static bool reopens(const char *path) {
   return good;
 }
 
-/* As daemons do. In a fresh child the service comes later, in one that is served already it opens sockets of its own.
- */
+/* Closes all descriptors like a daemon. In a new child the service starts later; in a served child it opens separate
+ * sockets. */
 static bool closes_all(bool late) {
   char path[LIVE_PATH_MAX];
   if (late) find_socket(path, getpid());

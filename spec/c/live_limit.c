@@ -155,7 +155,7 @@ static void no_folder(void) {
 
 int main(void) {
   struct pmlua *p;
-  alarm(100); /* what is not stopped would hang */
+  alarm(100); /* a script that is not stopped would hang */
   if (!CHECK(pmlua_open(&p, NULL) == 0, "a state opens: %s", pml_error_detail(0))) return check_done();
   for (size_t i = 0; i < sizeof endless / sizeof *endless; i++) stopped(p, &endless[i]);
   leftovers(p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/live_service.c - the service answers, and survives what comes over its socket. */
+/* spec/c/live_service.c - live service: replies, and robustness against data received by its socket. */
 #include "check.h"
 #include "live.h"
 

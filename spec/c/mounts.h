@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/mounts.h - mounts that only this process and its children see, gone with them; the host keeps its own. */
+/* spec/c/mounts.h - mounts visible only to this process and its children, and removed with them. */
 #ifndef SPEC_MOUNTS_H
 #define SPEC_MOUNTS_H
 
@@ -13,7 +13,7 @@ static inline bool mounts_private(void) {
   return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
-/* Is there a tracefs, the host's or one of our own? */
+/* Whether there is a tracefs, the host's or a private one. */
 static inline bool mounts_tracefs(void) {
   if (access("/sys/kernel/tracing/events", R_OK | X_OK) == 0) return true;
   return mounts_private() && mount("pmlua", "/sys/kernel/tracing", "tracefs", 0, NULL) == 0;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * spec/c/mpi_table.c - handles of requests and what is known of them: many at a time, again and again, and from threads
- * that get each other's handles.
- */
+/* spec/c/mpi_table.c - the table of MPI handles: many handles at once, repeated use, and threads that get each other's
+ * handles. */
 #include "adapter/mpi/pml_mpi.h"
 #include "check.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/number.c - numbers as text are those of printf(), digit by digit, in any locale. */
+/* spec/c/number.c - numbers as text: equal to printf(), digit by digit, in any locale. */
 #include "base/text/pml_number.h"
 #include "check.h"
 
@@ -42,7 +42,7 @@ static void check_bits(uint64_t bits) {
   check_both(v);
 }
 
-/* Around what is short, and around powers of two and of ten, where digits and exponents change. */
+/* Near short numbers, and near powers of two and of ten, where digits and exponents change. */
 static void check_edges(void) {
   for (int e = -330; e < 310; e++)
     for (int digit = 1; digit < 10; digit++) {
@@ -60,7 +60,7 @@ static void check_edges(void) {
   }
 }
 
-/* Halves between two numbers of 15 or 17 digits, and what is a hair beside them. */
+/* Halves between two numbers of 15 or 17 digits, and their nearest neighbours. */
 static void check_ties(void) {
   for (uint64_t i = 0; i < 2000; i++) {
     double v = ldexp((double)(UINT64_C(1000000000000001) + 2 * i * i), -1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/operations.h - every operation of the core that takes memory or descriptors, for the specs that starve it.
+ * spec/c/operations.h - every operation of the core that allocates memory or descriptors, for the specs that starve it.
  *
- * Each prepares what it needs, arms the shortage around the call under test, disarms it, and gives everything back.
- * It returns what the call returned. A failed call must have left its handle closed: else HANDLE_OPEN.
+ * Each operation prepares its data, arms the shortage around the call under test, disarms it, and frees everything. It
+ * returns the result of the call. A failed call must have left its handle closed, otherwise the result is HANDLE_OPEN.
  */
 #ifndef SPEC_OPERATIONS_H
 #define SPEC_OPERATIONS_H
@@ -274,7 +274,7 @@ static int flow_sections(void) {
   return err;
 }
 
-/* Of a program with one thread that counted nothing. */
+/* Counts of a program with one thread that counted nothing. */
 static int read_counts(void) {
   static union {
     struct pml__log_head log;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/otf2.c - the guarantees of a trace to the threads that record and to the one that closes it.
+ * spec/c/otf2.c - traces: guarantees for the recording threads and for the closing thread.
  *
  * Without an argument it checks archives in a temporary folder. `otf2 MODE DIR` leaves one archive in DIR for a reader
  * to validate.
@@ -124,7 +124,9 @@ static int make_archive(const char *mode, const char *dir) {
 enum { SLOTS = 16, STEPS = 100000 };
 enum call { ENTER, LEAVE, METRIC, FLUSH };
 
-/* What a ring of SLOTS has to do: a kept enter promises a slot to its leave, a dropped one takes its leave along. */
+/*
+ * A model of a ring of SLOTS: a recorded enter reserves a slot for its leave; the leave of a dropped enter is dropped.
+ */
 static struct {
   struct {
     pml_region_t region;

@@ -67,7 +67,7 @@ static const struct { const char *name, *violation; } breakages[] = {BREAKAGES(R
 
 enum { FIRST = 1000, LENGTH = 1000, RESOLUTION = 1000000000, OTHER = 77 };
 
-static unsigned complaints; /* what libotf2 said, or refused */
+static unsigned complaints; /* errors of libotf2 */
 
 static OTF2_ErrorCode on_error(void *user, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
                                const char *format, va_list args) {
@@ -159,7 +159,7 @@ static void change_time(const char *dir, const char *file, uint64_t from, uint64
   if (f != NULL) fclose(f);
 }
 
-/* What is done to a file: it goes, the first half of it stays or nothing, or 0xff is written behind so many bytes. */
+/* How a file is damaged: removed, cut to its half or to nothing, or 0xff is written at an offset. */
 enum { GONE = -1, HALF = -2, NONE = -3 };
 static const struct {
   enum breakage of;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * spec/c/otf2_read.c - an archive whose events are known, read: sums of all kinds of groups to the nanosecond, and the
- * order of time over more locations than files may be open.
- */
+/* spec/c/otf2_read.c - reader of an archive with known events: sums by all kinds of groups, exact to the nanosecond,
+ * and the order of time over more locations than files may be open. */
 #include "check.h"
 #include "folder.h"
 #include "substrate/trace/read/pml_otf2_events.h"
@@ -176,7 +174,7 @@ static void groups(struct pml_otf2_read *t, unsigned threads) {
   expect(t, &q, of_all, 1, "all");
   q.region = "B";
   static const struct known of_b[] = {{NONE, NONE, NONE, NONE, 4, 1, 110, 110, 20, 30, 120, 10, 260, 0, 1, 7, 1, 9}};
-  struct known messages = of_b[0]; /* what no call of B sent or received is of none, and still of all */
+  struct known messages = of_b[0]; /* messages outside of all calls of B are in no group, but in the total */
   messages.sent = 2, messages.sent_bytes = 171, messages.received = 2, messages.received_bytes = 44;
   expect(t, &q, &messages, 1, "of one region");
 }
@@ -253,7 +251,7 @@ static uint32_t first_process(uint64_t location) {
   return 0;
 }
 
-/* All locations have the events of the first, in a file of its own. */
+/* All locations have the events of the first, in separate files. */
 static void write_many(const char *name, uint32_t events, uint64_t (*events_of)(uint64_t)) {
   char from[300], to[300];
   OTF2_Archive *a = begin_archive(name);

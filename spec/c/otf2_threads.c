@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/otf2_threads.c - eight threads record while one flushes, the program's or the archive's own: nothing is lost
+ * spec/c/otf2_threads.c - eight threads record while one flushes, the program's or the archive's: nothing is lost
  * without being counted.
  *
  * `otf2_threads DIR` leaves the archive in DIR for the validator.
@@ -23,7 +23,7 @@ struct worker {
   pthread_t thread;
   struct pml_otf2 *archive;
   unsigned number;
-  uint64_t attempted, refused; /* refused: answers that are neither 0 nor "full" */
+  uint64_t attempted, refused; /* refused: results that are neither 0 nor "full" */
 };
 
 static atomic_int recording;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * spec/c/page_forbidden.c - user-space reads that are forbidden while a page is open: the page says that the counter
- * may be read, and the instruction faults, as after `echo 0 > /sys/devices/cpu/rdpmc`. Each read comes from read(2), no
- * signal reaches the program, and the signals that are its own do as ever.
+ * may be read, and the instruction faults, as after `echo 0 > /sys/devices/cpu/rdpmc`. Each read uses read(2), no
+ * signal of a fault reaches the program, and its other signals are delivered as usual.
  */
 #include "check.h"
 #include "dressed.h"
@@ -12,7 +12,7 @@
 
 #if defined(__x86_64__)
 
-#define OFFSET (INT64_C(1) << 40) /* of what is read by page */
+#define OFFSET (INT64_C(1) << 40) /* added to counts read by page */
 
 static volatile unsigned seen;
 static void *volatile seen_at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/page_kernel.h - a thread that plays the kernel: it writes the page of page_machine.h over and over.
+ * spec/c/page_kernel.h - a thread that plays the kernel: it writes the page of page_machine.h repeatedly.
  *
  * A real kernel writes in an interrupt on the reader's own cpu. This one runs on another, which is stricter, so its
  * order must be argued: the lock is made odd, a full fence, the fields and the registers, a full fence, the lock is
@@ -33,7 +33,7 @@ static struct {
   uint64_t epoch;
   enum page_kind kind;
   unsigned slot, width;
-  int64_t loaded; /* what the register was loaded with */
+  int64_t loaded; /* the value loaded into the register */
   struct perf_event_mmap_page next;
   uint64_t cycles, cycles_start, cycles_mask;
   uint64_t enabled, enabled_start, off;
@@ -263,7 +263,7 @@ static void *kernel_main(void *unused) {
   return unused;
 }
 
-/* kernel_start - write a first page, then go on in a thread. */
+/* kernel_start - write a first page, then continue in a thread. */
 static bool kernel_start(pthread_t *thread, int pause) {
   kernel.pause = pause;
   kernel.count = kernel_random() >> 8;

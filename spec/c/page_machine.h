@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/page_machine.h - a PMU and a clock that a spec owns: what the counter and the clock instruction answer.
+ * spec/c/page_machine.h - a PMU and a clock emulated by a spec: results of the counter and clock instructions.
  *
- * The truth is one event count that only grows, and times that are a function of the clock. A register holds the count
- * less a base, cut to its width; all registers but the event's own hold bases that make no sense. What the reader makes
- * of register, offset and clock must be the truth at some moment between its first and its last instruction.
+ * The truth is a single event count that only grows, and times that are a function of the clock. A register holds the
+ * count minus a base, truncated to its width; all registers except the event's have meaningless bases. The value that
+ * the reader computes from register, offset and clock must be the truth at some moment between its first and its last
+ * instruction.
  */
 #ifndef SPEC_PAGE_MACHINE_H
 #define SPEC_PAGE_MACHINE_H
@@ -22,11 +23,11 @@
 #define MACHINE_FIXED 0x40000000u
 #define MACHINE_SLOTS 12u
 #else
-/* As PMUv3: 31 counters, and 31 or whatever else is asked for is the cycle counter. */
+/* Like PMUv3: 31 counters, and 31 or any other number is the cycle counter. */
 #define MACHINE_SLOTS 32u
 #endif
 
-/* What the page says about the event now. */
+/* The current state of the event in the page. */
 enum page_kind {
   PAGE_ON,        /* on a counter */
   PAGE_MUXED,     /* enabled, but others have the counters */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/page_moved.c - the page reader where cores differ in kind, moved to the other kind before each instruction of
- * its restartable section.
+ * spec/c/page_moved.c - the page reader on cores of different kinds: it is moved to the other kind before each
+ * instruction of its restartable section.
  *
- * The counters are pages of memory. One kind of core has all, the other only the first: a move takes the others' pages
- * away, so that whoever reads them faults, as rdpmc does. A breakpoint stops the reader at one instruction at a time;
- * the kernel restarts the section because of the breakpoint's signal, as it does when it moves the thread. The same
- * reader with an area that the kernel does not know must fault.
+ * The counters are pages of memory. One kind of core has all, the other only the first: a move removes the other pages,
+ * so that reading them faults, like rdpmc. A breakpoint stops the reader at one instruction at a time; the kernel
+ * restarts the section because of the breakpoint's signal, as it does when it moves the thread. The same reader with an
+ * unregistered area must fault.
  */
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/page_path.c - who reads pages and who must not, without a PMU: rdpmc is made by a signal handler, hardware
- * events are opened as software events, and the page that the kernel maps for them is one that this spec wrote.
+ * spec/c/page_path.c - choice between page reads and read(2), without a PMU: a signal handler emulates rdpmc, hardware
+ * events are opened as software events, and the kernel maps a page written by this spec.
  *
  * Link: -Wl,--wrap=mmap,--wrap=syscall
  */
@@ -261,7 +261,7 @@ static void forbidden(void) {
   pml_counter_close(&c);
 }
 
-/* ---- what is mapped is unmapped ---- */
+/* ---- unmapping ---- */
 
 static bool is_mapped(const volatile void *at) {
   unsigned char in;

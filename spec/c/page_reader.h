@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/page_reader.h - reads the page of page_kernel.h again and again, and holds each read against the machine. */
+/* spec/c/page_reader.h - repeated reads of the page of page_kernel.h, each compared with the emulated machine. */
 #ifndef SPEC_PAGE_READER_H
 #define SPEC_PAGE_READER_H
 
@@ -80,7 +80,7 @@ static bool value_holds(const struct pml_reading *r, bool timed, const struct mo
   return true;
 }
 
-/* What the path must be is certain only when the page was in one state from before the read until after it. */
+/* The path is determined only if the page stayed in one state from before the read until after it. */
 static bool path_holds(int tries, bool timed, const struct moment *a, const struct moment *z) {
   unsigned told = tries > 0 ? (unsigned)tries : PML_RDPMC_TRIES;
   if (!holds(CLAIM_TOLD, told >= reading.instructions, told, reading.instructions, PML_RDPMC_TRIES)) return false;
@@ -111,7 +111,7 @@ static bool read_once(bool timed, enum linger lingers) {
   a.enabled = machine_get(&machine.enabled_min);
   a.off = machine_get(&machine.off);
   int tries = read_page(timed, &r);
-  PML_RDPMC_FENCE(); /* what the read saw comes before what is seen now */
+  PML_RDPMC_FENCE(); /* orders the read before the values of the machine that follow */
   z.off = machine_get(&machine.off);
   z.enabled = machine_get(&machine.enabled_max);
   z.count = machine_get(&machine.count);
@@ -128,7 +128,7 @@ static bool read_once(bool timed, enum linger lingers) {
   return good;
 }
 
-/* Each thing that the kernel does must have been met; until then reading goes on, though not for ever. */
+/* Reading continues until every action of the kernel has occurred, but not forever. */
 static bool has_met_all(void) {
   bool unknown = PML_RDPMC_COUNTERS == UINT32_MAX || reader.fallback[PAGE_UNKNOWN] > 0;
   for (unsigned w = 0; w < KERNEL_WIDTHS; w++)
@@ -157,7 +157,7 @@ static void reader_says(void) {
         w[2], w[3]);
 }
 
-/* After @enough reads of one state there is nothing new in it: let the kernel, which may not even run now, go on. */
+/* After @enough reads of one state nothing new can happen: let the kernel, which may not be running, continue. */
 static void pace(uint64_t enough) {
   static uint64_t state, since;
   uint64_t now = machine_get(&machine.state);

@@ -34,7 +34,7 @@ static void set_is_called(const char *name, const char *called) {
   pml_eventset_close(s);
 }
 
-/* What software_modes() finds by counting. */
+/* The result that software_modes() finds by counting. */
 static bool ignores_modes(const struct perf_event_attr *a) {
   return a->type == PERF_TYPE_SOFTWARE &&
          (a->config == PERF_COUNT_SW_TASK_CLOCK || a->config == PERF_COUNT_SW_CPU_CLOCK);
@@ -84,9 +84,9 @@ static void work_in_kernel(void) {
 }
 
 /*
- * What excluding the kernel changes is found by counting, of each software event of the kernel: an event without it,
- * and the same in user space, over the same work. A clock is the same; all else must be less, and where nothing is left
- * the core says that it happens in the kernel only.
+ * The effect of excluding the kernel is found by counting, for each software event of the kernel: the event without it,
+ * and the event in user space, over the same work. A clock counts the same; every other event must count less, and if
+ * nothing is left the core reports that the event occurs in the kernel only.
  */
 static void software_modes(void) {
   for (uint64_t config = 0; config < PERF_COUNT_SW_MAX; config++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/permission.h - what this process may count: the kernel is asked by itself, at every perf_event_paranoid. */
+/* spec/c/permission.h - which events this process may count: queried from the kernel directly, at every
+ * perf_event_paranoid. */
 #ifndef SPEC_PERMISSION_H
 #define SPEC_PERMISSION_H
 

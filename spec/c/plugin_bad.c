@@ -14,7 +14,7 @@ static void refused(const char *name, int code, const char *why) {
   CHECK(strchr(pml_error_detail(rc), '\n') == NULL, "in one line");
 }
 
-/* One that is loaded, whose trouble comes at @when: 'l'oad, 'o'pen, 'e'nd. */
+/* A plugin that is loaded, and fails at @when: 'l'oad, 'o'pen, 'e'nd. */
 static void survived(const char *name, char when, const char *why) {
   struct pml_plugin *p;
   struct pml_eventset *set = NULL;
@@ -123,7 +123,7 @@ static void in_a_circle(void) {
   CHECK(load("bad_cycle_b", "m", &b) == 0 && pml_plugin_end(b) == 0, "from which one comes back alone");
 }
 
-/* The plugin throws in @call: what comes of it, 0 or a code, at load and at open. */
+/* The plugin throws in @call: the results, 0 or a code, at load and at open. */
 static void thrown(const char *call, int at_load, int at_open) {
   struct pml_plugin *p;
   struct pml_eventset *set = NULL;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * spec/c/plugin_watchpoint.c - the plugin that ships for watchpoints: accesses of each thread and what it writes, as
- * metrics of an event set and as series.
- */
+/* spec/c/plugin_watchpoint.c - the shipped plugin for watchpoints: accesses of each thread and the values written, as
+ * metrics of an event set and as series. */
 #include "check.h"
 #include "plugins.h"
 #include "program/pml_watchpoint.h"
@@ -64,7 +62,7 @@ static void counts(void) {
   struct told t = {.err = -1};
   uint64_t value[3];
   pthread_t thread;
-  work(3); /* of before */
+  work(3); /* before the set */
   int err = pml_eventset_open(&set, names, 3, NULL);
   if (!CHECK(err == 0, "a set has its metrics: %s", err < 0 ? pml_error_detail(err) : "yes")) return;
   CHECK(pml_eventset_start(set) == 0, "and starts");

@@ -65,7 +65,7 @@ __attribute__((noinline, unused)) static void pmu_spin(uint64_t instructions) {
 #endif
 }
 
-/* Read by read(2), whatever path the counter would choose. */
+/* Reads by read(2), independent of the path that the counter would choose. */
 static inline bool pmu_kernel_read(const struct pml_counter *c, struct pml_reading *r) {
   uint64_t b[PML__WORD_GROUP_VALUES + PMU_MOST + 1];
   bool grouped = (c->flags & PML__OPEN_GROUP) != 0;

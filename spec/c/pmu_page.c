@@ -113,7 +113,7 @@ static bool by_kernel(const struct counted *c, struct pml_reading *r) {
   return read(c->fd, r, sizeof *r) == (ssize_t)sizeof *r;
 }
 
-/* read(2), page, read(2); what needs the kernel is counted and is right by definition. */
+/* read(2), page, read(2); a read that needs the kernel is counted, and correct by definition. */
 static void bracketed(struct counted *c, bool timed) {
   struct pml_reading a, z, r = {.raw = 11, .enabled_ns = 12, .running_ns = 13};
   hold.instructions = 0;
@@ -146,7 +146,7 @@ static void copy_is_left(const char *name, volatile struct perf_event_mmap_page 
   holds(name, (tries > 0) == readable, (uint64_t)tries, readable, readable);
 }
 
-/* What the kernel of this machine never shows while we look: a copy of its page, changed. */
+/* States that this machine's kernel never shows during the test: a modified copy of its page. */
 static void copies(const struct counted *c) {
   struct perf_event_mmap_page original, copy;
   memcpy(&original, (const void *)(uintptr_t)c->page, sizeof original);
@@ -172,7 +172,7 @@ static void copies(const struct counted *c) {
   }
 }
 
-/* A clock of 12 bits whose last turn began at 2^40: what is read lies within one turn of that. */
+/* A clock of 12 bits whose last wrap was at 2^40: the time read is within one period of it. */
 static void short_clock(const struct counted *c) {
   struct perf_event_mmap_page copy;
   struct pml_reading r = {0};
@@ -243,7 +243,7 @@ static void crowd(uint64_t config1, uint64_t reads) {
   close_event(&cycles);
 }
 
-/* The shortest turns that the kernel allows, so that a read meets their ends; where it is not ours to set, as it is. */
+/* The shortest intervals that the kernel allows, so that a read meets their ends; unchanged if they cannot be set. */
 static void short_turns(void) {
   static const char *const file[] = {"/sys/bus/event_source/devices/armv8_pmuv3_0/perf_event_mux_interval_ms",
                                      "/sys/bus/event_source/devices/armv8_pmuv3/perf_event_mux_interval_ms",

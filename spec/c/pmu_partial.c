@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/pmu_partial.c - a PMU that counts only some of perf's generic events is a PMU; one that counts none is none.
- * The kernel's refusals are those of real kernels; which events it refuses is said here, since few machines have such a
- * PMU (virtual ones, some of arm and riscv).
+ * spec/c/pmu_partial.c - PMUs that count only some of perf's generic events: detected as a PMU, unless they count none.
+ * The refusals are the same as in real kernels; the spec chooses the refused events, because few machines have such a
+ * PMU (virtual ones, some arm and riscv).
  *
  * Link: -Wl,--wrap=syscall
  */
@@ -49,7 +49,7 @@ static int see(const struct pml_event_info *info, void *arg) {
   return 0;
 }
 
-/* In a process of its own: the answer is kept. */
+/* In a separate process, because the result is cached. */
 static bool says(uint64_t which, int error, int has) {
   int status = 1;
   pid_t pid = fork();

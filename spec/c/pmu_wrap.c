@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/pmu_wrap.c - registers of both widths, and what is counted across their wraps. */
+/* spec/c/pmu_wrap.c - registers of both widths, and counts across their wraps. */
 #include "source/kernel/pml_group.h"
 
 #include "pmu.h"
@@ -9,10 +9,8 @@
 
 static struct pml_event insns;
 
-/*
- * The register is set to -period and wraps after so many events, again and again: the kernel moves what it held into
- * the page's offset. Every read must go on where the last one stood, and all of it must add up.
- */
+/* The register is set to -period and wraps after this number of events, repeatedly: the kernel moves its value into the
+ * page's offset. Every read must continue from the previous one, and all counts must add up. */
 static void wraps(const char *how, const struct pml_event *like, uint64_t period) {
   struct pml_event ev = *like;
   struct pml_counter c;
@@ -54,7 +52,7 @@ static void counts_freely(const char *how, const struct pml_event *ev) {
   pml_counter_close(&c);
 }
 
-/* arm64's config1 bit 0 asks for a 64-bit counter; without it, and without support, it has 32 bits. */
+/* arm64's config1 bit 0 requests a 64-bit counter; without it, and without support, it has 32 bits. */
 static unsigned width_of(struct pml_event *ev, bool wide) {
   struct pml_counter c;
 #if defined(__aarch64__)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/probe.c - a probe makes its operation once per hit and keeps one sample of it. */
+/* spec/c/probe.c - probes: one operation and one sample per hit. */
 #include "adapter/pml_probe.h"
 #include "source/kernel/pml_eventset_kernel.h"
 
@@ -22,7 +22,7 @@ static void refusals(struct pml_eventset *set, struct pml_samples *samples) {
   CHECK(pml_probe_init(&p, PML_PROBE_EMPTY, NULL, samples) == 0, "the empty one needs no set");
 }
 
-/* What each operation leaves in values and in the set after @touched faults before each of two hits. */
+/* The values, and the counts of the set, after @touched faults before each of two hits. */
 static void operation(enum pml_probe_operation op, const char *name, struct pml_eventset *set, uint64_t in_values,
                       uint64_t in_set) {
   struct pml_samples samples;

@@ -268,7 +268,7 @@ static uint64_t calls_between(const struct functions *all, size_t f, double from
   return n;
 }
 
-/* Durations of 1 to 999 ticks, and one that is as long as can be, from two paths. */
+/* Durations of 1 to 999 ticks, and the longest possible one, on two paths. */
 static void *call_long_and_short(void *arg) {
   uint64_t now = 1;
   enter(0, now);
@@ -317,7 +317,7 @@ static void functions(void) {
   pml_profile_close(p);
 }
 
-/* Of two clocks, or of a signal handler's enter that comes late. */
+/* Times from two clocks, or a late enter of a signal handler. */
 static void backwards(void) {
   struct pml_profile *p;
   struct paths seen = {0};

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #define MOST 60000
-#define MANY 160000 /* of a long series */
+#define MANY 160000 /* length of a long series */
 
 static uint64_t seed = 88172645463325252u;
 
@@ -61,7 +61,7 @@ static double equal(size_t i) {
   return 42.5;
 }
 
-/* Groups that agree in their high bits, each too long for insertion: what the first radix passes leave unsorted. */
+/* Groups with equal high bits, each too long for insertion sort: the first radix passes leave them unsorted. */
 static double low_bits(size_t i) {
   return ldexp(1.0, (int)(i % 20)) * (1.0 + (double)(any() & 0x3fffff) * DBL_EPSILON);
 }
@@ -116,8 +116,7 @@ static size_t any_part(size_t done) {
   (void)done;
   return any() % 3 == 0 ? 1 + any() % 20000 : 1 + any() % 40;
 }
-/* So many at once that they are sorted where they are asked for; then few more, more than a fourth, and as many again.
- */
+/* So many values at once that quantiles sort them; then few more, more than a fourth, and as many again. */
 static size_t long_part(size_t done) {
   static const size_t ends[] = {MANY / 2, MANY / 2 + 500, MANY / 2 + 501, MANY * 3 / 4, MANY};
   size_t i = 0;

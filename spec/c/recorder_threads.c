@@ -35,7 +35,7 @@ static unsigned lanes_of(const struct pml_recorder *r) {
   return n;
 }
 
-/* Each thread pushes whole numbers of its own range, rising by one: any gap or fall within a range is an error. */
+/* Each thread pushes ascending whole numbers from a separate range: a gap or fall within a range is an error. */
 static unsigned disorder(const double *v, size_t n) {
   double next[THREADS];
   unsigned wrong = 0;
@@ -133,7 +133,7 @@ static void pushing_and_reading(void) {
 static void resetting(void) {
   struct pml_recorder *r = opened(PML_KEEP_ALL, 0);
   for (int round = 0; round < 3; round++) {
-    pml_recorder_reset(r); /* of the round before */
+    pml_recorder_reset(r); /* removes the previous round's values */
     struct outcome o = together(r, true);
     CHECK(o.wrong == 0 && o.misread == 0, "with resets, values are read whole and in order (%u, %u wrong)", o.wrong,
           o.misread);

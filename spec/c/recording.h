@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/recording.h - what specs of recordings share: events, a new recording, and what is read from it. */
+/*
+ * spec/c/recording.h - common functions for specs of recordings: events, a new recording, and the events read from it.
+ */
 #ifndef SPEC_RECORDING_H
 #define SPEC_RECORDING_H
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * spec/c/recording_calls.c - communications without a time of their own: readers give them that of the call around
- * them, whatever the extent ends with.
- */
+/* spec/c/recording_calls.c - communications without a time: they get the time of the call around them, however the
+ * extent ends. */
 #include "recording.h"
 
 enum { REGION = 5, INSIDE, TID = 77, MOST = 32 };
@@ -11,7 +9,7 @@ enum { REGION = 5, INSIDE, TID = 77, MOST = 32 };
 #define ENTERS(region) PML__LOG_WORD(PML__LOG_ENTER, region)
 #define LEAVES(region) PML__LOG_WORD(PML__LOG_LEAVE, region)
 
-/* What is heard: calls as 'e' and 'l', communications by their number. */
+/* Received events: calls as 'e' and 'l', communications by their number. */
 struct one {
   unsigned what;
   uint64_t ticks;

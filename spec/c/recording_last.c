@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * spec/c/recording_last.c - a recording that keeps the last events: what is read is how the calls were when the kept
- * part begins, then each event once and in order, wherever the process is killed; and the file stays small.
- */
+/* spec/c/recording_last.c - recordings that keep only the last events: the state of calls at the beginning of the kept
+ * part, then each event once and in order, wherever the process is killed; the file stays small. */
 #include "recording.h"
 #include "sanitized.h"
 
@@ -125,7 +123,7 @@ static void two(void) {
 static pthread_barrier_t all;
 
 static void *together(void *arg) {
-  tell(0, 1); /* it has an extent of its own, not one that another thread left */
+  tell(0, 1); /* it has a new extent, not one of an ended thread */
   pthread_barrier_wait(&all);
   tell(1, *(const uint64_t *)arg);
   return NULL;

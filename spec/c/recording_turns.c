@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * spec/c/recording_turns.c - events that are moved out of a thread's extent are read once each and in order, wherever
- * the process is killed, and while it goes on; whole calls keep their times.
- */
+/* spec/c/recording_turns.c - events moved out of a thread's extent: read once each and in order, wherever the process
+ * is killed, and while it runs; whole calls keep their times. */
 #include "recording.h"
 #include "sanitized.h"
 

@@ -76,7 +76,7 @@ static void values_of_calls(void) {
 /* What a listener gets. Of a call of inner with n its values are n and n / 4, and it gives -n. */
 struct heard {
   uint64_t enters, leaves, given, gave, wrong, ticks;
-  int64_t n; /* of the call of inner under way */
+  int64_t n; /* n of the open call of inner */
   bool of_inner;
 };
 
@@ -134,7 +134,7 @@ static void traced_values(void) {
   struct pml_recording *s = fresh_with_values(NULL);
   for (int64_t i = 0; i < CALLS; i++) call_inner(s, i, 100 * (uint64_t)i, 10);
   enter(outer, 100 * CALLS);
-  add_both(s, 1, 1); /* of inner, which is not innermost */
+  add_both(s, 1, 1); /* values of inner, which is not the innermost call */
   leave(outer, 100 * CALLS + 1);
   struct told t = read_back();
   struct heard h = heard();
@@ -153,7 +153,7 @@ static void limited_values(void) {
     call_inner(s, (int64_t)i, at, 10);
     call_inner(s, -1, at + 20, 9);
     enter(outer, at + 30);
-    call_inner(s, -1, at + 31, 3); /* taken back, and then what is around it */
+    call_inner(s, -1, at + 31, 3); /* removed, and then its caller as well */
     leave(outer, at + 36);
     enter(outer, at + 40);
     enter(outer, at + 40);
@@ -168,7 +168,7 @@ static void limited_values(void) {
   pml_recording_close(s);
   struct heard h = heard();
   struct told t = read_back();
-  /* What is around one that moved on to the next extent is kept. */
+  /* a caller of a call that moved on to the next extent is kept */
   uint64_t kept = 4 * (uint64_t)CALLS - t.story.brief;
   CHECK(h.enters == 3 * CALLS + kept && h.leaves == h.enters && kept <= 20 && t.story.deep == CALLS,
         "calls with values that are short or deep are left out (%llu, %llu)", (unsigned long long)h.enters,
@@ -176,7 +176,7 @@ static void limited_values(void) {
   CHECK(h.given == CALLS && h.gave == CALLS && h.wrong == 0, "and so are their values");
 }
 
-/* Extents are mapped where others were: what is at the place of an enter is not that enter. */
+/* Extents are mapped at addresses of earlier ones: the event at an enter's old address is another one. */
 static void moved_on(void) {
   uint64_t pairs_of_two = PML__RECORDING_EXTENT_EVENTS - PML__RECORDING_FIRST_EVENT, wrong = 0;
   for (uint64_t n = pairs_of_two - 3; n < pairs_of_two + 3; n++) {

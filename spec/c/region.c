@@ -54,7 +54,7 @@ static _Atomic bool writing = true;
 static pml_region_t got[WRITERS][NAMES];
 
 static unsigned number_of(unsigned writer, unsigned i) {
-  return (i * 7919u + writer * 613u) % NAMES; /* 7919 is prime to NAMES: each writer has an order of its own */
+  return (i * 7919u + writer * 613u) % NAMES; /* 7919 is prime to NAMES: each writer has another order */
 }
 
 static void *write_regions(void *arg) {

@@ -6,7 +6,7 @@
 #define SLOTS 8u
 #define MOST (2 * (SLOTS - 1)) /* values behind one event */
 
-/* An event at @at with @n values behind it: what was read, where it differs from what was written. */
+/* An event at @at with @n values behind it: the number of differences between values read and written. */
 static unsigned differences(uint64_t at, uint64_t n) {
   static struct pml__log_event slot[SLOTS + 2]; /* one before and one behind the ring */
   uint64_t tail = at, in[MOST], out[MOST] = {0};

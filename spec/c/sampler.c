@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/sampler.c - records in the kernel's buffer, what was mapped when, and samples of this thread itself. */
+/* spec/c/sampler.c - the sampler: records in the kernel's buffer, mappings over time, and samples of this thread. */
 #include "check.h"
 #include "source/kernel/sampler/pml_sampler_private.h"
 

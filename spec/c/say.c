@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/say.c - a line on stderr arrives, harms nobody where no reader is left, and goes into no other file. */
+/* spec/c/say.c - a line on stderr: it arrives, is harmless without a reader, and is never written to another file. */
 #include "base/text/pml_say.h"
 #include "check.h"
 
-/* What this program does when it is executed anew, with a pipe as its stderr: "other:FILE": that is number 2 by then.
- */
+/* The role of this program when it is executed again, with a pipe as its stderr: "other:FILE": descriptor 2 is another
+ * file by then. */
 static int say(const char *how) {
   char longest[1000] = "";
   if (*how == 'o') (void)dup2(open(how + strlen("other:"), O_WRONLY), STDERR_FILENO);
@@ -14,7 +14,7 @@ static int say(const char *how) {
   return errno == EXDEV ? 0 : 1;
 }
 
-/* Run @how; what came through the pipe is in @out. Its status, or the signal that ended it + 128. */
+/* Run @how; @out gets the text from the pipe. Returns its status, or the signal that ended it + 128. */
 static int run(const char *how, bool reader, char *out, size_t size) {
   int ends[2], status;
   if (pipe(ends) != 0) return -1;

@@ -103,7 +103,7 @@ static void events(struct pml_scorep *p) {
   memcpy(&bits, &half, sizeof bits);
   struct pml_stream_metrics *m = metrics_of("page-faults", "plugin::sine::value");
   pml_stream_metrics_set_real(m, 1);
-  raise_one(PML_STREAM_LEAVE, inner); /* of before */
+  raise_one(PML_STREAM_LEAVE, inner); /* entered before the plugin */
   raise_one(PML_STREAM_ENTER, outer);
   pml_region_intern("later", "later.c", 7, &other);
   raise_one(PML_STREAM_ENTER, other);

@@ -118,7 +118,7 @@ static int reset_of(const char *name) {
   return rc;
 }
 
-/* What each takes: a double that is an integer of 64 bits, but not its neighbours that are none. */
+/* The values that each type accepts: a double that is a 64-bit integer, but not its neighbours that are not. */
 static void written(void) {
   static const struct {
     const char *name;

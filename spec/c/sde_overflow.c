@@ -163,8 +163,8 @@ static void *tell_tid(void *tid) {
   return NULL;
 }
 
-/* After a first thread: a sanitizer starts one of its own with it. The kernel may have it longer than its joiner waits.
- */
+/* Counted after a first thread, because a sanitizer starts a thread with it. The kernel may list a thread after its
+ * join. */
 static unsigned threads_to_begin_with(void) {
   pthread_t t;
   pid_t tid = 0;

@@ -38,10 +38,10 @@ static struct model {
   struct pml_section *section;
   unsigned open;
   uint64_t calls, misuse[PML_SECTION_MISUSES];
-  double work, squares; /* of durations */
+  double work, squares; /* squares: of durations */
   int64_t value, value_before;
   struct span total, self, shortest, longest, sum;
-  struct when since; /* of the outermost call */
+  struct when since; /* since the outermost call */
 } model[SECTIONS];
 static struct {
   unsigned number;
@@ -178,7 +178,8 @@ static void modelled(bool listens, const char *how) {
   heard.on = listens;
   heard.depth = depth = 0;
   for (unsigned i = 0; i < SECTIONS; i++) model[i] = (struct model){.section = model[i].section};
-  /* First all are started, and stopped in the same order; then any, some of them often, also what is not open. */
+  /* first start all, and stop them in the same order; then in any order, some of them often, and also sections that are
+   * not open */
   for (unsigned step = 0; step < STEPS; step++) {
     any = any * 1103515245 + 12345;
     unsigned number = step < 2 * SECTIONS ? step % SECTIONS : (any >> 16) % (any >> 28 ? 8 : SECTIONS);
@@ -420,7 +421,7 @@ static int with_environment(const char *value) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
 }
 
-/* In a process of its own: 10 counts, 11 does not, 12 refused with a sentence. */
+/* In a separate process: 10 counts, 11 does not, 12 refused with a message. */
 static int environment(void) {
   struct pml_section *s;
   if (pml_section_define("s", NULL, &s) < 0) return strstr(pml_error_detail(-EINVAL), "PMLUA_SECTIONS") ? 12 : 1;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/section_report_example.c - a program with sections, to be reported on; not a spec by itself.
+ * spec/c/section_report_example.c - a program with sections for reports; not a spec by itself.
  *
  *     PMLUA_REPORT=report PMLUA_REPORT_TIMELINE=on ./section_report_example 20
  *     pmlua report report --detail --plot sections.svg --timeline timeline.svg
  *
- * Two threads relax the halves of a plate whose upper edge is hot, each step after the other's. Under mpirun each
- * process has a plate of its own.
+ * Two threads relax the halves of a plate whose upper edge is hot, alternating their steps. Under mpirun each process
+ * has a separate plate.
  */
 #include "adapter/section/pml_section.h"
 #include "base/pml_error.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/section_threads.c - sections on many threads at once: nothing lost, nothing torn, threads' ends, whose stop.
+/*
+ * spec/c/section_threads.c - sections on many threads: no lost or torn data, ends of threads, stops by other threads.
  */
 #include "base/pml_thread.h"
 #include "sanitized.h"
@@ -261,11 +262,11 @@ static void *first_section(void *arg) {
   return NULL;
 }
 
-/* A page of sums, one of what is the process's own, and what malloc() gives: a stack of frames, a few tables. */
+/* A page of sums, a page of the process's data, and memory of malloc(): a stack of frames, a few tables. */
 static void first_sections(void) {
   enum { MANY = 128, PAGES = 2 + 2 };
   pthread_t t[MANY];
-  if (SANITIZED) return; /* which have memory of their own for each */
+  if (SANITIZED) return; /* sanitizers use additional memory for each thread */
   pthread_barrier_init(&at_work, NULL, MANY + 1);
   for (int i = 0; i < MANY; i++)
     if (pthread_create(&t[i], NULL, first_section, NULL) != 0) exit(1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/sections.h - what the specs of sections share: a definition, the merged row, a forked child. */
+/* spec/c/sections.h - common functions for specs of sections: a definition, the merged row, a forked child. */
 #ifndef SPEC_SECTIONS_H
 #define SPEC_SECTIONS_H
 
@@ -12,7 +12,7 @@ static inline struct pml_section *defined(const char *label, const struct pml_se
   return s;
 }
 
-/* The row of @s in the merged report, all zero if there is none. */
+/* The row of @s in the merged report, all zero if it is missing. */
 static inline struct pml_section_row row_of(const struct pml_section *s) {
   struct pml_section_report r;
   struct pml_section_row found = {0};

@@ -8,7 +8,7 @@
 #include <math.h>
 
 #define N 50000
-#define ROUNDING 1e-9 /* of log, exp and tanh */
+#define ROUNDING 1e-9 /* error of log, exp and tanh */
 
 static uint64_t seed = 2463534242u;
 

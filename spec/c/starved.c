@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * spec/c/starved.c - every allocation of memory or of a file descriptor in the core fails in turn: the result is an
- * error that says so, no leak and no crash, and the next try works.
+ * error with a detail, no leak and no crash, and the next try works.
  *
  * Slow: every step is retried for each allocation in it.
  *
- * Link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=strdup,--wrap=free
- * Link: -Wl,--wrap=mmap,--wrap=munmap,--wrap=fopen,--wrap=scandir,--wrap=newlocale,--wrap=open,--wrap=syscall
+ * Link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=strdup,--wrap=free Link:
+ * -Wl,--wrap=mmap,--wrap=munmap,--wrap=fopen,--wrap=scandir,--wrap=newlocale,--wrap=open,--wrap=syscall
  *
- * The linker turns the calls in the core's own objects into the calls below. It leaves out allocations within libpfm4,
- * libotf2 and the C library; fopen, scandir and newlocale stand for those that the C library makes on our behalf.
+ * The linker redirects the calls in the core's objects to the calls below. Allocations within libpfm4, libotf2 and the
+ * C library are excluded; fopen, scandir and newlocale represent allocations of the C library for the core.
  */
 #include <dirent.h>
 #include <locale.h>
@@ -36,10 +36,11 @@ static bool fails(enum resource what) {
   return true;
 }
 
-/* Blocks that the core has, by address: what a library made for it to free, as libpfm4's names, is not counted. */
+/* Blocks owned by the core, by address: blocks that a library allocated for the core to free, such as libpfm4's names,
+ * are not counted. */
 #define BLOCKS (1u << 16)
 static void *blocks[BLOCKS];
-static char gone; /* whose address stands for a block that was freed */
+static char gone; /* its address marks a freed block */
 
 static void **place_of(const void *p, bool is_new) {
   size_t i = (size_t)((uintptr_t)p >> 4) % BLOCKS;
@@ -130,7 +131,7 @@ int __wrap_scandir(const char *dir, struct dirent ***names, entry_filter *filter
 int __wrap_scandir(const char *dir, struct dirent ***names, entry_filter *filter, entry_order *order) {
   if (fails(MEMORY) || fails(DESCRIPTOR)) return -1;
   int n = __real_scandir(dir, names, filter, order);
-  if (n >= 0) (void)counted(*names); /* what the caller frees */
+  if (n >= 0) (void)counted(*names); /* freed by the caller */
   for (int i = 0; i < n; i++) (void)counted((*names)[i]);
   return n;
 }
@@ -143,7 +144,7 @@ locale_t __wrap_newlocale(int mask, const char *name, locale_t base) {
 
 int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...) { /* the core makes no file of its own: no mode */
+int __wrap_open(const char *path, int flags, ...) { /* the core creates no file with open(): no mode */
   return fails(DESCRIPTOR) ? -1 : __real_open(path, flags);
 }
 

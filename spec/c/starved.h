@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/starved.h - run each operation of operations.h with a shortage at its first, second, third ... step.
+ * spec/c/starved.h - run each operation of operations.h with a shortage at its first, second, third... step.
  *
- * Every run is a process of its own, because the core keeps some things for life (regions, paths of uprobes, what
- * sysfs said). In it the operation first meets the shortage, then runs again without: it must then succeed, and memory
- * and descriptors in use must be what they are when there was no shortage before.
+ * Every run is a separate process, because the core keeps some data permanently (regions, paths of uprobes, contents of
+ * sysfs). In it the operation first meets the shortage, then runs again without one: it must then succeed, and memory
+ * and descriptors in use must be the same as without an earlier shortage.
  */
 #ifndef SPEC_STARVED_H
 #define SPEC_STARVED_H
@@ -17,13 +17,13 @@
 
 #define STEPS_MAX 400u
 
-/* The spec's own: the shortage begins at step @k (0: never); how many steps were taken; what is in use. */
+/* Defined by the spec: begin the shortage at step @k (0: never); the number of steps taken; the memory in use. */
 static void starve_at(unsigned k);
 static unsigned steps_taken(void);
 static long memory_in_use(void);
 
 struct run {
-  int first, second; /* what the operation returned with the shortage, and again without */
+  int first, second; /* the result of the operation with the shortage, and again without */
   unsigned steps;
   long memory, descriptors;
   char text[300];
@@ -53,7 +53,7 @@ static void run_child(const struct operation *o, unsigned k) {
   _exit(0);
 }
 
-/* What became of the child: 0, or the signal or status that ended it. */
+/* The result of the child: 0, or the signal or status that ended it. */
 static int run_once(const struct operation *o, unsigned k) {
   int status = -1;
   memset(shared, 0, sizeof *shared);
@@ -101,7 +101,7 @@ static bool starve_prepare(void) {
   return shared != MAP_FAILED && operations_prepare();
 }
 
-/* What is set up once for all and belongs to libraries is set up here: their own shortages are not ours to test. */
+/* Initialises data of libraries once, because their shortages are not under test. */
 static void starve_all(const char *of_what, answer_is_true *right) {
   struct pml_event ev;
   starve_operation(&operations[0], of_what, right);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/stream_swap.c - consumers that come and go while threads are in the shortest ways to them: sections and
- * intercepted calls that hand out events plainly, by what the thread knows, also in handlers of signals; then calls are
- * counted, too.
+ * spec/c/stream_swap.c - consumers added and removed while threads are on the shortest paths to them: sections and
+ * intercepted calls that deliver events directly from the thread's list, also in signal handlers; later also with
+ * counted calls.
  *
  * A consumer that was removed is never called again, and a removal ends though no thread ever rests.
  */
@@ -14,7 +14,7 @@
 #include <math.h>
 
 #define THREADS 3
-#define CONSUMERS 64 /* each is used a few times: what belongs to an earlier use shows */
+#define CONSUMERS 64 /* each is used several times, so that data of an earlier use is detected */
 #define SWAPS 4000
 #define SECONDS 3
 

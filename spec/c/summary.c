@@ -7,7 +7,7 @@
 #include <float.h>
 #include <math.h>
 
-/* Process @number: 4 threads, 3 calls, 10 * (number + 1) ns in all, an event of its own for process 2. */
+/* Process @number: 4 threads, 3 calls, 10 * (number + 1) ns in total, and for process 2 an additional event. */
 static int add(struct pml_summary *s, int64_t number, uint32_t flags) {
   double ns = 10.0 * (double)(number + 1);
   struct pml_summary_value value[] = {
@@ -286,7 +286,7 @@ static const struct pml_summary_spread *spread_of(const struct pml_summary *s, s
   return &pml_summary_find(s, PML_SUMMARY_COUNTER, "odd", NULL)->value[i].of;
 }
 
-/* What is no number hides no extreme of others, wherever it comes, and has one where it is alone. */
+/* A NaN hides no extreme of other values, in any order, and is the extreme if it is alone. */
 static void not_numbers(void) {
   static const double value[] = {3, NAN, 5, -INFINITY, NAN};
   static const unsigned order[][5] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/thread.c - ids of threads are unique, lasting, and new in a forked child. */
+/* spec/c/thread.c - ids of threads: unique, lasting, and new in a forked child. */
 #include "base/pml_thread.h"
 #include "check.h"
 
@@ -56,7 +56,7 @@ static void many_threads(void) {
         wrong);
 }
 
-/* What a forked child sees comes back through a pipe. */
+/* The results of a forked child, passed through a pipe. */
 struct child {
   uint64_t id, grandchild_id;
   pid_t tid, real;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/trap.h - x86-64's rdpmc and rdtsc made by a signal handler: where the kernel forbids them they raise SIGSEGV,
- * so that the very code that ships runs on registers that a spec owns.
+ * spec/c/trap.h - x86-64's rdpmc and rdtsc emulated by a signal handler: where the kernel forbids them they raise
+ * SIGSEGV, so that the shipped code runs on registers defined by a spec.
  *
- * rdpmc is forbidden without a PMU, and with one to every process that has no page of an event mapped, unless the rdpmc
- * file of the PMU says 2. rdtsc is forbidden to a thread that asks for it.
+ * rdpmc is forbidden without a PMU, and with one in every process without a mapped page of an event, unless the rdpmc
+ * file of the PMU contains 2. rdtsc is forbidden in a thread that requests it.
  */
 #ifndef SPEC_TRAP_H
 #define SPEC_TRAP_H
@@ -58,8 +58,9 @@ static bool trap_rdpmc(bool (*rdpmc)(uint32_t counter, uint64_t *value)) {
 }
 
 /*
- * trap_rdtsc - of the calling thread, until trap_rdtsc(NULL); whatever asks for the time in between gets it from here.
- * Returns whether the instruction faults: some virtual machines accept the prctl() and run it all the same.
+ * trap_rdtsc - for the calling thread, until trap_rdtsc(NULL); all code that reads the time in between gets it from
+ * here. Returns whether the instruction faults: some virtual machines accept the prctl() and execute the instruction
+ * anyway.
  */
 static inline bool trap_rdtsc(bool (*rdtsc)(uint64_t *value)) {
   trap.rdtsc = rdtsc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/workload.h - load a built workload and run it as the framework does. */
+/* spec/c/workload.h - load a built workload and run it like the framework. */
 #ifndef SPEC_WORKLOAD_H
 #define SPEC_WORKLOAD_H
 
@@ -33,10 +33,8 @@ static inline void workload_defaults(struct workload *l) {
   }
 }
 
-/*
- * The workloads are built beside the specs: build/spec/NAME and build/workloads/NAME.so. They stay loaded, as in the
- * framework: what their library keeps for the life of the process must stay reachable for a leak checker.
- */
+/* The workloads are built beside the specs: build/spec/NAME and build/workloads/NAME.so. They stay loaded, as in the
+ * framework, because permanent data of their libraries must stay reachable for a leak checker. */
 static inline bool workload_open(struct workload *l, const char *name, size_t capacity) {
   char path[PATH_MAX + 64];
   ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
@@ -113,7 +111,7 @@ static inline void workload_refuses_text(struct workload *l, const char *option,
   workload_refuses(l, 0, says);
 }
 
-/* Each option refuses what is no size, or no such text, with a sentence that names it. */
+/* Each option refuses invalid sizes and texts, with a message that contains its name. */
 static inline void workload_refuses_all(struct workload *l) {
   static const double bad[] = {-1, 0.5, NAN, INFINITY, -INFINITY, 1e300};
   for (unsigned i = 0; i < PML_WORKLOAD_MAX && l->w->option[i].name; i++) {
@@ -144,7 +142,7 @@ static inline void workload_phases_in_order(const struct workload *l, size_t exp
   CHECK(ordered, "%zu phases, one after the other (%zu wanted)", l->run.nphases, expected);
 }
 
-/* What all have in common, and the end: refusals, and an interruption, with the options as they are. */
+/* The common checks at the end: refusals, and an interruption, with the current options. */
 static inline void workload_close(struct workload *l) {
   l->stop = 1;
   int err = workload_go(l, NULL);

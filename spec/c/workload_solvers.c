@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/workload_solvers.c - solvers and kernels as workloads: options, phases, results that can be known. */
+/* spec/c/workload_solvers.c - solvers and kernels as workloads: options, phases, known results. */
 #include "workload.h"
 
 static void krylov(void) {

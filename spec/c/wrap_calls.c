@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/wrap_calls.c - a wrapped call is the plain call, with an enter and a leave, and is counted once with
- * interception beside it.
+ * spec/c/wrap_calls.c - a wrapped call: equal to the plain call, with an enter and a leave, and counted once together
+ * with interception.
  *
  * This program has its wrappers linked into it with --wrap. It is also linked with a shared library of such (.shared),
  * with wrappers that have the functions' own names (.runtime), and without any (.preload), to have them preloaded.
@@ -23,7 +23,7 @@ static uint64_t entered[REGIONS], left[REGIONS]; /* atomic */
 static struct seen {
   const struct pml_stream_metrics *metrics;
   uint64_t value[PML_WRAP_VALUES_MAX];
-} seen[2]; /* of the last event with values; the main thread's */
+} seen[2]; /* from the last event with values, on the main thread */
 static bool link_time, combined;
 
 static void *begin(void *arg, uint64_t thread) {
@@ -32,7 +32,7 @@ static void *begin(void *arg, uint64_t thread) {
 }
 static void count(const struct pml_stream_event *e, uint64_t *of, struct seen *s) {
   if (e->region < REGIONS) __atomic_fetch_add(&of[e->region], 1, __ATOMIC_RELAXED);
-  errno = ENOTTY; /* what a consumer may do */
+  errno = ENOTTY; /* consumers may change errno */
   if (e->metrics == NULL || gettid() != getpid()) return;
   s->metrics = e->metrics;
   memcpy(s->value, e->values, e->metrics->n * sizeof s->value[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/intercept/counted.h - how often functions were entered and left, by their names. */
+/* spec/c/intercept/counted.h - numbers of enters and leaves by function name. */
 #ifndef COUNTED_H
 #define COUNTED_H
 
@@ -35,7 +35,7 @@ static inline int count_calls(void) {
   return pml_stream_add(&c, &id);
 }
 
-/* How many calls of @name there were since this was asked last, in whatever library; -1: some were not left. */
+/* The number of calls of @name since the last query, in any library; -1: some calls were not left. */
 static inline int calls(const char *name) {
   struct pml_region_info info;
   uint64_t enters = 0, leaves = 0;

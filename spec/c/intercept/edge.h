@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/intercept/edge.h - a loaded library whose tables can be put where memory ends.
+ * spec/c/intercept/edge.h - a loaded library whose tables can be moved to the end of mapped memory.
  *
- * Three pages and more behind them, without any access, are mapped before the library, so that they are above it. In a
- * child its program headers and its dynamic section, with which the loader is done, may be changed: the pages are made
- * a segment of it, its tables are moved to their end, and sizes are set to what is there and to more.
+ * Three pages, followed by inaccessible ones, are mapped before the library, so that they are above it. A child may
+ * change the library's program headers and dynamic section, because the loader no longer needs them: the pages become a
+ * segment of the library, its tables are moved to the end of the pages, and sizes are set to the existing size and to
+ * larger ones.
  */
 #ifndef EDGE_H
 #define EDGE_H
@@ -49,7 +50,7 @@ static inline unsigned char *edge_reserve(size_t bytes) {
   return at != MAP_FAILED ? at : NULL;
 }
 
-/* What is mapped next will be below the pages: the gaps above are filled, which stays so. */
+/* Later mappings will be below the pages, because the gaps above are filled permanently. */
 static inline void edge_fill_gaps(void) {
   for (size_t bytes = EDGE_ROOM; bytes >= edge_page; bytes /= 2)
     for (int times = 0; times < 1000; times++) {
@@ -60,8 +61,8 @@ static inline void edge_fill_gaps(void) {
     }
 }
 
-/* That of intercept/slots_leaf.c, beside @program. Its calls are bound then: the loader does not look for them again.
- */
+/* The library of intercept/slots_leaf.c, beside @program. Its calls are bound at this time: the loader does not look
+ * them up again. */
 static inline bool edge_load(const char *program) {
   const char *slash = strrchr(program, '/');
   snprintf(edge_path, sizeof edge_path, "%.*s/slots_leaf.so", slash != NULL ? (int)(slash - program) : 1,
@@ -117,7 +118,9 @@ static inline Elf64_Phdr *header(uint32_t type) {
   return NULL;
 }
 
-/* The pages up to @end, a segment with @flags. What says how the stack is to be is needed no more. */
+/*
+ * Make the pages up to @end a segment with @flags. The header of the stack's flags is no longer needed, and replaced.
+ */
 static inline Elf64_Phdr *add_segment(const unsigned char *end, uint32_t flags) {
   static Elf64_Phdr *p;
   if (p == NULL) p = header(PT_GNU_STACK);

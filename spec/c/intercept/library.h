@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/intercept/library.h - a library whose functions take and give everything that the C convention can pass. */
+/* spec/c/intercept/library.h - a library whose functions cover all arguments and results of the C convention. */
 #ifndef LIBRARY_H
 #define LIBRARY_H
 
@@ -8,7 +8,7 @@
 
 #define CALLED __attribute__((visibility("default")))
 
-/* Whether code shows which slots of addresses are called alone. Where it does not, those slots are left as they are. */
+/* Whether code shows which address slots are only called. If it does not, those slots stay unchanged. */
 #if defined(__x86_64__)
 #define SHOWS_CALLS 1
 #else
@@ -56,8 +56,7 @@ CALLED int lib_back(int (*back)(void *arg), void *arg);
 CALLED int lib_errno(int set);
 CALLED int lib_guard(int (*back)(void *arg), void *arg, int *cleaned); /* counts there however @back ends */
 
-/* A setjmp and a longjmp of the library's own, under names of its own: lib_save() gives 0, then what lib_load() says.
- */
+/* The library's setjmp and longjmp, with different names: lib_save() returns 0, then the value of lib_load(). */
 CALLED int lib_save(void **at) __attribute__((returns_twice));
 CALLED void lib_load(void **at, int value) __attribute__((noreturn));
 #define LIB_SAVED 32

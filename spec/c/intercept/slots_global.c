@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/intercept/slots_global.c - functions for all, if it is opened so; slots_user.c calls them, and has one too. */
+/* spec/c/intercept/slots_global.c - functions that are global if the library is opened globally; slots_user.c calls
+ * them, and also defines one. */
 #include "library.h"
 
 CALLED int global_only(void);

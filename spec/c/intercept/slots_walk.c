@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/intercept/slots_walk.c - functions that look at who called them, by names that say so, and one that does not.
- */
+/* spec/c/intercept/slots_walk.c - functions that inspect their caller, with names that show it, and one without such a
+ * name. */
 #include "library.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/intercept/sparing.h - functions of consumers that leave r8 to r11 as they are, whatever they are compiled to.
- */
+/* spec/c/intercept/sparing.h - consumer functions that preserve r8 to r11 with any compiler options. */
 #ifndef SPARING_H
 #define SPARING_H
 

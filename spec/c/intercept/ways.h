@@ -41,7 +41,7 @@ static void ways_coroutine(int which) {
   ways_sum += lib_back(ways_inside, &ways_context[which]);
 }
 
-/* Apart, because getcontext() may return twice for all that the compiler knows. */
+/* Not inlined, because the compiler assumes that getcontext() may return twice. */
 __attribute__((noinline)) static void ways_prepare(int which) {
   static char stack[2][256 * 1024];
   ucontext_t *c = &ways_context[which];

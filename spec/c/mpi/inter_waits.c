@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/mpi/inter_waits.c - ranks of an inter-communicator are those of the other side: a late sender, and a late rank
- * at its barrier. */
+/* spec/c/mpi/inter_waits.c - waits on an inter-communicator, whose ranks belong to the remote group: a late sender, and
+ * a late rank at its barrier. */
 #include <mpi.h>
 #include <time.h>
 

@@ -29,7 +29,7 @@ __attribute__((noinline)) static void work(const int *ms) {
 }
 
 int main(int argc, char **argv) {
-  static const int ms[2][2] = {{150, 20}, {20, 240}}; /* of ranks and threads */
+  static const int ms[2][2] = {{150, 20}, {20, 240}}; /* by rank and thread */
   int level, rank, value = 1;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -33,7 +33,7 @@ static void messages(void) {
   MPI_Request_free(&r[0]);
 }
 
-/* Each rank sends and receives, each twice; what is partitioned is one message. */
+/* Each rank sends and receives, each twice; a partitioned transfer is one message. */
 static void both_ways(void) {
   int other = 1 - rank;
   MPI_Request r[2];

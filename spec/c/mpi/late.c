@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/mpi/late.c - a program that brings MPI with a plugin of its own, argv[1], whose main it calls. */
+/* spec/c/mpi/late.c - a program that loads MPI with a plugin, argv[1], and calls the plugin's main. */
 #include <dlfcn.h>
 #include <stdio.h>
 

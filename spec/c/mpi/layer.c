@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/mpi/layer.c - for spec/lua/mpi_layer_spec.lua: a ring of messages, and with LAYER tools that stand between it
- * and MPI, as libraries that it is linked with. LAYER: 1 calls the names with P; 2 asks for what is next; 3 asks the
- * library itself, which no other tool sees.
+ * spec/c/mpi/layer.c - for spec/lua/mpi_layer_spec.lua: a ring of messages and, with LAYER, linked libraries that act
+ * as tools between the program and MPI. LAYER: 1 calls the PMPI_ names; 2 looks up the next function; 3 looks up the
+ * function in the MPI library itself, which bypasses other tools.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * spec/c/mpi/leave.c - a rank that leaves before MPI_Finalize, for spec/lua/mpi_reduction_spec.lua.
- * usage: leave RANK HOW [SECONDS]: kill, abort and exit end it; stop lets it stand for SECONDS. Without HOW none leaves.
- * Before that each rank sends 100 bytes to the next in the world, and 1000 bytes to the other end of the even or the odd
- * ranks.
+ * usage: leave RANK HOW [SECONDS]: kill, abort and exit end it; stop lets it stand for SECONDS. Without HOW none
+ * leaves. Before that each rank sends 100 bytes to the next in the world, and 1000 bytes to the other end of the even
+ * or the odd ranks.
  */
 #include <mpi.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ static void exchange(MPI_Comm comm, int bytes, int far) {
   MPI_Sendrecv(room, bytes, MPI_CHAR, to, 1, in, bytes, MPI_CHAR, from, 1, comm, MPI_STATUS_IGNORE);
 }
 
-/* Who lets this process go on again must not be a child of MPI's. */
+/* The process that continues this one must not be a child of an MPI process. */
 static pid_t start_waker(unsigned seconds) {
   pid_t child = fork();
   if (child != 0) return child;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/mpi/messages.c - sends, receives and collective operations of known number and size, for spec/lua/mpi_spec.lua.
- * Of N ranks each sends 10 messages of 400 bytes with tag 7 to the next; rank 0 sends 1000 r bytes with tag r to each
- * rank r; then come one of each collective operation among the even ranks, and among the odd.
+ * spec/c/mpi/messages.c - sends, receives and collective operations of known number and size, for
+ * spec/lua/mpi_spec.lua. In a job of N ranks, each rank sends 10 messages of 400 bytes with tag 7 to the next; rank 0
+ * sends 1000 r bytes with tag r to each rank r; one of each collective operation follows among the even ranks, and
+ * among the odd ranks.
  */
 #include <mpi.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * spec/c/mpi/requests.c - two ranks, with each kind of request and each way to complete it, for spec/lua/mpi_spec.lua.
- * Each message has a tag of its own: rank 0 sends tag bytes with it to rank 1, unless a comment says otherwise.
+ * Each message has a separate tag: rank 0 sends as many bytes as the tag to rank 1, unless a comment states otherwise.
  */
 #include <mpi.h>
 #include <stddef.h>

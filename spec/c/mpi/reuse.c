@@ -23,7 +23,7 @@ static MPI_Datatype integers(int n) {
   return type;
 }
 
-/* Tags of what is sent in sight are those of the round, others are larger. */
+/* Tags of recorded messages are the number of the round; other tags are larger. */
 static void exchange(int i, MPI_Comm comm, MPI_Datatype type, int unseen) {
   MPI_Request r[2];
   int here;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/mpi/spawn.c - two ranks start a job of three by MPI_Comm_spawn; both meet in one communicator, and each job has
- * a ring of its own. Ends with 77 where this MPI cannot start a job. */
+/* spec/c/mpi/spawn.c - two ranks start a job of three by MPI_Comm_spawn; both jobs meet in one communicator, and each
+ * job has a separate ring. Ends with 77 if this MPI cannot start a job. */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -15,7 +15,7 @@ static void ring(MPI_Comm comm, int tag) {
   fault |= got != (rank + size - 1) % size;
 }
 
-/* The first operation on a new communicator is the program's: of one that pmlua made the started job would get this. */
+/* The first operation on a new communicator is the program's: if pmlua made one, the started job would receive this. */
 static void together(MPI_Comm between, int high) {
   MPI_Comm all, half;
   int rank, value = 4711;

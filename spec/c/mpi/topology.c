@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/mpi/topology.c - operations between neighbours, blocking, immediate and persistent, on each kind of topology;
- * requests of a file beside those of messages; every way to make a communicator of a topology. */
+ * requests of files together with requests of messages; every way to create a communicator with a topology. */
 #include <mpi.h>
 
 enum { MOST = 8 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/plugins/bad.c - metric plugins that get one thing wrong, each built with a FAULT: not a spec by itself. */
+/* spec/c/plugins/bad.c - metric plugins with a single fault, each built with a FAULT: not a spec by itself. */
 #include <scorep/SCOREP_MetricPlugins.h>
 
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #include <time.h>
 
 enum fault {
-  UNLIKE,    /* no get_info of its name */
-  NEWER,     /* a version that is not known yet: nothing else is wrong with it */
-  SCOPELESS, /* a scope that there is not */
+  UNLIKE,    /* get_info has another name */
+  NEWER,     /* a future version, without other faults */
+  SCOPELESS, /* an invalid scope */
   SHARED,    /* strictly synchronous but per process */
   DUMB,      /* synchronous without get_optional_value */
   FAILING,   /* initialize fails */
@@ -30,7 +30,7 @@ enum fault {
 };
 
 #if defined(HAS)
-static int bad_go_on, bad_hangs; /* those that are in one scope have one of their own each */
+static int bad_go_on, bad_hangs; /* plugins in one scope have a separate one each */
 #else
 extern int bad_go_on, bad_hangs;
 int bad_go_on, bad_hangs;
@@ -83,7 +83,7 @@ static void set_clock_function(uint64_t (*clock_time)(void)) {
   now = clock_time;
 }
 
-/* A coarse clock gives several readings one time; the order of what is sorted by it would not be known. */
+/* A coarse clock returns one time repeatedly; then the order of values sorted by it would be undefined. */
 static uint64_t later_than(uint64_t time) {
   uint64_t t = now();
   while (t == time) t = now();

@@ -2,8 +2,8 @@
 /*
  * spec/c/plugins/gauge.c - a synchronous metric plugin, built once for each SCOPE: not a spec by itself.
  *
- * Of two questions the second finds something new; a token "N" (a number) is the metric gN that counts in steps of N.
- * What it was told is kept for the spec: gauge_told.
+ * Every second read finds a new value; a token "N" (a number) is the metric gN, which counts in steps of N. Its calls
+ * are stored for the spec: gauge_told.
  */
 #include <scorep/SCOREP_MetricPlugins.h>
 

@@ -2,9 +2,9 @@
 /*
  * spec/c/plugins/series.c - an asynchronous metric plugin, built once for each KIND: not a spec by itself.
  *
- * A thread of its own notes a value every 200 us between beginning and end: of "ticks" 1, 2, 3 ...; of "huge" down
- * from 2^64 - 1; of "wave" doubles up and down. The end waits until there are eight, however little the thread got to
- * run. A token "MANY" gives that many values at once, made when they are asked for.
+ * A separate thread notes a value every 200 us between beginning and end: for "ticks" 1, 2, 3...; for "huge" down from
+ * 2^64 - 1; for "wave" doubles up and down. The end waits until there are eight, even if the thread rarely ran. A token
+ * "MANY" returns this number of values at once, created when they are requested.
  */
 #include <scorep/SCOREP_MetricPlugins.h>
 

@@ -2,8 +2,8 @@
 /*
  * spec/c/plugins/steps.c - a strictly synchronous metric plugin whose values are known: not a spec by itself.
  *
- * Each token is a metric: its value is the number of times that it was asked for on its thread, in a type and mode of
- * its own. "all" is all of them.
+ * Each token is a metric: its value is the number of its reads on its thread; each has another type and mode. "all"
+ * selects all metrics.
  */
 #include <scorep/SCOREP_MetricPlugins.h>
 

@@ -11,7 +11,7 @@
 
 namespace {
 
-// What a throw passes on its way out must be destroyed, or the plugin leaks.
+// Objects that a throw passes must be destroyed, otherwise the plugin leaks.
 void visit(const char *call) {
   const char *where = std::getenv("THROWER");
   std::string name(call);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * spec/c/substrates/worker.c - a substrate plugin with a thread of its own, which calls a library until the end; how
- * often is in worker.txt of the experiment's folder. Not a spec by itself.
- */
+/* spec/c/substrates/worker.c - a substrate plugin with a thread that calls a library until the end; the number of calls
+ * is in worker.txt of the experiment's folder. Not a spec by itself. */
 #include "plugin.h"
 
 #include <math.h>
