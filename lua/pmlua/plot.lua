@@ -128,10 +128,11 @@ local function units_of(run, factors)
   return table.concat(units, " ")
 end
 
-local function run_gp(run, tables, variables, options)
+local function run_gp(run, tables, variables, options, commented)
   local meta, out = run.meta, {}
   local function set(name, value) out[#out + 1] = ("%s = %s"):format(name, value) end
   out[1] = "# written by pmlua from meta.json and data.dat; plot.gp reads it through theme.gp"
+  if not commented then out[2] = "set datafile columnheaders" end
   set("run_name", quote.gnuplot(options.title or meta.name))
   set("run_description", quote.gnuplot(options.title and "" or tostring(meta.description or ""):match "^[^\n]*")) -- one line
   if options.width then
@@ -198,8 +199,8 @@ local function scripts_for(run, tables, options)
   local theme, no_theme = disk.read(plots_folder() .. "/theme.gp")
   if not (plot and theme) then return nil, no_plot or no_theme end
   local own = core.sys.realpath(path:match "^(.*)/") ~= core.sys.realpath(plots_folder())
-  return { ["plot.gp"] = plot, ["theme.gp"] = theme, ["run.gp"] = run_gp(run, tables, variables, options),
-    ["distribution.dat"] = distribution }, note, own
+  return { ["plot.gp"] = plot, ["theme.gp"] = theme, ["run.gp"] = run_gp(run, tables, variables, options,
+    run.data.commented), ["distribution.dat"] = distribution }, note, own
 end
 
 --- Write the scripts to the folder unless it has its own; return a remark if its own plot.gp or theme.gp is not run.
