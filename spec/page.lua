@@ -183,7 +183,7 @@ function M.refresh_all(pattern)
   return ok
 end
 
---- Follow a page in a folder of its own. @seen, if any, gets each block of text with its output and the folder.
+--- Follow a page in a new folder. @seen, if any, gets each block of text with its output and the folder.
 ---@return table done numbers of commands typed, files saved and texts compared, and the `dir`
 ---@return string? why the failure
 function M.follow(path, prefix, seen)

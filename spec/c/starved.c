@@ -5,8 +5,8 @@
  *
  * Slow: every step is retried for each allocation in it.
  *
- * Link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=strdup,--wrap=free Link:
- * -Wl,--wrap=mmap,--wrap=munmap,--wrap=fopen,--wrap=scandir,--wrap=newlocale,--wrap=open,--wrap=syscall
+ * Link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=strdup,--wrap=free
+ * Link: -Wl,--wrap=mmap,--wrap=munmap,--wrap=fopen,--wrap=scandir,--wrap=newlocale,--wrap=open,--wrap=syscall
  *
  * The linker redirects the calls in the core's objects to the calls below. Allocations within libpfm4, libotf2 and the
  * C library are excluded; fopen, scandir and newlocale represent allocations of the C library for the core.

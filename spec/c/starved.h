@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/starved.h - run each operation of operations.h with a shortage at its first, second, third... step.
+ * spec/c/starved.h - run each operation of operations.h with a shortage at its first, second, third ... step.
  *
  * Every run is a separate process, because the core keeps some data permanently (regions, paths of uprobes, contents of
  * sysfs). In it the operation first meets the shortage, then runs again without one: it must then succeed, and memory

@@ -2,8 +2,8 @@
 /*
  * core/source/plugin/pml_plugin.h - metric plugins: sources of values, loaded at run time.
  *
- * A plugin written for Score-P's metric interface runs unchanged (interface/scorep); a program may also provide a plugin
- * without a library. Each metric is an event, plugin::NAME::METRIC, for any event set. A plugin that measures
+ * A plugin written for Score-P's metric interface runs unchanged (interface/scorep); a program may also provide a
+ * plugin without a library. Each metric is an event, plugin::NAME::METRIC, for any event set. A plugin that measures
  * asynchronously delivers series.
  *
  *   struct pml_plugin *p;

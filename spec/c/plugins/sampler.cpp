@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// spec/c/plugins/sampler.cpp - a metric plugin in C++ with a thread owned by a static object that has a destructor: not
-// a spec by itself. Built with FORKS it starts a new thread in a forked child, which it joins there; the child's status
-// is then 42. own: not a spec by itself. Built with FORKS it has a new thread in a forked child, which it joins there;
-// the child's status is then 42.
+// spec/c/plugins/sampler.cpp - a metric plugin in C++ with a thread owned by a static object that has a destructor:
+// not a spec by itself. Built with FORKS it starts a new thread in a forked child and joins it there; the child's
+// status is then 42.
 #include <scorep/SCOREP_MetricPlugins.h>
 
 #include <atomic>
