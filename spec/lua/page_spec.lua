@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/lua/page_spec.lua - the page of a run: complete in a browser, and text from the folder stays text.
 
+local chromium = require "spec.chromium"
 local demo = require "spec.lua.demo"
 local support = require "spec.core.support"
 local page = require "pmlua.internal.page"
@@ -11,10 +12,7 @@ local recording = require "spec.lua.recording"
 local results = require "pmlua.results"
 local rng = require "pmlua.internal.rng"
 
-local browser
-for _, name in ipairs { "chromium", "chromium-browser", "google-chrome" } do
-  if not browser and os.execute(("command -v %s >/dev/null 2>&1"):format(name)) then browser = name end
-end
+local browser, no_browser = chromium.command()
 
 --- The document as a browser has loaded it; a line on its console is an error.
 local function loaded(path)
@@ -105,7 +103,7 @@ describe("the page of a run", function()
   end)
 
   it("shows a browser figure, marks, table, machine, script and command, and runs no code from the folder", function()
-    if not browser then return pending "no chromium is installed" end
+    if not browser then return pending(no_browser) end
     local dir = support.folder()
     support.spit(dir .. "/mine.lua", [[
 return require "pmlua".experiment { name = "mine", description = "</title><script>document.title='owned'</script>",
@@ -129,7 +127,7 @@ return require "pmlua".experiment { name = "mine", description = "</title><scrip
   end)
 
   it("is read and sorted by a browser, whatever its texts are", function()
-    if not browser then return pending "no chromium is installed" end
+    if not browser then return pending(no_browser) end
     local dir = support.folder()
     local made = parts_of(table.concat(hostile, " "))
     support.spit(dir .. "/page.html", made)
