@@ -32,5 +32,4 @@ HOT := \
   $(addprefix core/substrate/recording/,pml_recording.c pml_recording_gpr.c pml_recording_stream.c pml_recording_sums.c \
     pml_recording_sums_gpr.c pml_recording_values.c) \
   $(addprefix core/substrate/scorep/,pml_scorep.c pml_scorep_callbacks.c pml_scorep_events.c pml_scorep_openmp.c) \
-  $(addprefix core/substrate/trace/,pml_otf2.c pml_otf2_flusher.c pml_otf2_mpi.c pml_otf2_openmp.c pml_otf2_series.c \
-    pml_otf2_stream.c)
+  $(addprefix core/substrate/trace/,pml_otf2.c pml_otf2_mpi.c pml_otf2_openmp.c pml_otf2_series.c)

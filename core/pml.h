@@ -23,6 +23,5 @@
 #include "source/sde/pml_sde.h"
 #include "substrate/profile/pml_profile.h"
 #include "substrate/trace/pml_otf2.h"
-#include "substrate/trace/pml_otf2_stream.h"
 
 #endif

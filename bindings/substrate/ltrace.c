@@ -6,15 +6,12 @@
 #include <string.h>
 
 #define METRICS_MAX 128
-#define RECORDS_MAX (1 << 26)
-#define FLUSH_NS_MAX 3600000000000 /* an hour */
-#define BUFFER_RECORDS 65536u      /* what pml_otf2_open() takes for 0 */
+#define LOCATION_BYTES 65536 /* size of an event buffer */
 
 struct trace {
   struct lutil_handle h;
   struct pml_otf2 *archive;
-  struct pml_otf2_stream *stream; /* NULL: not attached */
-  size_t nmetrics, location_bytes;
+  size_t nmetrics;
   bool in_ns;                         /* times are ns, and there is no "now" */
   uint64_t real[METRICS_MAX / 64];    /* a bit for each metric whose values are doubles */
   uint64_t natural[METRICS_MAX / 64]; /* that are unsigned */
@@ -29,8 +26,6 @@ struct location {
 };
 
 static int close_trace(struct trace *t) {
-  pml_otf2_stream_close(t->stream);
-  t->stream = NULL;
   int err = pml_otf2_close(t->archive);
   t->archive = NULL;
   return err;
@@ -103,15 +98,11 @@ static size_t readmetrics(lua_State *L, struct pml_otf2_metric *metric) {
 
 static int l_create(lua_State *L) {
   struct options {
-    size_t buffer;
     const char *process;
-    uint64_t began_ns, flush_every_ns;
+    uint64_t began_ns;
   } o = {0};
-  static const struct option known[] = {OPTION_UNREAD("metrics"),
-                                        OPTION(struct options, process),
-                                        OPTION_RANGE(struct options, "buffer", buffer, 0, RECORDS_MAX),
+  static const struct option known[] = {OPTION_UNREAD("metrics"), OPTION(struct options, process),
                                         OPTION_RANGE(struct options, "began_ns", began_ns, 0, LUA_MAXINTEGER),
-                                        OPTION_RANGE(struct options, "flush_every_ns", flush_every_ns, 0, FLUSH_NS_MAX),
                                         OPTION_END};
   struct pml_otf2_metric metric[METRICS_MAX];
   const char *dir = lutil_string(L, 1);
@@ -119,11 +110,10 @@ static int l_create(lua_State *L) {
   option_read(L, 2, known, &o);
   size_t n = readmetrics(L, metric);
   struct trace *t = lutil_new(L, &trace_class, 0, 0);
-  int err = pml_otf2_open(&t->archive, dir, metric, n, o.buffer);
+  int err = pml_otf2_open(&t->archive, dir, metric, n);
   if (err < 0) return pml_pusherr(L, err, "trace.create");
   t->in_ns = o.process != NULL;
   t->nmetrics = n;
-  t->location_bytes = 24 * (o.buffer != 0 ? o.buffer : BUFFER_RECORDS); /* a slot, and a place on the stack */
   for (size_t i = 0; i < n; i++) {
     t->real[i / 64] |= (uint64_t)metric[i].real << i % 64;
     t->natural[i / 64] |= (uint64_t)(!metric[i].real && !metric[i].is_signed) << i % 64;
@@ -131,7 +121,6 @@ static int l_create(lua_State *L) {
   }
   t->h.open = 1;
   err = o.process != NULL ? pml_otf2_foreign(t->archive, o.process, o.began_ns) : 0;
-  if (err == 0 && o.flush_every_ns > 0) err = pml_otf2_flush_every(t->archive, o.flush_every_ns);
   return err < 0 ? pml_pusherr(L, err, "trace.create") : 1;
 }
 
@@ -145,7 +134,7 @@ static int l_location(lua_State *L) {
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, 1);
   struct trace *t = checktrace(L);
-  int err = lutil_charge(L, &t->h, t->location_bytes); /* it stays until the trace is closed */
+  int err = lutil_charge(L, &t->h, LOCATION_BYTES); /* it stays until the trace is closed */
   if (err == 0)
     err = process != NULL ? pml_otf2_location_in(t->archive, process, name, &l->location)
                           : pml_otf2_location(t->archive, name, &l->location);
@@ -153,10 +142,6 @@ static int l_location(lua_State *L) {
   l->trace = t;
   l->h.open = 1;
   return 1;
-}
-
-static int l_flush(lua_State *L) {
-  return pml_pushdone(L, pml_otf2_flush(checktrace(L)->archive), "trace.flush");
 }
 
 static int l_stats(lua_State *L) {
@@ -168,18 +153,14 @@ static int l_stats(lua_State *L) {
 
 /* From now on the trace records sections and all other events of the stream, on every thread. */
 static int l_attach(lua_State *L) {
-  struct trace *t = checktrace(L);
-  int err = t->stream != NULL ? 0 : pml_otf2_stream_open(&t->stream, t->archive);
-  return pml_pushdone(L, err, "trace.attach");
+  return pml_pushdone(L, pml_otf2_attach(checktrace(L)->archive), "trace.attach");
 }
 
 /* How many events had values that the trace has no place for; 0 if it was not attached. */
 static int l_detach(lua_State *L) {
-  struct trace *t = checktrace(L);
-  uint64_t unrecorded = t->stream != NULL ? pml_otf2_stream_unrecorded(t->stream) : 0;
-  pml_otf2_stream_close(t->stream);
-  t->stream = NULL;
-  return lutil_pushint(L, unrecorded);
+  uint64_t unrecorded;
+  int err = pml_otf2_detach(checktrace(L)->archive, &unrecorded);
+  return err < 0 ? pml_pusherr(L, err, "trace.detach") : lutil_pushint(L, unrecorded);
 }
 
 /* Write the series of a plugin, each on a separate location, from some ticks on; return the number of values. */
@@ -271,9 +252,9 @@ static int l_metric(lua_State *L) {
 }
 
 int luaopen_pmlua_trace(lua_State *L) {
-  static const luaL_Reg trace_methods[] = {{"location", l_location}, {"flush", l_flush},   {"stats", l_stats},
-                                           {"attach", l_attach},     {"detach", l_detach}, {"plugin", l_plugin},
-                                           {"close", l_close},       {NULL, NULL}};
+  static const luaL_Reg trace_methods[] = {
+      {"location", l_location}, {"stats", l_stats}, {"attach", l_attach}, {"detach", l_detach},
+      {"plugin", l_plugin},     {"close", l_close}, {NULL, NULL}};
   static const luaL_Reg location_methods[] = {
       {"enter", l_enter}, {"leave", l_leave}, {"metric", l_metric}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"create", l_create}, {"open", ltrace_open}, {NULL, NULL}};

@@ -157,19 +157,13 @@ M.sequence = sequence
 ---@param phases? {region: integer, enter: integer, leave: integer}[]
 function Trace:leave(n, phases)
   local now = self.core.clock.ticks()
-  for i, e in ipairs(sequence(phases or {}, self.entered, now)) do
+  for _, e in ipairs(sequence(phases or {}, self.entered, now)) do
     self.location[e[1]](self.location, e[2], e[3])
-    if i % 16384 == 0 then self.archive:flush() end -- the ring holds 65536 records
   end
   self.samples = self.samples + n
   self:metric(now)
   self.location:leave(self.region, now)
   self.region = nil
-end
-
---- A round has ended: hand the records to the files.
-function Trace:flush()
-  return self.archive:flush()
 end
 
 --- Write the definitions and close; idempotent.

@@ -221,9 +221,7 @@ function M.write_trace(process, number, dir)
     if not location then return nil, err end
     for k, ticks in ipairs(lane.ticks) do
       location:metric({ content and lane.value[k] or k }, ticks)
-      if k % 16384 == 0 then archive:flush() end -- the ring holds 65536 records
     end
-    archive:flush()
   end
   return archive:close()
 end

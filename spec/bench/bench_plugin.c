@@ -78,7 +78,7 @@ static void million_row(const char *path) {
   usleep(20000); /* the values lie between the beginning and the end */
   uint64_t t0 = pml_clock_ticks();
   int err = pml_plugin_end(p);
-  if (err == 0) err = pml_otf2_open(&a, dir, NULL, 0, 0);
+  if (err == 0) err = pml_otf2_open(&a, dir, NULL, 0);
   if (err == 0) err = pml_otf2_plugin(a, p, 0, &written);
   if (err == 0) err = pml_otf2_close(a);
   double ns = (double)pml_clock_ticks_to_ns(pml_clock_ticks() - t0);

@@ -24,7 +24,6 @@ local function write(name, events)
     location:enter(inner)
     location:leave(inner)
     location:leave(outer)
-    if i % 4096 == 0 then assert(trace:flush()) end
   end
   assert(trace:close())
   return dir .. "/traces.otf2"

@@ -2,7 +2,7 @@
 /*
  * spec/c/archive_lock.c - two writers of one archive, concurrent or one after the other, and a killed writer.
  *
- * Link: -Wl,--wrap=flock,--wrap=pml_otf2_close
+ * Link: -Wl,--wrap=flock,--wrap=pml__otf2_end
  */
 #include "archive_job.h"
 
@@ -57,11 +57,11 @@ static void two(void) {
 
 static bool killed_at_close;
 
-int __real_pml_otf2_close(struct pml_otf2 *o);
-int __wrap_pml_otf2_close(struct pml_otf2 *o);
-int __wrap_pml_otf2_close(struct pml_otf2 *o) {
+int __real_pml__otf2_end(struct pml_otf2 *o);
+int __wrap_pml__otf2_end(struct pml_otf2 *o);
+int __wrap_pml__otf2_end(struct pml_otf2 *o) {
   if (killed_at_close) (void)raise(SIGKILL);
-  return __real_pml_otf2_close(o);
+  return __real_pml__otf2_end(o);
 }
 
 /* A writer is killed before the archive is complete: the next one removes its remains, but no archive of another

@@ -94,8 +94,7 @@ PATH(eventset_start_restartable_1, pml_eventset_start(restartable1))
 #endif
 PATH(probe_hit_empty, pml_probe_hit(&probe))
 PATH(samples_push, pml_samples_push(&samples, 7))
-PATH(otf2_enter, pml_otf2_enter(location, ticks, region))
-PATH(otf2_leave, pml_otf2_leave(location, ticks, region))
+PATH(otf2_call, pml_otf2_enter(location, ticks, region); pml_otf2_leave(location, ticks, region))
 PATH(otf2_metric, pml_otf2_metric(location, ticks, values))
 PATH(section, pml_section_start(section); pml_section_stop(section))
 PATH(section_work, pml_section_start(section); pml_section_stop_work(section, 8, 1))
@@ -146,7 +145,7 @@ static int open_common(void) {
   if (rc == 0) rc = pml_probe_init(&probe, PML_PROBE_EMPTY, NULL, &samples);
   if (rc < 0) return fail("samples", rc);
   if (mkdtemp(folder) == NULL) return fail("a folder for the trace", -errno);
-  rc = pml_otf2_open(&archive, folder, &metric, 1, 0);
+  rc = pml_otf2_open(&archive, folder, &metric, 1);
   if (rc == 0) rc = pml_otf2_location(archive, "cost", &location);
   if (rc < 0) return fail("trace", rc);
   rc = pml_region_intern("cost", NULL, 0, &region);

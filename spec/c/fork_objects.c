@@ -38,14 +38,20 @@ static void call(const char *name) {
   raise_event(PML_STREAM_LEAVE, name);
 }
 
+/* --- a trace --- */
+
+static struct pml_otf2_location *parents;
+
 static int ask_trace(void *object) {
   struct pml_otf2 *a = object;
   struct pml_otf2_location *loc;
   struct pml_otf2_stats s;
   const struct pml_otf2_metric metric = {.name = "load"};
   const struct pml_plugin_pair pair = {.ticks = 1, .value = 1};
-  bool refused = pml_otf2_flush(a) == PML_EMODE && pml_otf2_flush_every(a, 0) == PML_EMODE &&
-                 pml_otf2_location(a, "child", &loc) == PML_EMODE &&
+  uint64_t unrecorded;
+  bool refused = pml_otf2_attach(a) == PML_EMODE && pml_otf2_detach(a, &unrecorded) == PML_EMODE &&
+                 pml_otf2_location(a, "child", &loc) == PML_EMODE && pml_otf2_enter(parents, 3, 1) == -EINVAL &&
+                 pml_otf2_leave(parents, 4, 1) == -EINVAL &&
                  pml_otf2_series(a, &metric, "machine", &pair, 1) == PML_EMODE;
   pml_otf2_stats(a, &s);
   return refused && s.written == 0 && pml_otf2_close(a) == PML_EMODE ? 0 : 1;
@@ -54,24 +60,20 @@ static int ask_trace(void *object) {
 static void trace(void) {
   char dir[] = "/tmp/pmlua-fork-XXXXXX", anchor[64];
   struct pml_otf2 *a = NULL;
-  struct pml_otf2_location *loc;
   struct pml_otf2_stats s;
   pml_region_t region;
   if (mkdtemp(dir) == NULL) perror(dir), exit(1);
   snprintf(anchor, sizeof anchor, "%s/traces.otf2", dir);
-  int err = pml_otf2_open(&a, dir, NULL, 0, 0);
-  if (err == 0) err = pml_otf2_location(a, "parent", &loc);
+  int err = pml_otf2_open(&a, dir, NULL, 0);
+  if (err == 0) err = pml_otf2_location(a, "parent", &parents);
   if (err == 0) err = pml_region_intern("solve", NULL, 0, &region);
   if (!CHECK(err == 0, "a trace: %s", pml_error_detail(err))) return;
-  pml_otf2_enter(loc, 1, region);
-  pml_otf2_leave(loc, 2, region);
-  CHECK(pml_otf2_flush_every(a, UINT64_C(3600000000000)) == 0, "a trace has a thread that flushes it");
+  pml_otf2_enter(parents, 1, region);
+  pml_otf2_leave(parents, 2, region);
   CHECK(in_child(&a->lock, ask_trace, a) == 0, "a child is refused to write its parent's trace, and to close it");
-  CHECK(access(anchor, F_OK) != 0, "the trace continues");
-  err = pml_otf2_flush(a);
+  CHECK(access(anchor, F_OK) != 0, "the trace goes on");
   pml_otf2_stats(a, &s);
-  CHECK(err == 0 && s.written == 2 && pml_otf2_close(a) == 0 && access(anchor, F_OK) == 0,
-        "and is the parent's to end");
+  CHECK(s.written == 2 && pml_otf2_close(a) == 0 && access(anchor, F_OK) == 0, "and is the parent's to end");
   (void)nftw(dir, cpus_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 

@@ -169,14 +169,13 @@ static int write_trace(bool record) {
   int err = pml_region_intern("traced", NULL, 0, &region);
   if (err < 0) return HANDLE_OPEN;
   arm();
-  err = pml_otf2_open(&a, trace_dir, metric, 2, 64);
+  err = pml_otf2_open(&a, trace_dir, metric, 2);
   if (err < 0 && a) return HANDLE_OPEN;
   if (err == 0 && record) err = pml_otf2_location(a, "first", &loc);
   if (err == 0 && record) {
     pml_otf2_enter(loc, pml_clock_ticks(), region);
     pml_otf2_metric(loc, pml_clock_ticks(), values);
     pml_otf2_leave(loc, pml_clock_ticks(), region);
-    err = pml_otf2_flush(a);
   }
   int closed = pml_otf2_close(a);
   disarm();

@@ -164,7 +164,7 @@ static void of_another_clock(void) {
   CHECK(clock.tick_ns == 1e9 / 4096 && clock.ticks == kept->head->started_ticks &&
             clock.realtime_ns == kept->head->started_ns,
         "a tick of it, and when it was which: %g", clock.tick_ns);
-  if (CHECK(pml_otf2_open(&trace, dir, NULL, 0, 0) == 0, "a trace")) {
+  if (CHECK(pml_otf2_open(&trace, dir, NULL, 0) == 0, "a trace")) {
     int err = pml_otf2_series_file(trace, path);
     CHECK(err == PML_EFORMAT && strstr(pml_error_detail(err), "another clock") != NULL,
           "a trace of this process cannot have them: %s", pml_error_detail(err));

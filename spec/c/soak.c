@@ -3,8 +3,8 @@
  * spec/c/soak.c - threads that start, count, record, intern, parse, sort, fork and exit at random, with sums that must
  * add up. SOAK_SECONDS (8) is the duration, SOAK_SEED the seed of the random numbers.
  *
- * The time is divided into rounds of about two seconds. In each, all threads write a trace while another thread flushes
- * it; at the end of the round all threads have ended, and descriptors, memory and sums are checked.
+ * The time is divided into rounds of about two seconds. In each, all threads write a trace; at the end of the round all
+ * threads have ended, and descriptors, memory and sums are checked.
  *
  * Slow: it runs for SOAK_SECONDS.
  */
@@ -306,20 +306,13 @@ static void *work(void *arg) {
   return NULL;
 }
 
-static void *flush(void *arg) {
-  (void)arg;
-  while (!atomic_load(&soak.stop)) {
-    soak_expect(pml_otf2_flush(soak.trace) == 0, "a trace is flushed");
-    nanosleep(&(struct timespec){0, 3000000}, NULL);
-  }
-  return NULL;
-}
+/* ---- rounds ---- */
 
 static bool open_round(const char *dir) {
   static const struct pml_otf2_metric metric[] = {{.name = "a"}, {.name = "b"}};
   char command[96], name[32];
   snprintf(command, sizeof command, "rm -rf %s/*", dir);
-  if (system(command) != 0 || pml_otf2_open(&soak.trace, dir, metric, 2, 4096) < 0) return false;
+  if (system(command) != 0 || pml_otf2_open(&soak.trace, dir, metric, 2) < 0) return false;
   for (int i = 0; i < SOAK_THREADS; i++) {
     snprintf(name, sizeof name, "worker %d", i);
     if (pml_otf2_location(soak.trace, name, &soak.worker[i].location) < 0) return false;
@@ -337,9 +330,7 @@ static bool start(struct worker *w) {
 }
 
 static bool run_round(double until) {
-  pthread_t flusher;
-  bool all = pthread_create(&flusher, NULL, flush, NULL) == 0;
-  if (!all) return false;
+  bool all = true;
   while (soak_now() < until) {
     for (int i = 0; i < SOAK_THREADS; i++) {
       struct worker *w = &soak.worker[i];
@@ -354,7 +345,6 @@ static bool run_round(double until) {
     if (soak.worker[i].running) pthread_join(soak.worker[i].thread, NULL);
     soak.worker[i].running = false;
   }
-  pthread_join(flusher, NULL);
   return all;
 }
 
@@ -375,7 +365,6 @@ static void close_flow(void) {
 static void close_round(void) {
   struct pml_otf2_stats s;
   close_flow();
-  soak_expect(pml_otf2_flush(soak.trace) == 0, "the last flush");
   pml_otf2_stats(soak.trace, &s);
   soak_expect(s.written + s.dropped == soak.attempted, "written and dropped add up to the recorded number");
   soak_expect(s.dropped == soak.refused && s.unmatched == 0, "the dropped number is the reported one");

@@ -13,6 +13,14 @@
 #include "intercept/library.h"
 #include "intercept/ways.h"
 
+#include "adapter/intercept/pml_intercept.h"
+#include "adapter/wrap/pml_wrap.h"
+#include "base/pml_error.h"
+#include "base/pml_stream.h"
+#include "source/sde/pml_sde.h"
+#include "substrate/profile/pml_profile.h"
+#include "substrate/trace/pml_otf2.h"
+
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <sys/time.h>
@@ -395,16 +403,15 @@ static void nesting(void) {
   struct pml_profile *profile = NULL;
   struct pml_profile_stats s;
   struct pml_otf2 *trace = NULL;
-  struct pml_otf2_stream *stream = NULL;
   struct pml_otf2_stats t = {0};
+  uint64_t unrecorded;
   if (mkdtemp(dir) == NULL) return;
   int err = pml_profile_open(&profile);
-  if (err == 0) err = pml_otf2_open(&trace, dir, NULL, 0, 65536);
-  if (err == 0) err = pml_otf2_stream_open(&stream, trace);
+  if (err == 0) err = pml_otf2_open(&trace, dir, NULL, 0);
+  if (err == 0) err = pml_otf2_attach(trace);
   if (CHECK(err == 0, "a profile and a trace of both doors")) {
     all_ways_out();
-    pml_otf2_stream_close(stream);
-    err = pml_otf2_flush(trace);
+    err = pml_otf2_detach(trace, &unrecorded);
     pml_profile_stats(profile, &s);
     pml_otf2_stats(trace, &t);
     CHECK(s.events > 100 * 8 && s.unmatched == 0 && s.dropped == 0,

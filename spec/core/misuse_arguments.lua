@@ -114,7 +114,7 @@ M.options = {
     "sync root cpus dry_run reference min delta last fits window" },
   { "balance.controller", "", { reference = 3e9 }, "reference min delta last fits window" },
   { "intercept.install", "", nil, "lib sym not" },
-  { "trace.create", "/nowhere", nil, "metrics buffer" },
+  { "trace.create", "/nowhere", nil, "metrics process" },
   { "plugin.load", "", { name = "nowhere" }, "name path metrics" },
   { "plugin.provide", "", { name = "misuse", kind = "code", text = "return {", events = { { name = "e" } } },
     "name kind text scope every events" },

@@ -11,7 +11,7 @@ local function trace()
   os.remove(path)
   path = dir .. "/" .. path:match("[^/]*$")
   assert(os.execute("mkdir -p '" .. path .. "'"))
-  return assert(core.trace.create(path, { metrics = { { name = "m" } }, buffer = 16 }))
+  return assert(core.trace.create(path, { metrics = { { name = "m" } } }))
 end
 
 local function filter()

@@ -75,7 +75,7 @@ describe("a trace", function()
 
   trace_it("is valid with the sections of five threads", function()
     with_folder(function(dir)
-      local said, status = run(("%s/spec/otf2_stream %s"):format(BUILD, quote(dir)))
+      local said, status = run(("%s/spec/otf2_attach %s"):format(BUILD, quote(dir)))
       assert.are.equal(0, status, said)
       assert.matches("^ok: 5 locations, %d+ events\n$", (validate(dir)))
     end)

@@ -5,7 +5,6 @@ local cjson = require "cjson"
 local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
 local pml = require "pmlua"
-local recorded = require "spec.lua.recorded"
 local sh = require("spec.shell").sh
 
 local folder = support.folder()
@@ -17,7 +16,17 @@ end
 
 --- A trace of planted calls: its path, and the ticks of a second.
 local function planted(name, calls)
-  local path = recorded.planted(folder .. "/" .. name, calls)
+  local dir = folder .. "/" .. name
+  require "lfs".mkdir(dir)
+  local t = assert(pml.trace.create(dir))
+  local at, first = {}, pml.clock.ticks()
+  for _, c in ipairs(calls) do
+    at[c[1]] = at[c[1]] or assert(t:location(c[1]))
+    local region = pml.region.intern(c[3])
+    assert(at[c[1]][c[2] == "+" and "enter" or "leave"](at[c[1]], region, first + c[4]))
+  end
+  assert(t:close())
+  local path = dir .. "/traces.otf2"
   local r <close> = assert(pml.trace.open(path))
   return path, r:about().ticks_per_second
 end

@@ -186,8 +186,6 @@ const char *pmlib_mark(const struct pmlib_merged *s);
 void pmlib_trace_open(void);
 /* pmlib_trace_work - add @work of the calling thread. */
 void pmlib_trace_work(const struct pml_section *s, double work);
-/* pmlib_trace_tick - flush the recorded events at intervals. */
-void pmlib_trace_tick(void);
 
 PML_END_DECLS
 

@@ -219,7 +219,6 @@ void pmlib_stop(const char *label, double work, unsigned iterations) {
     (void)pml_section_stop(s);
   else
     (void)pml_section_stop_work(s, done, iterations);
-  if (pmlib.tracing != PMLIB_TRACE_OFF) pmlib_trace_tick();
 }
 
 /* ---- resetting ---- */

@@ -3,7 +3,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "compat/pmlib/pmlib.h"
-#include "substrate/trace/pml_otf2_stream.h"
+#include "substrate/trace/pml_otf2.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,15 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FLUSH_EVERY 4096u /* stops of a thread between flushes; its ring has room for ten times their records */
-
-static struct pml_otf2 *archive; /* atomic; NULL: no trace */
-static struct pml_otf2_stream *stream;
-static struct pml_stream_metrics *workload; /* NULL: the values are the chooser's events, if any */
+static struct pml_otf2 *archive;            /* atomic; NULL: nothing is traced */
+static struct pml_stream_metrics *workload; /* NULL: the events of the chooser are the values, or none */
 static pid_t opener;
 
 static _Thread_local double done[2]; /* by pmlib_type */
-static _Thread_local unsigned stops;
 
 static const char *folder(char *path, size_t n) {
   const char *name = secure_getenv("OTF_FILENAME");
@@ -59,8 +55,8 @@ void pmlib_trace_open(void) {
   if (pmlib.tracing == PMLIB_TRACE_OFF) return;
   int err = make_folder(folder(path, sizeof path));
   if (err == 0) err = make_folder(path);
-  if (err == 0) err = pml_otf2_open(&a, path, m, describe(m), 0);
-  if (err == 0 && (err = pml_otf2_stream_open(&stream, a)) < 0) (void)pml_otf2_close(a);
+  if (err == 0) err = pml_otf2_open(&a, path, m, describe(m));
+  if (err == 0 && (err = pml_otf2_attach(a)) < 0) (void)pml_otf2_close(a);
   if (err < 0) {
     pmlib_warn("OTF_TRACING: no trace in %.300s: %s", path, pml_error_detail(err));
     pmlib.tracing = PMLIB_TRACE_OFF;
@@ -73,11 +69,12 @@ void pmlib_trace_open(void) {
 void pmlib_trace_close(void) {
   struct pml_otf2 *a = __atomic_exchange_n(&archive, NULL, __ATOMIC_ACQ_REL);
   if (a == NULL || getpid() != opener) return;
-  pml_otf2_stream_close(stream);
   struct pml_otf2_stats st;
-  (void)pml_otf2_flush(a);
+  uint64_t unrecorded;
+  int err = pml_otf2_detach(a, &unrecorded);
   pml_otf2_stats(a, &st);
-  int err = pml_otf2_close(a);
+  int closed = pml_otf2_close(a);
+  if (err == 0) err = closed;
   if (err < 0) pmlib_warn("OTF_TRACING: the trace is incomplete: %s", pml_error_detail(err));
   if (st.dropped > 0) pmlib_warn("OTF_TRACING: %llu records lost: no room", (unsigned long long)st.dropped);
 }
@@ -92,10 +89,4 @@ void pmlib_trace_work(const struct pml_section *s, double work) {
   struct pml_stream_event e = {
       .ticks = pml_clock_ticks(), .region = info.region, .metrics = workload, .values = values};
   pml_stream_emit(PML_STREAM_METRIC, &e);
-}
-
-void pmlib_trace_tick(void) {
-  if (++stops % FLUSH_EVERY != 0) return;
-  struct pml_otf2 *a = __atomic_load_n(&archive, __ATOMIC_ACQUIRE);
-  if (a != NULL) (void)pml_otf2_flush(a); /* refused in a forked child */
 }

@@ -90,7 +90,8 @@ enum pml__log_what {
   PML__LOG_TOLD,         /* struct pml__log_told, a name, a value */
   PML__LOG_WINDOW,       /* struct pml__log_window, its name */
   PML__LOG_SKETCH,       /* struct pml__log_sketch, the bytes of a sketch (pml__sketch_pack()) */
-  PML__LOG_QUANTILES     /* struct pml__log_quantiles */
+  PML__LOG_QUANTILES,    /* struct pml__log_quantiles */
+  PML__LOG_LIST          /* struct pml__log_list, the names of its values */
 };
 
 struct pml__log_section {
@@ -111,8 +112,16 @@ struct pml__log_quantiles {
   double ns[7];
 };
 
+/* The values of events of PML__LOG_METRIC with this number. A bit for each value: @real: a double; @single: of the
+ * event alone, such as an argument. */
+#define PML__LOG_LISTS_MAX (1u << 16)
+struct pml__log_list {
+  uint32_t number, n;
+  uint64_t real[2], single[2];
+};
+
 struct pml__log_region {
-  uint32_t region, unused;
+  uint32_t region, line; /* line 0: not known */
 };
 
 #define PML__LOG_SIMULATED_N 13u
@@ -170,15 +179,14 @@ struct pml__log_event {
 enum pml__log_event_kind {
   PML__LOG_ENTER = 1,
   PML__LOG_LEAVE,
-  PML__LOG_METRIC,         /* metric, with that many values, two in each following event */
+  PML__LOG_METRIC,         /* values, two in each following event: PML__LOG_OF_LIST */
   PML__LOG_THREAD,         /* later events belong to this thread */
   PML__LOG_LEFT,           /* a leave of a call that did not return */
   PML__LOG_VALUES_OF_CALL, /* values of the innermost call, two in each following event; its block has their names */
   PML__LOG_COMMUNICATION,  /* MPI event, with values, two in each following event */
   PML__LOG_OPENMP_EVENT,   /* the same for OpenMP */
   PML__LOG_CALL_COMMUNICATION, /* MPI event of the enclosing call: the first value replaces the ticks */
-  PML__LOG_UNDER_WAY,          /* a call that began in an extent before, of which only the last are kept */
-  PML__LOG_SINGLE = 255        /* not in files: a value alone, which follows; the lower half says which */
+  PML__LOG_UNDER_WAY           /* a call that began in an extent before, of which only the last are kept */
 };
 #define PML__LOG_OUTER UINT32_MAX /* instead of PML__LOG_UNDER_WAY's region: the ticks are a number of outer calls */
 #define PML__LOG_WORD(kind, low) ((uint64_t)(kind) << 32 | (uint32_t)(low))
@@ -188,6 +196,11 @@ enum pml__log_event_kind {
 #define PML__LOG_WHOLE_LONGEST ((UINT64_C(1) << (64 - PML__LOG_WHOLE_SHIFT)) - 2)
 #define PML__LOG_IS_WHOLE(word) ((word) >> PML__LOG_WHOLE_SHIFT != 0)
 #define PML__LOG_WHOLE_TICKS(word) (((word) >> PML__LOG_WHOLE_SHIFT) - 1)
+
+/* The lower half of values: the number of their list, 0: the recording's; and how many there are. */
+#define PML__LOG_OF_LIST(list, n) ((uint32_t)(list) << 8 | (uint32_t)(n))
+#define PML__LOG_OF_LIST_LIST(low) ((low) >> 8)
+#define PML__LOG_OF_LIST_N(low) ((low)&0xffu)
 
 /* The lower half of values of a call: whether they are results, how many there are, and the region. */
 #define PML__LOG_OF_CALL(results, n, region) ((uint32_t)(results) << 31 | (uint32_t)(n) << 24 | (uint32_t)(region))

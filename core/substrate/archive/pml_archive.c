@@ -153,7 +153,7 @@ static int write_opened(struct pml__archive *a, const struct pml_archive_log *lo
   int err = know_all(a, log, n);
   if (err == 0) err = prepare(a);
   if (err == 0) err = write_all(a);
-  int closed = pml_otf2_close(a->otf2);
+  int closed = pml__otf2_end(a->otf2);
   return err != 0 ? err : closed;
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/archive/pml_archive_metrics.c - metrics of a recording as archive metrics. */
 #include "base/pml_array.h"
+#include "base/pml_bits.h"
 #include "base/pml_error.h"
 #include "substrate/archive/pml_archive_private.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +75,57 @@ static int add_events(const struct pml_recording_reader *r, struct pml_otf2 *to,
   return err == 0 ? pml__otf2_add_set(to, metric, n, set) : err;
 }
 
-/* ---- metrics of calls' values ---- */
+/* ---- of lists ---- */
+
+/*
+ * The list must begin with the metrics of the set, and only compiler counts may follow: a program that the compiler
+ * made to count has these in each section, behind the events that the section names.
+ */
+static void compare_names(const struct pml__otf2_set *set, const struct pml__recording_named *l,
+                          struct pml__archive_named *to) {
+  uint32_t asked = l->is.n;
+  while (asked > 0 && pml_count_is_event(l->name[asked - 1])) asked--;
+  to->doing = asked == 0 ? PML__ARCHIVE_IGNORE : PML__ARCHIVE_LOSE;
+  if (set->n == 0 || set->n > l->is.n || set->n < asked) return;
+  for (size_t i = 0; i < set->n; i++)
+    if (strcmp(set->metric[i].name, l->name[i]) != 0) return;
+  to->doing = PML__ARCHIVE_RECORD;
+}
+
+static int add_singles(struct pml_otf2 *to, const struct pml__recording_named *l, struct pml__archive_named *named) {
+  struct pml_otf2_metric metric[PML_STREAM_METRICS_MAX];
+  size_t n = 0;
+  for (uint32_t i = 0; i < l->is.n; i++)
+    if (l->is.single[i / 64] >> i % 64 & 1)
+      metric[n++] = (struct pml_otf2_metric){.name = l->name[i],
+                                             .mode = PML_OTF2_ABSOLUTE,
+                                             .real = (l->is.real[i / 64] >> i % 64 & 1) != 0,
+                                             .is_signed = true};
+  if (n == 0) return 0;
+  named->doing = PML__ARCHIVE_SINGLES;
+  return pml__otf2_add_singles(to, metric, n, &named->first);
+}
+
+static int add_lists(const struct pml_recording_reader *r, struct pml_otf2 *to, struct pml__archive_metrics *m) {
+  int err = 0;
+  m->named = calloc(r->nlists + (size_t)1, sizeof *m->named);
+  if (m->named == NULL) return pml_fail(-ENOMEM, "no memory for the values of a trace");
+  for (uint32_t i = 0; i < r->nlists && err == 0; i++) {
+    if (r->list[i].name == NULL) continue;
+    compare_names(m->set, &r->list[i], &m->named[i]);
+    if (m->named[i].doing == PML__ARCHIVE_LOSE) err = add_singles(to, &r->list[i], &m->named[i]);
+  }
+  return err;
+}
+
+uint64_t pml__archive_value(const struct pml_otf2_metric *m, bool real, uint64_t bits) {
+  if (!real || m->real) return bits;
+  if (bits == PML_VALUE_ABSENT) return pml_value_absent(m->is_signed);
+  double d = pml__as_double(bits);
+  return (uint64_t)(pml_value_is_int64(d) ? llrint(d) : d > 0 ? INT64_MAX : d < 0 ? INT64_MIN : 0);
+}
+
+/* ---- of values of calls ---- */
 
 struct lists {
   struct pml_otf2 *to;
@@ -121,10 +173,18 @@ const struct pml__archive_list *pml__archive_list_of(const struct pml__archive_m
   return m->nlists > 0 ? bsearch(&key, m->list, m->nlists, sizeof key, by_region) : NULL;
 }
 
-int pml__archive_metrics(const struct pml_recording_reader *r, struct pml_otf2 *to, struct pml__archive_metrics *m) {
+int pml__archive_metrics(const struct pml_recording_reader *r, struct pml_otf2 *to, const struct pml__otf2_set *own,
+                         struct pml__archive_metrics *m) {
   struct lists l = {to, m};
-  int err = add_events(r, to, &m->set);
+  int err = own == NULL ? add_events(r, to, &m->set) : 0;
+  if (own != NULL) m->set = own;
+  if (err == 0) err = add_lists(r, to, m);
   if (err == 0 && r->head.traced != 0) err = pml__recording_name_values(r, add_list, &l);
   if (m->nlists > 0) qsort(m->list, m->nlists, sizeof *m->list, by_region);
   return err;
+}
+
+void pml__archive_metrics_free(struct pml__archive_metrics *m) {
+  free(m->list);
+  free(m->named);
 }

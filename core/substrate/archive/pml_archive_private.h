@@ -183,6 +183,12 @@ static inline bool pml__archive_is_foreign(const struct pml__archive *a, uint32_
 struct pml__archive_calls;
 int pml__archive_events(struct pml__archive *a, struct pml__archive_process *p, struct pml__archive_calls *calls);
 
+/* pml__archive_add - write the calls in the log @path, which this process wrote, as locations of its archive @a.
+ * *@unrecorded: the number of events whose values are not in it. pml__archive_add_locations - the same of the events
+ * that locations of @a recorded, to these. */
+int pml__archive_add(struct pml_otf2 *a, const char *path, uint64_t *unrecorded);
+int pml__archive_add_locations(struct pml_otf2 *a, const char *path, uint64_t *unrecorded);
+
 /* ---- pml_archive_communication.c ---- */
 
 /* pml__archive_take - convert @e of @p to an event of the archive; returns false if the process is not a rank, or @e
@@ -214,8 +220,28 @@ struct pml__archive_metrics {
   const struct pml__otf2_set *set;
   struct pml__archive_list *list; /* [nlists] sorted */
   size_t nlists, lists;
+  struct pml__archive_named *named; /* by the number of a list of values */
 };
-int pml__archive_metrics(const struct pml_recording_reader *r, struct pml_otf2 *to, struct pml__archive_metrics *m);
+
+/*
+ * How the archive takes the values of a list. RECORD: the list begins with the metrics of the set. SINGLES: the single
+ * values are metrics @first and following. IGNORE: the list contains only compiler counts. LOSE: no metric fits.
+ */
+struct pml__archive_named {
+  enum { PML__ARCHIVE_LOSE, PML__ARCHIVE_IGNORE, PML__ARCHIVE_RECORD, PML__ARCHIVE_SINGLES } doing;
+  uint32_t first;
+};
+
+/*
+ * pml__archive_metrics - add the metrics of @r to @to. @own: the set of all events of the archive; NULL: the log names
+ * its set. pml__archive_metrics_free - free the lists.
+ */
+int pml__archive_metrics(const struct pml_recording_reader *r, struct pml_otf2 *to, const struct pml__otf2_set *own,
+                         struct pml__archive_metrics *m);
+void pml__archive_metrics_free(struct pml__archive_metrics *m);
+
+/* pml__archive_value - @bits, a double if @real, as a value of @m: a double stays one where the metric is. */
+uint64_t pml__archive_value(const struct pml_otf2_metric *m, bool real, uint64_t bits);
 const struct pml__archive_list *pml__archive_list_of(const struct pml__archive_metrics *m, pml_region_t region,
                                                      bool results);
 

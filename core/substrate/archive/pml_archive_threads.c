@@ -41,6 +41,10 @@ struct writing {
   struct pml__archive_calls *calls;
   struct pml__otf2_teams *teams; /* OpenMP's teams; NULL: none */
   uint32_t nthreads;
+  uint64_t real[4];                  /* a bit for each value of the recording's events that is a double */
+  struct pml_otf2_location **by_ref; /* [nlocations] those that recorded the events; NULL: threads did */
+  uint64_t nlocations;
+  uint64_t *unrecorded; /* NULL: the log is another process's */
 };
 
 /* ---- threads ---- */
@@ -59,11 +63,19 @@ static int add_location(struct writing *w, int64_t tid, struct pml_otf2_location
   return err;
 }
 
+/* A log that does not come from these locations may name others, or one twice. */
+static int begin_location(struct writing *w, int64_t ref, struct pml_otf2_location **location) {
+  bool is = ref >= 0 && (uint64_t)ref < w->nlocations && w->by_ref[ref]->writer != NULL;
+  *location = is ? w->by_ref[ref] : NULL;
+  return is ? 0 : pml_fail(PML_EFORMAT, "a log of a trace has a location that the trace has not");
+}
+
 static int begin_thread(void *arg, int64_t tid, void **track) {
   struct track *t = calloc(1, sizeof *t);
   if (t == NULL) return pml_fail(-ENOMEM, "no memory for a thread of a trace");
   *track = t;
-  return add_location(arg, tid, &t->location);
+  struct writing *w = arg;
+  return w->by_ref != NULL ? begin_location(w, tid, &t->location) : add_location(w, tid, &t->location);
 }
 
 /* A process without a call gets its first thread, because readers treat an archive without a location as broken. */
@@ -101,9 +113,9 @@ static void free_thread(void *track) {
 
 /* The time of @ticks, or of the previous event if that is later. */
 static uint64_t time_of(const struct writing *w, struct track *t, uint64_t ticks) {
-  uint64_t ns = pml__archive_time(w->a, w->p, ticks);
+  uint64_t ns = w->unrecorded != NULL ? ticks : pml__archive_time(w->a, w->p, ticks);
   if (ns >= t->last_ns) return t->last_ns = ns;
-  pml__own_add(&t->location->lifted, 1);
+  t->location->lifted++;
   return t->last_ns;
 }
 
@@ -117,7 +129,7 @@ static int enter(const struct writing *w, struct track *t, const struct pml__rec
 
 static int leave(const struct writing *w, struct track *t, const struct pml__recording_event *e) {
   if (t->depth == 0 || t->open[t->depth - 1].region != e->region) {
-    pml__own_add(&t->location->unmatched, 1);
+    t->location->unmatched++;
     return 0;
   }
   t->depth--;
@@ -125,9 +137,29 @@ static int leave(const struct writing *w, struct track *t, const struct pml__rec
 }
 
 static int metric(const struct writing *w, struct track *t, const struct pml__recording_event *e) {
-  uint64_t value[PML_STREAM_METRICS_MAX];
-  memcpy(value, e->values, w->metrics.set->n * sizeof *value);
+  uint64_t value[PML__OTF2_METRICS_MAX];
+  const uint64_t *real = e->list != NULL ? e->list->is.real : w->real;
+  const struct pml__otf2_set *set = w->metrics.set;
+  for (size_t i = 0; i < set->n; i++)
+    value[i] = pml__archive_value(&set->metric[i], (real[i / 64] >> i % 64 & 1) != 0, e->values[i]);
   return pml__otf2_write(w->a->otf2, t->location, PML__LOG_METRIC, time_of(w, t, e->ticks), 0, value);
+}
+
+static int singles(const struct writing *w, struct track *t, const struct pml__recording_event *e, uint32_t single) {
+  const struct pml__log_list *l = &e->list->is;
+  uint64_t ns = time_of(w, t, e->ticks);
+  int err = 0;
+  for (uint32_t i = 0; i < l->n && err == 0; i++)
+    if (l->single[i / 64] >> i % 64 & 1)
+      err = pml__otf2_write_single(w->a->otf2, t->location, ns, single++, e->values[i]);
+  return err;
+}
+
+static int list_of_values(const struct writing *w, struct track *t, const struct pml__recording_event *e) {
+  const struct pml__archive_named *n = &w->metrics.named[e->list->is.number];
+  if (n->doing == PML__ARCHIVE_LOSE && w->unrecorded != NULL) ++*w->unrecorded;
+  if (n->doing == PML__ARCHIVE_SINGLES) return singles(w, t, e, n->first);
+  return n->doing == PML__ARCHIVE_RECORD ? metric(w, t, e) : 0;
 }
 
 static int values_of_call(const struct writing *w, struct track *t, const struct pml__recording_event *e) {
@@ -141,6 +173,7 @@ static int values_of_call(const struct writing *w, struct track *t, const struct
 }
 
 static int openmp(const struct writing *w, struct track *t, const struct pml__recording_event *e) {
+  if (w->unrecorded != NULL) return 0;
   return pml__otf2_openmp_event(w->a->otf2, t->location, w->teams, &t->openmp, time_of(w, t, e->ticks), e);
 }
 
@@ -155,6 +188,7 @@ static int write_event(void *arg, void *track, const struct pml__recording_event
   case PML_STREAM_OPENMP:
     return openmp(w, track, e);
   default:
+    if (e->list != NULL) return list_of_values(w, track, e);
     return e->region != 0 ? values_of_call(w, track, e) : metric(w, track, e);
   }
 }
@@ -222,7 +256,7 @@ static int report_progress(uint64_t done, uint64_t all, void *arg) {
 }
 
 static int write_process(struct writing *w, const struct pml_recording_reader *r) {
-  int err = pml__archive_metrics(r, w->a->otf2, &w->metrics);
+  int err = pml__archive_metrics(r, w->a->otf2, NULL, &w->metrics);
   const struct pml__recording_listener l = {.begin = begin_thread,
                                             .event = write_event,
                                             .communication = write_communication,
@@ -233,10 +267,11 @@ static int write_process(struct writing *w, const struct pml_recording_reader *r
                                             .nmetrics = err == 0 ? (uint32_t)w->metrics.set->n : 0,
                                             .arg = w};
   w->end_ticks = pml__recording_end_ticks(r);
+  memcpy(w->real, r->head.real, sizeof r->head.real);
   if (err == 0) err = pml__otf2_teams_open(w->a->otf2, &w->teams, r, l.nmetrics, w->a->mpi.ncomms);
   if (err == 0) err = pml__recording_listen(r, &l);
   if (err == 0) err = add_first_thread(w);
-  free(w->metrics.list);
+  pml__archive_metrics_free(&w->metrics);
   return err;
 }
 
@@ -247,5 +282,63 @@ int pml__archive_events(struct pml__archive *a, struct pml__archive_process *p, 
   if (err == 0) err = write_process(&w, r);
   pml_recording_read_close(r);
   a->done += p->bytes;
+  return err;
+}
+
+/* ---- this process ---- */
+
+/* The counts of the log are the first thread's: its event buffer may have been passed to others. */
+static void add_counts(struct pml_otf2_location *l, const struct pml_recording_reader *r) {
+  l->dropped += r->count[PML__LOG_DROPPED];
+  l->lifted += r->count[PML__LOG_LIFTED];
+  l->unmatched += r->count[PML__LOG_UNMATCHED];
+}
+
+static int add_own(struct writing *w, const struct pml_recording_reader *r) {
+  struct pml_otf2 *a = w->a->otf2;
+  const struct pml__recording_listener l = {.begin = begin_thread,
+                                            .event = write_event,
+                                            .end = end_thread,
+                                            .free = free_thread,
+                                            .nmetrics = r->head.nmetrics == a->own.n ? r->head.nmetrics : 0,
+                                            .arg = w};
+  int err = pml__archive_metrics(r, a, &a->own, &w->metrics);
+  memcpy(w->real, r->head.real, sizeof r->head.real);
+  *w->unrecorded = r->count[PML__LOG_UNRECORDED];
+  pml__mutex_take(&a->lock);
+  struct pml_otf2_location **first = a->end;
+  if (err == 0) err = pml__recording_listen(r, &l);
+  if (*first != NULL) add_counts(*first, r);
+  pml__mutex_leave(&a->lock);
+  pml__archive_metrics_free(&w->metrics);
+  return err;
+}
+
+static int add_log(struct writing *w, const char *path) {
+  struct pml_recording_reader *r;
+  int err = pml_recording_read_open(&r, path);
+  if (err == 0) err = add_own(w, r);
+  pml_recording_read_close(r);
+  return err;
+}
+
+int pml__archive_add(struct pml_otf2 *a, const char *path, uint64_t *unrecorded) {
+  struct pml_archive_story story = {0};
+  struct pml__archive whole = {.otf2 = a, .story = &story};
+  struct pml__archive_process p = {.rank = -1, .group = a->processes};
+  struct writing w = {.a = &whole, .p = &p, .unrecorded = unrecorded};
+  return add_log(&w, path);
+}
+
+int pml__archive_add_locations(struct pml_otf2 *a, const char *path, uint64_t *unrecorded) {
+  struct pml_archive_story story = {0};
+  struct pml__archive whole = {.otf2 = a, .story = &story};
+  struct pml__archive_process p = {.rank = -1};
+  struct writing w = {.a = &whole, .p = &p, .unrecorded = unrecorded};
+  w.by_ref = calloc(a->nlocations + 1, sizeof *w.by_ref);
+  if (w.by_ref == NULL) return pml_fail(-ENOMEM, "no memory for the locations of a trace");
+  for (struct pml_otf2_location *l = a->first; l != NULL; l = l->next) w.by_ref[w.nlocations++] = l;
+  int err = add_log(&w, path);
+  free(w.by_ref);
   return err;
 }

@@ -51,7 +51,7 @@ static int take_event(void *arg, void *track, const struct pml__recording_event 
   struct track *t = track;
   if (t->flow == NULL) return 0; /* counted as refused */
   if (e->kind == PML_STREAM_METRIC) {
-    if (e->region == 0) take_values(m, t, e);
+    if (e->region == 0 && e->list == NULL) take_values(m, t, e);
     return 0;
   }
   if (e->kind != PML_STREAM_ENTER && e->kind != PML_STREAM_LEAVE) return 0;

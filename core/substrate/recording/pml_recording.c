@@ -89,7 +89,7 @@ void pml_recording_name(struct pml_recording *s, pml_region_t region) {
   uint32_t *mark = &s->mark[region];
   if ((__atomic_load_n(mark, __ATOMIC_RELAXED) & PML__RECORDING_NAMED) != 0) return;
   if (pml_region_describe(region, &info) < 0) return;
-  const struct pml__log_region d = {region, 0};
+  const struct pml__log_region d = {region, info.line};
   const char *const text[2] = {info.name, info.file};
   int cancel = pml__cancel_hold();
   if ((__atomic_fetch_or(mark, PML__RECORDING_NAMED, __ATOMIC_RELAXED) & PML__RECORDING_NAMED) == 0)

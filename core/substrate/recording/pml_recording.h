@@ -101,6 +101,7 @@ struct pml_recording_limits {
   uint64_t last_bytes; /* keep only the latest events, within this many bytes of the file; see pml__log_keep_last() */
   const char *const *metrics; /* names of the values to keep, NULL: none */
   size_t nmetrics;
+  bool all_values; /* also keep the values of events with other metrics, which the log names then */
 };
 
 /*

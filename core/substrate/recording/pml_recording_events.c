@@ -111,13 +111,23 @@ static int emit(const struct listening *l, const struct pml__recording_event *ev
 }
 
 static int emit_event(struct listening *l, const struct pml__log_event *e, enum pml_stream_kind kind) {
-  const struct pml__recording_event event = {
-      .ticks = e->ticks,
-      .region = kind == PML_STREAM_METRIC ? 0 : pml__recording_region(l->reader, (uint32_t)e->word),
-      .kind = kind,
-      .unreturned = e->word >> 32 == PML__LOG_LEFT,
-      .values = kind == PML_STREAM_METRIC ? (const uint64_t *)(e + 1) : NULL};
-  return event.region != 0 || kind == PML_STREAM_METRIC ? emit(l, &event) : 0;
+  const struct pml__recording_event event = {.ticks = e->ticks,
+                                             .region = pml__recording_region(l->reader, (uint32_t)e->word),
+                                             .kind = kind,
+                                             .unreturned = e->word >> 32 == PML__LOG_LEFT};
+  return event.region != 0 ? emit(l, &event) : 0;
+}
+
+/* Values of an undefined list are left out. */
+static int emit_metric(struct listening *l, const struct pml__log_event *e) {
+  uint32_t low = (uint32_t)e->word, number = PML__LOG_OF_LIST_LIST(low);
+  const struct pml__recording_named *list = number < l->reader->nlists ? &l->reader->list[number] : NULL;
+  const struct pml__recording_event event = {.ticks = e->ticks,
+                                             .kind = PML_STREAM_METRIC,
+                                             .values = (const uint64_t *)(e + 1),
+                                             .list = number != 0 ? list : NULL};
+  if (number != 0 && (list == NULL || list->name == NULL || list->is.n != PML__LOG_OF_LIST_N(low))) return 0;
+  return emit(l, &event);
 }
 
 static int emit_openmp(struct listening *l, const struct pml__log_event *e) {
@@ -294,9 +304,10 @@ static int read_events(struct listening *l, const struct pml__log_event *at, con
       err = emit_call(l, at);
       break;
     case PML__LOG_METRIC:
-      values = ((size_t)low + 1) / 2;
-      if (low == 0 || low != l->to->nmetrics || values >= (size_t)(end - at)) return 0;
-      err = emit_event(l, at, PML_STREAM_METRIC);
+      values = ((size_t)PML__LOG_OF_LIST_N(low) + 1) / 2;
+      if (values == 0 || values >= (size_t)(end - at)) return 0;
+      if (PML__LOG_OF_LIST_LIST(low) == 0 && low != l->to->nmetrics) return 0;
+      err = emit_metric(l, at);
       break;
     case PML__LOG_VALUES_OF_CALL:
       values = ((size_t)PML__LOG_OF_CALL_N(low) + 1) / 2;

@@ -13,7 +13,8 @@
 #define PML__RECORDING_EVENTS_BYTES 65536u /* extent of events */
 #define PML__RECORDING_MARKS (1u << 20)    /* regions with higher numbers are not recorded */
 #define PML__RECORDING_SIZES 40
-_Static_assert(PML__RECORDING_MARKS <= 1u << 24 && PML_RECORDING_VALUES_MAX <= 0x7f, "each has its bits in an event");
+_Static_assert(PML__RECORDING_MARKS <= 1u << 24 && PML_RECORDING_VALUES_MAX <= 0x7f && PML_STREAM_METRICS_MAX <= 0xff,
+               "each has its bits in an event");
 
 /* Size of the largest block of values; all blocks are multiples of 64. */
 #define PML__RECORDING_VALUES_BYTES_MAX                                                                                \
@@ -34,6 +35,13 @@ static inline struct pml__log_figures *pml__recording_figures(struct pml__log_va
 
 struct pml__recording_track;
 
+/* Metrics other than the recording's, and the number that they have in the log. */
+struct pml__recording_list {
+  const struct pml_stream_metrics *of;
+  uint32_t number;
+  struct pml__recording_list *next;
+};
+
 struct pml_recording {
   struct pml__log *log;
   struct pml__log_recording *head; /* in the log */
@@ -46,6 +54,7 @@ struct pml_recording {
       *mark; /* [PML__RECORDING_MARKS] atomic: a bit if the log has the region's name, and the number of its calls */
   struct pml_recording_limits limits;
   const struct pml_stream_metrics *metrics;
+  struct pml__recording_list *lists; /* atomic, the last one first; they are made under the lock */
   uint64_t consumer;
   struct pml__recording_track *tracks, *spare; /* under the lock */
   uint32_t nthreads;                           /* atomic */

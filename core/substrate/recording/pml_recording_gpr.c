@@ -101,7 +101,7 @@ uint64_t pml__recording_enter_fast_values(void *data, const struct pml_stream_ev
   struct pml__recording_track *t = data;
   if (PML_UNLIKELY(!has_room_for(t, e, PML__RECORDING_OF_ENTER))) return e->ticks;
   if (PML_UNLIKELY(pml__recording_enter_fast(t, e->region, e->ticks) != 0)) return e->ticks;
-  if (PML_LIKELY(t->top->enter != NULL)) pml__recording_put_values(t, e, t->place.last_ticks);
+  if (PML_LIKELY(t->top->enter != NULL)) pml__recording_put_values(t, e, t->place.last_ticks, 0);
   return 0;
 }
 
@@ -115,7 +115,7 @@ uint64_t pml__recording_leave_fast_values(void *data, const struct pml_stream_ev
     return 0;
   }
   uint64_t ticks = pml__recording_lift(t, e->ticks);
-  pml__recording_put_values(t, e, ticks);
+  pml__recording_put_values(t, e, ticks, 0);
   pml__recording_put_leave(t, ticks, PML__LOG_WORD(PML__LOG_LEAVE, e->region));
   return 0;
 }

@@ -21,14 +21,15 @@ static bool parse(const char *name, size_t *before, uint64_t *offset) {
   return *end == '\0' && *offset > 0;
 }
 
-int pml__recording_intern(struct pml_recording_reader *r, const char *name, const char *file, pml_region_t *region) {
+int pml__recording_intern(struct pml_recording_reader *r, const char *name, const char *file, uint32_t own,
+                          pml_region_t *region) {
   char full[512], source[PATH_MAX];
   size_t before;
   uint64_t offset;
   uint32_t line;
   if (file[0] != '/' || !parse(name, &before, &offset) || before > 128 ||
       pml__source_line(&r->lines, file, offset, source, sizeof source, &line) < 0)
-    return pml_region_intern(name, file, 0, region);
+    return pml_region_intern(name, file, own, region);
   const char *slash = strrchr(source, '/');
   (void)snprintf(full, sizeof full, "%.*s%.255s:%u", (int)before, name, slash != NULL ? slash + 1 : source, line);
   return pml_region_intern(full, source, line, region);

@@ -65,7 +65,7 @@ static int take_name(struct pml_recording_reader *r, const char *at, size_t byte
   pml_region_t ours;
   if (!PML__ARRAY_ZEROS(r->region, r->nregions, (size_t)d.region + 1))
     return pml_fail(-ENOMEM, "no memory for the names of functions");
-  if (pml__recording_intern(r, name, file, &ours) == 0) r->region[d.region] = ours;
+  if (pml__recording_intern(r, name, file, d.line, &ours) == 0) r->region[d.region] = ours;
   return 0;
 }
 
@@ -89,8 +89,30 @@ const char *pml_recording_read_note(const struct pml_recording_reader *r, const 
   return n != NULL ? n->text : NULL;
 }
 
+/* Names that are too few, or a number that is too high, define nothing. */
+static int take_list(struct pml_recording_reader *r, const char *at, size_t bytes) {
+  struct pml__log_list d;
+  if (bytes < sizeof d) return 0;
+  memcpy(&d, at, sizeof d);
+  const char *text = at + sizeof d;
+  size_t left = bytes - sizeof d, all = left;
+  if (d.number == 0 || d.number >= PML__LOG_LISTS_MAX || d.n == 0 || d.n > PML_STREAM_METRICS_MAX) return 0;
+  if (!PML__ARRAY_ZEROS(r->list, r->nlists, (size_t)d.number + 1)) return pml_fail(-ENOMEM, "no memory to read a log");
+  const char **name = malloc(d.n * sizeof *name + all);
+  if (name == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
+  const char *copy = memcpy((char *)(name + d.n), text, all);
+  uint32_t n = 0;
+  while (n < d.n && (name[n] = pml__log_text(&copy, &left)) != NULL) n++;
+  if (n < d.n || r->list[d.number].name != NULL)
+    free(name);
+  else
+    r->list[d.number] = (struct pml__recording_named){d, name};
+  return 0;
+}
+
 static int take_definition(uint32_t what, const char *at, size_t bytes, void *arg) {
   if (what == PML__LOG_REGION) return take_name(arg, at, bytes);
+  if (what == PML__LOG_LIST) return take_list(arg, at, bytes);
   return what == PML__LOG_NOTE ? take_note(arg, at, bytes) : 0;
 }
 
@@ -155,6 +177,8 @@ void pml_recording_read_close(struct pml_recording_reader *r) {
     next = n->next;
     free(n);
   }
+  for (uint32_t i = 0; i < r->nlists; i++) free(r->list[i].name);
+  free(r->list);
   free(r->region);
   free(r);
 }

@@ -14,19 +14,27 @@ struct pml__recording_noted {
   char key[];
 };
 
+/* A list of values; name NULL: it is not defined. */
+struct pml__recording_named {
+  struct pml__log_list is;
+  const char **name; /* [is.n], and the texts behind them */
+};
+
 struct pml_recording_reader {
   struct pml__log_reader log;
   struct pml__log_recording head;
   struct pml__recording_noted *notes; /* the latest one first */
   pml_region_t *region;               /* [nregions] this process's region for each region of the log; 0: no name */
   uint32_t nregions;
+  struct pml__recording_named *list; /* [nlists] by number */
+  uint32_t nlists;
   uint64_t count[PML__LOG_COUNTERS];
   struct pml__source_lines *lines; /* for names with addresses */
 };
 
-/* pml__recording_intern - a region of the log as a region of this process; OpenMP's addresses are replaced by source
- * lines. */
-int pml__recording_intern(struct pml_recording_reader *r, const char *name, const char *file, pml_region_t *region);
+/* pml__recording_intern - a region of the log as ours: OpenMP's by the source lines of their addresses. */
+int pml__recording_intern(struct pml_recording_reader *r, const char *name, const char *file, uint32_t line,
+                          pml_region_t *region);
 
 /* Visits each block of memory, used or not, @at in the file, until @visit returns a value other than 0. */
 typedef int pml__recording_visit_block(const struct pml_recording_reader *r, const struct pml__log_block *b,
@@ -45,10 +53,11 @@ struct pml__recording_event {
   pml_region_t region; /* in this process; for a metric: 0, or the region of the call with these values */
   uint64_t ticks;
   const uint64_t *values; /* for a metric, which follows its enter or precedes its leave; valid during the call */
-  uint32_t nvalues;       /* number of values of a call or OpenMP event */
-  uint32_t what;          /* of an OpenMP event: enum pml__log_openmp_event */
-  bool results;           /* for a call's values: results, not arguments */
-  bool unreturned;        /* a leave of a call that did not return */
+  uint32_t nvalues;       /* of a call, of OpenMP */
+  const struct pml__recording_named *list; /* names of a metric's values; NULL: the recording's metrics */
+  uint32_t what;                           /* of OpenMP: enum pml__log_openmp_event */
+  bool results;                            /* for a call's values: results, not arguments */
+  bool unreturned;                         /* a leave of a call that did not return */
 };
 
 /* An MPI event, as in docs/log.md. */

@@ -12,20 +12,23 @@
 
 #define FIRST_DEPTH 64u
 #define DEPTH_MAX (1u << 20)
-#define OF_CALL (2 * (1 + PML_RECORDING_VALUES_MAX / 2)) /* limit of events for the arguments and results of a call */
-#define UNDER_WAY_MAX (PML__RECORDING_EXTENT_EVENTS / 2) /* limit of events that repeat the open calls */
-/* The room in events for which another thread reuses an extent. If only the last events are kept, an extent is always
- * reused, because it must be moved out to be removed some day. */
+#define OF_CALL (2 * (1 + PML_RECORDING_VALUES_MAX / 2)) /* events: the most arguments and results of a call */
+#define BEHIND (1 + PML_STREAM_METRICS_MAX / 2)          /* the most events behind the last */
+_Static_assert(BEHIND >= OF_CALL, "values of an event are the most");
+#define UNDER_WAY_MAX (PML__RECORDING_EXTENT_EVENTS / 2) /* events that repeat the open calls */
+/*
+ * The fewest free events for which another thread continues in an extent. Where only the last events are kept, the
+ * extent is moved out instead, because only such extents are given up.
+ */
 #define WORTH 256
 
 /* ---- events ---- */
 
 static bool first_extent(struct pml__recording_track *t) {
-  uint32_t tid = (uint32_t)pml_thread_self()->tid;
   t->extent =
-      pml__log_extent(t->recording->log, PML__LOG_EVENTS, tid, t->thread, PML__RECORDING_EVENTS_BYTES, 0, &t->entry);
+      pml__log_extent(t->recording->log, PML__LOG_EVENTS, t->tid, t->thread, PML__RECORDING_EVENTS_BYTES, 0, &t->entry);
   if (t->extent == NULL) return false;
-  t->count = t->extent->count;
+  __atomic_store_n(&t->count, t->extent->count, __ATOMIC_RELEASE); /* others may read the counts */
   return true;
 }
 
@@ -76,7 +79,7 @@ static bool make_room(struct pml__recording_track *t) {
   struct pml__log_event *events = (struct pml__log_event *)(void *)t->extent;
   t->place.next = events + PML__RECORDING_FIRST_EVENT;
   t->place.end = events + PML__RECORDING_EXTENT_EVENTS;
-  if (again) pml__recording_put(t, (uint64_t)pml_thread_self()->tid, PML__LOG_WORD(PML__LOG_THREAD, t->thread), 0);
+  if (again) pml__recording_put(t, t->tid, PML__LOG_WORD(PML__LOG_THREAD, t->thread), 0);
   if (again && t->recording->limits.last_bytes != 0) put_under_way(t);
   pml__recording_choose_ends(t);
   return true;
@@ -93,10 +96,53 @@ static bool has_room(struct pml__recording_track *t, size_t events) {
   return PML_LIKELY((size_t)(t->place.end - t->place.next) >= events) || more_room(t);
 }
 
-/* How many events the values of @e take; values of other metrics are not recorded. */
+/*
+ * A list is published by the store of @lists, with release, once its definition is in the log and its members are set;
+ * who loads @lists with acquire sees these.
+ */
+static const struct pml__recording_list *find_list(const struct pml_recording *s, const struct pml_stream_metrics *m) {
+  const struct pml__recording_list *found = __atomic_load_n(&s->lists, __ATOMIC_ACQUIRE);
+  while (found != NULL && found->of != m) found = found->next;
+  return found;
+}
+
+static struct pml__recording_list *make_list(struct pml_recording *s, const struct pml_stream_metrics *m) {
+  struct pml__recording_list *made = malloc(sizeof *made);
+  struct pml__log_list d = {s->lists != NULL ? s->lists->number + 1 : 1, m->n, {0}, {0}};
+  for (int i = 0; i < 2; i++) {
+    d.real[i] = __atomic_load_n(&m->real[i], __ATOMIC_RELAXED);
+    d.single[i] = __atomic_load_n(&m->single[i], __ATOMIC_RELAXED);
+  }
+  if (made == NULL || d.number >= PML__LOG_LISTS_MAX ||
+      pml__log_define(s->log, PML__LOG_LIST, &d, sizeof d, m->name, m->n) < 0) {
+    free(made);
+    return NULL;
+  }
+  *made = (struct pml__recording_list){m, d.number, s->lists};
+  __atomic_store_n(&s->lists, made, __ATOMIC_RELEASE);
+  return made;
+}
+
+/* The number of the metrics of @e; 0: of the recording's, or they have none. */
+static uint32_t list_of(struct pml__recording_track *t, const struct pml_stream_event *e) {
+  struct pml_recording *s = t->recording;
+  if (e->metrics == s->metrics || !s->limits.all_values) return 0;
+  if (e->metrics == t->listed) return t->list;
+  const struct pml__recording_list *found = find_list(s, e->metrics);
+  if (found == NULL) {
+    pml__mutex_take(&s->lock);
+    found = find_list(s, e->metrics);
+    if (found == NULL) found = make_list(s, e->metrics);
+    pml__mutex_leave(&s->lock);
+  }
+  t->listed = e->metrics;
+  return t->list = found != NULL ? found->number : 0;
+}
+
+/* The number of events that the values of @e take; values of other metrics take none. */
 static size_t room_for_values(struct pml__recording_track *t, const struct pml_stream_event *e) {
   if (PML_LIKELY(e->metrics == NULL)) return 0;
-  if (e->metrics == t->recording->metrics) return pml__recording_of_values(e->metrics);
+  if (e->metrics == t->recording->metrics || list_of(t, e) != 0) return pml__recording_of_values(e->metrics);
   pml__recording_count(t, PML__LOG_UNRECORDED);
   return 0;
 }
@@ -185,7 +231,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
     return;
   }
   if (pml__recording_enter_fast(t, e->region, e->ticks) != 0 || values == 0) return;
-  if (t->top->enter != NULL) pml__recording_put_values(t, e, t->place.last_ticks);
+  if (t->top->enter != NULL) pml__recording_put_values(t, e, t->place.last_ticks, list_of(t, e));
 }
 
 /* Whether only values follow the call's enter: the values of the enter are one event, arguments and results one event
@@ -194,7 +240,7 @@ static bool is_last(const struct pml__recording_track *t, const struct pml__log_
   const struct pml__log_event *at = enter + 1;
   if (t->place.next == at) return true;
   if (!pml__recording_has_values(enter)) return false;
-  if (at->word >> 32 == PML__LOG_METRIC) at += 1 + ((size_t)(uint32_t)at->word + 1) / 2;
+  if (at->word >> 32 == PML__LOG_METRIC) at += 1 + ((size_t)PML__LOG_OF_LIST_N((uint32_t)at->word) + 1) / 2;
   while (at < t->place.next && at->word >> 32 == PML__LOG_VALUES_OF_CALL)
     at += 1 + ((size_t)PML__LOG_OF_CALL_N((uint32_t)at->word) + 1) / 2;
   return at == t->place.next;
@@ -224,7 +270,7 @@ static void end_call(struct pml__recording_track *t, const struct pml_stream_eve
     return;
   }
   uint64_t ticks = pml__recording_lift(t, e->ticks);
-  if (values > 0) pml__recording_put_values(t, e, ticks);
+  if (values > 0) pml__recording_put_values(t, e, ticks, list_of(t, e));
   if (values > 0 || kind != PML__LOG_LEAVE)
     pml__recording_put_leave(t, ticks, PML__LOG_WORD(kind, e->region));
   else
@@ -253,7 +299,7 @@ static void repair(void *data) {
   if (t->top > t->frame && t->top->enter != NULL && PML__LOG_IS_WHOLE(t->top->enter->word)) t->top--;
   if (next == t->place.end) return;
   if (next->word != 0 && has_moved(t, next)) t->place.next = ++next;
-  for (size_t i = 0; i < OF_CALL && next + i < t->place.end; i++) {
+  for (size_t i = 0; i < BEHIND && next + i < t->place.end; i++) {
     __atomic_store_n(&next[i].word, 0, __ATOMIC_RELEASE);
     next[i].ticks = 0;
   }
@@ -267,7 +313,7 @@ static void on_metric(void *data, const struct pml_stream_event *e) {
     pml__recording_count(t, PML__LOG_DROPPED);
     return;
   }
-  pml__recording_put_values(t, e, pml__recording_lift(t, e->ticks));
+  pml__recording_put_values(t, e, pml__recording_lift(t, e->ticks), list_of(t, e));
 }
 
 /* Write an event of a call, which may have been omitted because of a limit. */
@@ -327,20 +373,24 @@ static struct pml__recording_track *new_track(struct pml_recording *s) {
   return t;
 }
 
-static void *thread_begin(void *arg, uint64_t thread) {
-  struct pml_recording *s = arg;
-  struct pml__recording_track *t = spare(s);
-  (void)thread;
-  if (t == NULL) t = new_track(s);
-  if (t == NULL) return NULL;
+static struct pml__recording_track *begin_track(struct pml__recording_track *t, uint32_t tid) {
+  struct pml_recording *s = t->recording;
   t->thread = __atomic_add_fetch(&s->nthreads, 1, __ATOMIC_RELAXED);
-  if (t->extent != NULL && has_room(t, 1))
-    pml__recording_put(t, (uint64_t)pml_thread_self()->tid, PML__LOG_WORD(PML__LOG_THREAD, t->thread), 0);
+  t->tid = tid;
+  if (t->extent != NULL && has_room(t, 1)) pml__recording_put(t, tid, PML__LOG_WORD(PML__LOG_THREAD, t->thread), 0);
   pml__mutex_take(&s->lock);
   t->following = s->tracks;
   s->tracks = t;
   pml__mutex_leave(&s->lock);
   return t;
+}
+
+static void *thread_begin(void *arg, uint64_t thread) {
+  struct pml_recording *s = arg;
+  struct pml__recording_track *t = spare(s);
+  (void)thread;
+  if (t == NULL) t = new_track(s);
+  return t != NULL ? begin_track(t, (uint32_t)pml_thread_self()->tid) : NULL;
 }
 
 static void thread_end(void *arg, void *data) {
@@ -389,6 +439,44 @@ int pml_recording_trace(struct pml_recording *s, const struct pml_recording_limi
   return pml_stream_add(&c, &s->consumer);
 }
 
+/* ---- events of a caller ---- */
+
+struct pml__recording_track *pml__recording_track_new(struct pml_recording *s, uint32_t tid) {
+  struct pml__recording_track *t = new_track(s);
+  return t != NULL ? begin_track(t, tid) : NULL;
+}
+
+int pml__recording_track_enter(struct pml__recording_track *t, uint64_t ticks, pml_region_t region) {
+  const struct pml_stream_event e = {.ticks = ticks, .region = region};
+  on_enter(t, &e);
+  return t->beyond == 0 && t->top->enter != NULL ? 0 : PML_EFULL;
+}
+
+int pml__recording_track_leave(struct pml__recording_track *t, uint64_t ticks, pml_region_t region) {
+  const struct pml_stream_event e = {.ticks = ticks, .region = region};
+  bool kept = t->beyond == 0 && t->top->enter != NULL;
+  if (t->beyond == 0 && (t->top == t->frame || pml__recording_region_of(t->top) != region)) {
+    pml__recording_count(t, PML__LOG_UNMATCHED);
+    return -EINVAL;
+  }
+  on_leave(t, &e);
+  if (kept && !t->full) return 0;
+  pml__recording_count(t, PML__LOG_DROPPED);
+  return PML_EFULL;
+}
+
+int pml__recording_track_values(struct pml__recording_track *t, uint64_t ticks, const uint64_t *values, uint32_t n) {
+  size_t follow = ((size_t)n + 1) / 2;
+  if (!has_room(t, 1 + follow)) {
+    pml__recording_count(t, PML__LOG_DROPPED);
+    return PML_EFULL;
+  }
+  uint64_t *at = (uint64_t *)(t->place.next + 1);
+  for (uint32_t i = 0; i < n; i++) at[i] = values[i];
+  pml__recording_put(t, pml__recording_lift(t, ticks), PML__LOG_WORD(PML__LOG_METRIC, PML__LOG_OF_LIST(0, n)), follow);
+  return 0;
+}
+
 static void end_all(struct pml__recording_track *t) {
   for (struct pml__recording_track *next; t != NULL; t = next) {
     next = t->following;
@@ -397,8 +485,11 @@ static void end_all(struct pml__recording_track *t) {
 }
 
 void pml__recording_trace_end(struct pml_recording *s) {
-  if (s->consumer == 0) return;
-  (void)pml_stream_remove(s->consumer);
+  if (s->consumer != 0) (void)pml_stream_remove(s->consumer);
   end_all(s->tracks);
   end_all(s->spare);
+  for (struct pml__recording_list *l = s->lists, *next; l != NULL; l = next) {
+    next = l->next;
+    free(l);
+  }
 }

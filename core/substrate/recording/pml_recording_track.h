@@ -33,8 +33,10 @@ struct pml__recording_track {
   uint64_t beyond; /* calls too deep for @frame, with top == last: their leaves come first */
   bool full;       /* no room any more, because later events would not be balanced */
   struct pml__log_track *extent;
-  struct pml__log_entry *entry; /* the extent's entry in the log */
-  uint32_t thread;
+  struct pml__log_entry *entry; /* its entry */
+  uint32_t thread, tid;
+  uint32_t list; /* number of @listed, the last other metrics whose values came */
+  const struct pml_stream_metrics *listed;
   struct pml__recording_track *following;
 };
 
@@ -164,17 +166,18 @@ static inline size_t pml__recording_of_values(const struct pml_stream_metrics *m
   return 1 + ((size_t)m->n + 1) / 2;
 }
 
-/* There must be room. */
+/* There is room. @list: number of the metrics of @e; 0: the recording's. */
 static inline void pml__recording_put_values(struct pml__recording_track *t, const struct pml_stream_event *e,
-                                             uint64_t ticks) {
+                                             uint64_t ticks, uint32_t list) {
   struct pml__log_event *at = t->place.next;
   uint64_t *value = (uint64_t *)(at + 1);
   for (uint32_t i = 0; i < e->metrics->n; i++)
-    __atomic_store_n(&value[i], e->values[i], __ATOMIC_RELAXED); /* avoids a call of memcpy() */
-  for (int i = 0; i < 2; i++)
+    __atomic_store_n(&value[i], e->values[i], __ATOMIC_RELAXED); /* no call of memcpy() */
+  for (int i = 0; i < 2 && list == 0; i++)
     __atomic_store_n(&t->recording->head->real[i], __atomic_load_n(&e->metrics->real[i], __ATOMIC_RELAXED),
                      __ATOMIC_RELAXED);
-  pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_METRIC, e->metrics->n), (e->metrics->n + 1) / 2);
+  pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_METRIC, PML__LOG_OF_LIST(list, e->metrics->n)),
+                     (e->metrics->n + 1) / 2);
 }
 
 /* Remove the enter of a call that has ended, and its values, if the call was short and recorded no call inside. */
@@ -193,7 +196,16 @@ static inline bool pml__recording_take_back(struct pml__recording_track *t, stru
   return true;
 }
 
-/* For events without values. Return a value other than 0, with nothing changed, if a name or room is needed. */
+/*
+ * pml__recording_track_new - a track for events that a caller has, as of a thread @tid; the recording's. NULL: no
+ * memory. pml__recording_track_enter, _leave, _values - append; as pml_otf2_enter(), _leave() and _metric().
+ */
+struct pml__recording_track *pml__recording_track_new(struct pml_recording *s, uint32_t tid);
+int pml__recording_track_enter(struct pml__recording_track *t, uint64_t ticks, pml_region_t region);
+int pml__recording_track_leave(struct pml__recording_track *t, uint64_t ticks, pml_region_t region);
+int pml__recording_track_values(struct pml__recording_track *t, uint64_t ticks, const uint64_t *values, uint32_t n);
+
+/* For events without values. Not 0: a name or room is needed; nothing has changed. */
 pml_stream_fast pml__recording_enter_fast, pml__recording_leave_fast;
 /* For events with values. */
 pml_stream_fast_values pml__recording_enter_fast_values, pml__recording_leave_fast_values;

@@ -2,11 +2,12 @@
 /*
  * core/substrate/trace/pml_otf2.h - traces: enter, leave and metric records per thread, written as an OTF2 archive.
  *
- * The hot path appends to a ring that only the calling thread writes; libotf2 is called only from pml_otf2_flush() and
- * pml_otf2_close(), on the thread that calls these.
+ * Events are recorded in a log in the archive's folder (docs/log.md), so they survive however the process ends.
+ * pml_otf2_close() writes them to the archive and removes the log; libotf2 is called only by the thread that opens,
+ * closes or detaches an archive, or adds locations and series.
  *
  * An archive belongs to the process that opened it. In a forked child functions that take a lock return PML_EMODE, or
- * no stats, and free nothing; events that the child records on a location are in no file.
+ * no stats, and free nothing; a location refuses the child's events.
  */
 #ifndef PML_OTF2_H
 #define PML_OTF2_H
@@ -38,14 +39,10 @@ struct pml_otf2_metric {
  * pml_otf2_open - an archive in folder @dir, which must exist; its anchor file is @dir/traces.otf2.
  * @metrics: [nmetrics]; may be 0. They form one metric class, except absolute metrics: each of these is a separate
  * class, and has no record where its value is absent (pml_value.h).
- * @buffer_records: capacity of each location's ring, 0 for the default (65536); rounded up to a power of two. A record
- * with nmetrics values takes 1 + (nmetrics + 1) / 2 slots of it. Memory: 24 bytes per slot, and 4 MiB per location
- * inside libotf2. Returns 0, -EINVAL (no folder, above 255 metrics, a metric without a name), -EEXIST (there is a trace
- * already), -ENOENT, -EACCES, -EROFS, -ENOSPC, PML_EOTF2, -ENOMEM; *@a is NULL on failure. The first open replaces
+ *  * already), -ENOENT, -EACCES, -EROFS, -ENOSPC, PML_EOTF2, -ENOMEM; *@a is NULL on failure. The first open replaces
  * libotf2's error callback, so that libotf2 prints no errors in this process.
  */
-PML_API int pml_otf2_open(struct pml_otf2 **a, const char *dir, const struct pml_otf2_metric *metrics, size_t nmetrics,
-                          size_t buffer_records);
+PML_API int pml_otf2_open(struct pml_otf2 **a, const char *dir, const struct pml_otf2_metric *metrics, size_t nmetrics);
 
 /*
  * pml_otf2_foreign - mark the events as recorded by another process, @process, with the times of all records in ns
@@ -61,7 +58,8 @@ PML__SHARED int pml_otf2_location_in(struct pml_otf2 *a, const char *process, co
 
 /*
  * pml_otf2_location - the location of a thread, created with @name. The caller hands it to that thread; only that
- * thread may record on it. Owned by the archive. A lock; not for hot paths.
+ * thread may record on it. Owned by the archive. Its first event takes 64 KiB of the file. A lock; not for
+ * hot paths.
  */
 PML_API int pml_otf2_location(struct pml_otf2 *a, const char *name, struct pml_otf2_location **loc);
 
@@ -69,12 +67,11 @@ PML_API int pml_otf2_location(struct pml_otf2 *a, const char *name, struct pml_o
  * pml_otf2_enter, _leave, _metric - append a record at @ticks of pml_clock.
  *
  * Ticks of a location must not decrease: an earlier tick is clamped to the last one and counted. A leave without its
- * enter, or of a region that is not the innermost, is refused and counted. When the ring is full, whole enter/leave
- * pairs are dropped and counted, so the recorded events stay balanced; the same happens to regions nested deeper than
- * the ring has records. Each returns 0 or PML_EFULL (dropped) / -EINVAL (refused; also a region that was never
- * interned, or values in an archive without metrics). No lock, no allocation, no syscall; async-signal-safe as long as
- * the signal handler does not interrupt a record of the same location. Cost: about 35 instructions an enter, 25 a
- * leave, 47 and 5 per value a metric record.
+ * enter, or of a region that is not the innermost, is refused and counted. If the log cannot grow, whole enter/leave
+ * pairs are dropped and counted, so the recorded events stay balanced; so are regions from 2^20 on. Each returns 0 or
+ * PML_EFULL (dropped) / -EINVAL (refused; also a region that was never interned, values in an archive without metrics,
+ * or a child of the process). No lock, no allocation; three system calls for each 4000 events, of which one writes
+ * them. Not async-signal-safe. Cost: about 35 instructions an enter, 33 a leave, 40 and 5 per value a metric record.
  */
 PML_API int pml_otf2_enter(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region);
 PML_API int pml_otf2_leave(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region);
@@ -100,35 +97,40 @@ PML_API int pml_otf2_plugin(struct pml_otf2 *a, struct pml_plugin *p, uint64_t s
 PML_API int pml_otf2_series_file(struct pml_otf2 *a, const char *path);
 
 /*
- * pml_otf2_flush - pass the recorded events to libotf2; any thread, while others record. Flushes exclude each other by
- * a lock. Once libotf2 has failed, as on a full disk, every flush returns that failure, and the events that it takes
- * from the rings are lost and counted as dropped; recording itself continues.
+ * pml_otf2_attach - record every enter and leave of all threads, and the values of events whose metrics have the names
+ * of the archive's metrics, in the same order; these are the names by which events are counted here
+ * (pml_event_permitted()). Each argument of a wrapped call becomes another metric.
+ * The events are in a log in the archive's folder until pml_otf2_detach(), so they survive however the process ends
+ * (docs/log.md). Does nothing if the archive is attached. Others may record on locations meanwhile.
+ *
+ * pml_otf2_detach - stop recording, add the events to the archive and remove the log. *@unrecorded: the number of
+ * events whose metrics do not match the archive's; their enters and leaves are recorded. A double is recorded as the
+ * nearest integer, unless the metric is real. The compiler's counts that sections add by default are omitted unless the
+ * archive also names them. Values have the ticks of the enter, which they follow, or of the leave, which they precede.
+ * Each thread has a location, "thread TID". Not from a consumer of the stream. The
+ * statistics count these events only now.
+ *
+ * One caller at a time. Each returns 0, -errno or -ENOMEM, PML_EMODE in a child, or an error of pml_stream_add(), of
+ * reading the log or of libotf2. Time to detach: some 200 ns an event.
  */
-PML_API int pml_otf2_flush(struct pml_otf2 *a);
-
-/*
- * pml_otf2_flush_every - start a thread that flushes the archive every @ns, at least 100 us, so that recording threads
- * do not spend the time of a flush, some 200 ns a record and a write of 4 MiB now and then. Events recorded faster than
- * they are flushed still fill the rings: a ring should have room for some periods. 0 ends the thread, as
- * pml_otf2_close() does. One caller at a time. Returns 0, -ENOMEM or -EAGAIN (no thread can be started), PML_EMODE in a
- * child.
- */
-PML_API int pml_otf2_flush_every(struct pml_otf2 *a, uint64_t ns);
+PML_API int pml_otf2_attach(struct pml_otf2 *a);
+PML_API int pml_otf2_detach(struct pml_otf2 *a, uint64_t *unrecorded);
 
 struct pml_otf2_stats {
-  uint64_t written;   /* records passed to libotf2 */
-  uint64_t dropped;   /* records dropped because a ring was full, or libotf2 had failed */
-  uint64_t lifted;    /* records whose time went back */
+  uint64_t written;   /* recorded events */
+  uint64_t dropped;   /* events dropped because the log could not grow */
+  uint64_t lifted;    /* events whose time went back */
   uint64_t unmatched; /* leaves without enter (refused), and enters left open at close (closed there) */
 };
 
-/* pml_otf2_stats - how many records were written and lost so far. Thread-safe. */
+/* pml_otf2_stats - how many events were recorded and lost so far. Thread-safe. */
 PML_API void pml_otf2_stats(struct pml_otf2 *a, struct pml_otf2_stats *s);
 
 /*
- * pml_otf2_close - flush, close every region still open, write all definitions, free everything; NULL is fine.
- * The location's properties PMLUA::DROPPED, PMLUA::LIFTED and PMLUA::UNMATCHED in the trace count what it lacks. No
- * thread may record any more. Returns 0 or the first error (the data that could be written is still on disk).
+ * pml_otf2_close - detach, write the events of all locations, leave every region still open, write all definitions,
+ * free everything; NULL is fine. Some 200 ns an event. The location's properties PMLUA::DROPPED, PMLUA::LIFTED and
+ * PMLUA::UNMATCHED in the trace count what it lacks. No thread may record any more. Returns 0 or the first error (the
+ * data that could be written is still on disk).
  */
 PML_API int pml_otf2_close(struct pml_otf2 *a);
 

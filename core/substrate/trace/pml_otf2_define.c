@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/pml_otf2_define.c - global definitions of an archive: clock, tree, locations, regions. */
+/*
+ * core/substrate/trace/pml_otf2_define.c - global definitions of an archive: clock, tree, locations, regions; and
+ * metrics in the log of its events.
+ */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/text/pml_demangle.h"
+#include "substrate/recording/pml_recording.h"
 #include "substrate/trace/pml_otf2_mpi.h"
 #include "substrate/trace/pml_otf2_openmp.h"
 
 #include <errno.h>
 #include <math.h>
 #include <otf2/otf2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,11 +87,9 @@ static void define_locations(struct pml__otf2_defs *d) {
     OTF2_LocationType type = loc->series != NULL ? OTF2_LOCATION_TYPE_METRIC : OTF2_LOCATION_TYPE_CPU_THREAD;
     pml__otf2_defined(
         d, OTF2_GlobalDefWriter_WriteLocation(d->out, loc->ref, name, type, loc->nevents, loc->process->ref));
-    uint64_t dropped = __atomic_load_n(&loc->dropped, __ATOMIC_RELAXED);
-    uint64_t unmatched = __atomic_load_n(&loc->unmatched, __ATOMIC_RELAXED);
-    define_property(d, loc, "PMLUA::DROPPED", dropped + loc->discarded);
-    define_property(d, loc, "PMLUA::LIFTED", __atomic_load_n(&loc->lifted, __ATOMIC_RELAXED));
-    define_property(d, loc, "PMLUA::UNMATCHED", unmatched + loc->closed);
+    define_property(d, loc, "PMLUA::DROPPED", loc->dropped);
+    define_property(d, loc, "PMLUA::LIFTED", loc->lifted);
+    define_property(d, loc, "PMLUA::UNMATCHED", loc->unmatched + loc->closed);
   }
 }
 
@@ -133,4 +136,47 @@ int pml__otf2_define(struct pml_otf2 *a, struct OTF2_GlobalDefWriter_struct *out
   pml__otf2_define_teams(&d);
   free(d.member);
   return d.err;
+}
+
+/* ---- a log ---- */
+
+/* A line for each metric, by @say; a killed process leaves its log, and its readers need these. */
+static void note_metrics(const struct pml_otf2 *a, struct pml_recording *s, const char *key,
+                         void (*say)(FILE *to, const struct pml_otf2_metric *m)) {
+  char *text = NULL;
+  size_t size;
+  FILE *to = open_memstream(&text, &size);
+  for (size_t i = 0; to != NULL && i < a->own.n; i++) say(to, &a->own.metric[i]);
+  if (to != NULL && fclose(to) == 0) pml_recording_note(s, key, text);
+  free(text);
+}
+
+static void say_name(FILE *to, const struct pml_otf2_metric *m) {
+  fputs(m->name, to);
+  fputc('\n', to);
+}
+
+/* As pml__record_plugins_units() has them. */
+static void say_unit(FILE *to, const struct pml_otf2_metric *m) {
+  const char *type = m->real ? "double" : m->is_signed ? "int64" : "uint64";
+  fputs(m->name, to);
+  fputs("\t1", to);
+  char number[96];
+  (void)snprintf(number, sizeof number, "\t%d\t%d\t%lld\t%s\t", (int)m->mode, m->binary, (long long)m->exponent, type);
+  fputs(number, to);
+  fputs(m->unit, to);
+  fputc('\n', to);
+}
+
+int pml__otf2_record(const struct pml_otf2 *a, struct pml_recording **out) {
+  char *folder = realpath(a->dir, NULL);
+  *out = NULL;
+  if (folder == NULL) return pml_fail(-errno, "%.300s: %s", a->dir, pml_error_text(-errno));
+  int err = pml_recording_open(out, folder, NULL);
+  free(folder);
+  if (err < 0) return err;
+  note_metrics(a, *out, "events", say_name);
+  note_metrics(a, *out, "units", say_unit);
+  pml_recording_note(*out, "program", program_invocation_name);
+  return 0;
 }

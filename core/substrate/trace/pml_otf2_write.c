@@ -266,8 +266,6 @@ int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t 
   case PML__LOG_METRIC:
     code = write_metric(loc, ticks, values);
     break;
-  case PML__LOG_SINGLE: /* written by pml__otf2_value() */
-    break;
   }
   return pml__otf2_wrote(a, loc, ticks, before, (int)code);
 }

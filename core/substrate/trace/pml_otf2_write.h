@@ -10,6 +10,7 @@
 #define PML_OTF2_WRITE_H
 
 #include "base/pml_cancel.h"
+#include "record/log/pml_log_format.h"
 #include "source/compiler/pml_count_file.h"
 #include "substrate/trace/pml_otf2_location.h"
 
@@ -38,13 +39,12 @@ struct pml__otf2_process {
 #define PML__OTF2_SPARE 2
 struct pml__otf2_chunk;
 struct pml_otf2 {
-  pid_t pid;              /* the process that opened it; a forked child leaves the following fields alone */
-  struct pml__mutex lock; /* guards the following fields, and the flusher's fields of each location */
+  pid_t pid;              /* process that opened it; a forked child leaves all below alone */
+  struct pml__mutex lock; /* guards all below, and each location's second half */
   char *dir;
   struct pml__otf2_set own; /* metrics of locations created by pml_otf2_location(), followed by further sets */
   struct pml__otf2_process *processes, **last_process;
   uint32_t nprocesses;
-  uint64_t capacity; /* slots of a ring, a power of two; 0: no rings */
   struct pml_otf2_location *first, **end;
   uint64_t nlocations;
   struct pml__otf2_single *single; /* [nsingles] */
@@ -53,13 +53,14 @@ struct pml_otf2 {
   uint32_t *region_ref; /* [region_capacity] by region id: its OTF2 reference + 1; 0: not recorded */
   uint32_t region_capacity, nregions;
   uint64_t opened_ticks, opened_realtime_ns;
-  bool of_logs;                      /* descriptions of metrics are complete */
-  bool in_ns;                        /* times are ns since @opened_realtime_ns */
-  enum pml_count_at counted;         /* otherwise: which modules of this process have compiler counters */
-  const struct pml__otf2_mpi *mpi;   /* borrowed; NULL: no process is a rank */
-  struct pml__otf2_teams *teams;     /* OpenMP's teams; NULL: none */
-  struct pml__otf2_flusher *flusher; /* NULL: no thread flushes; not guarded by the lock */
-  int error;                         /* the first failure of libotf2; after it nothing is written */
+  bool of_logs;                    /* descriptions of metrics are complete */
+  bool in_ns;                      /* times are ns since @opened_realtime_ns */
+  enum pml_count_at counted;       /* otherwise, the level at which the compiler counted in this process */
+  const struct pml__otf2_mpi *mpi; /* borrowed; NULL: no process is an MPI rank */
+  struct pml__otf2_teams *teams;   /* OpenMP teams; NULL: no team */
+  struct pml_recording *recording; /* the log of the locations' events; NULL: no log */
+  struct pml_recording *attached;  /* the log of attached threads; NULL: no log */
+  int error;                       /* the first failure of libotf2; later events are dropped */
   char error_text[PML__OTF2_TEXT_BYTES];
   struct OTF2_Archive_struct *archive;
   struct pml__otf2_chunk *spare[PML__OTF2_SPARE]; /* atomic: chunks of libotf2's memory for reuse */
@@ -90,11 +91,11 @@ struct pml__otf2_defs {
 /* --- pml_otf2.c --- */
 
 /*
- * pml__otf2_open_logs - open an archive for logs of other processes: it has no process yet, locations have no rings,
- * and times are ns since opened_realtime_ns, which the caller sets. Like pml_otf2_open().
- * pml__otf2_add_process - add a process, for locations. pml__otf2_location_of - like pml_otf2_location(), for @process,
- * with the metrics of @set. pml__otf2_location_done - free the memory and close the file of @loc, which gets no more
- * events.
+ * pml__otf2_open_logs - open an archive for logs of other processes: it has no process yet, locations have no log,
+ * and times are ns since opened_realtime_ns, which the caller sets. As pml_otf2_open().
+ * pml__otf2_add_process - add a process, for locations. pml__otf2_location_of - under the lock: as pml_otf2_location(),
+ * for @process, with the metrics of @set. pml__otf2_location_done - under the lock: free the memory and close the file
+ * of @loc, which gets no more events.
  */
 int pml__otf2_open_logs(struct pml_otf2 **a, const char *dir);
 int pml__otf2_add_process(struct pml_otf2 *a, const char *name, const char *host, struct pml__otf2_process **p);
@@ -109,9 +110,11 @@ pml_region_t *pml__otf2_regions(const struct pml_otf2 *a);
  * to the parent. */
 int pml__otf2_here(const struct pml_otf2 *a);
 
-/* pml__otf2_drain - under the lock: pass at most @most records of @loc to libotf2. Returns whether there are more. */
-bool pml__otf2_drain(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t most);
-void pml__otf2_flusher_stop(struct pml_otf2 *a); /* if there is one; not under the lock */
+/* pml__otf2_counts - counts of a location's event buffer. */
+struct pml_recording;
+void pml__otf2_counts(const struct pml_otf2_location *loc, uint64_t count[PML__LOG_COUNTERS]);
+/* pml__otf2_end - as pml_otf2_close(), of an archive whose events are written. */
+int pml__otf2_end(struct pml_otf2 *a);
 void pml__otf2_add_location(struct pml_otf2 *a, struct pml_otf2_location *loc);
 int pml__otf2_check_metrics(const struct pml_otf2_metric *metrics, size_t n);
 
@@ -130,14 +133,12 @@ int pml__otf2_fill_set(struct pml_otf2 *a, struct pml__otf2_set *set, const stru
 void pml__otf2_sets_free(struct pml_otf2 *a);
 
 /*
- * pml__otf2_add_singles - add @n metrics for values recorded one at a time; *@first is the first one's number. On any
- * thread. pml__otf2_add_single - the same for one metric, which may exist already.
- * pml__otf2_write_single - write a value of the @i-th metric, bypassing the ring; like pml__otf2_write().
- * pml__otf2_single - the same through the ring, like pml_otf2_metric().
+ * pml__otf2_add_singles - @n metrics more, for values that are recorded one at a time; *@first is the first one's
+ * number. On any thread. pml__otf2_add_single - the same of one metric, which may be there already.
+ * pml__otf2_write_single - a value of the @i-th, as pml__otf2_write().
  */
 int pml__otf2_add_singles(struct pml_otf2 *a, const struct pml_otf2_metric *metrics, size_t n, uint32_t *first);
 int pml__otf2_add_single(struct pml_otf2 *a, const struct pml_otf2_metric *metric, uint32_t *single);
-int pml__otf2_single(struct pml_otf2_location *loc, uint64_t ticks, uint32_t i, uint64_t bits);
 int pml__otf2_write_single(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t ticks, uint32_t i,
                            uint64_t bits);
 
@@ -164,9 +165,9 @@ int pml__otf2_event(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t 
                     const uint64_t *values);
 
 /*
- * pml__otf2_write - write one event, bypassing the ring, for a caller that has all events at hand; @loc has no other
- * events. Events of a location must be in order and balanced. It takes no lock, because a lock costs two system calls,
- * four times the rest. No other thread may use the archive meanwhile.
+ * pml__otf2_write - one event, for a caller that has all events at hand; @loc has no others. Events of a
+ * location are in order and balanced. It takes no lock: a lock costs two system calls, which is four times the rest. No
+ * other thread may use the archive meanwhile.
  */
 int pml__otf2_write(struct pml_otf2 *a, struct pml_otf2_location *loc, uint32_t kind, uint64_t ticks,
                     pml_region_t region, const uint64_t *values);
@@ -195,6 +196,8 @@ const char *pml__otf2_machine(char *buf, size_t size);
 /* --- pml_otf2_define.c --- */
 
 pml__otf2_definer pml__otf2_define;
+/* pml__otf2_record - open a log in the archive's folder, for events with its metrics. */
+int pml__otf2_record(const struct pml_otf2 *a, struct pml_recording **s);
 
 /* --- pml_otf2_series.c --- */
 

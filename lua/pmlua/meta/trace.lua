@@ -26,8 +26,6 @@ function trace.open(path) end
 ---@field metrics? pmlua.TraceMetric[] at most 128, whose values `location:metric` records
 ---@field process? string the events are of this other process, measured elsewhere: all times are ns since began_ns, not ticks
 ---@field began_ns? integer CLOCK_REALTIME of ns 0; 0: not known
----@field buffer? integer records that each location can hold between two flushes, 24 bytes each; 65536
----@field flush_every_ns? integer a thread flushes the trace so often, such as 5000000: what records need not; at least 100000
 
 ---@class pmlua.TraceMetric
 ---@field name string
@@ -41,32 +39,30 @@ function trace.open(path) end
 ---@class pmlua.Trace
 local Trace = {}
 
---- A location, on which one thread records: 4 MiB of memory of libotf2.
+--- A location, on which one thread records, into a log in the trace's folder until `close`.
 ---@param name string
 ---@param process? string of this process; only if the trace is of another process than this one
 ---@return pmlua.TraceLocation? location, pmlua.Failure? failure, string? code
 function Trace:location(name, process) end
 
---- Pass the recorded events to libotf2. Calls that found their location full before the flush are dropped whole and counted.
----@return boolean? done, pmlua.Failure? failure, string? code
-function Trace:flush() end
-
---- Counts of written and dropped records.
+--- Counts of recorded and dropped events.
 ---@return pmlua.TraceStats stats
 function Trace:stats() end
 
 ---@class pmlua.TraceStats
----@field written integer handed to libotf2
----@field dropped integer
+---@field written integer recorded
+---@field dropped integer because the log could not grow
 ---@field lifted integer whose time went back: recorded with the time before
 ---@field unmatched integer leaves without an enter, and enters that were open at the end
 
---- Record sections, intercepted calls and all other events, each thread on a separate location.
+--- Record sections, intercepted calls and all other events, each thread on a separate location. Until `detach` or `close`
+--- they are in a log in the trace's folder, so they survive however the process ends.
 ---@return boolean? done, pmlua.Failure? failure, string? code
 function Trace:attach() end
 
---- Stop recording them.
----@return integer unrecorded events whose values are not metrics of the trace
+--- Stop recording them, and write them to the trace, which takes some 200 ns an event.
+---@return integer? unrecorded events whose values are not metrics of the trace
+---@return pmlua.Failure? failure, string? code
 function Trace:detach() end
 
 --- Write the series that a metric plugin has measured so far, each on a separate location.

@@ -174,7 +174,7 @@ static size_t values_behind(const struct pml__log_event *e) {
   uint32_t low = (uint32_t)e->word;
   switch (e->word >> 32) {
   case PML__LOG_METRIC:
-    return ((size_t)low + 1) / 2;
+    return ((size_t)PML__LOG_OF_LIST_N(low) + 1) / 2;
   case PML__LOG_VALUES_OF_CALL:
     return ((size_t)PML__LOG_OF_CALL_N(low) + 1) / 2;
   case PML__LOG_COMMUNICATION:

@@ -127,10 +127,6 @@ local function measure_all(run)
     run.at = "tables"
     local last = round == #plan or spent(run, round)
     if not last then run:tables_between_rounds() end -- the last are written with the run's status
-    if run.trace then
-      local ok, err = run.trace:flush()
-      if not ok then run:warn("trace: " .. tostring(err)) end
-    end
     if last then break end
   end
   check_samples(run)

@@ -14,7 +14,6 @@ local refuse = core.failure.refuse
 
 local M = {}
 
-local FLUSH <const> = 16384 -- records; the buffer of a location holds 65536
 local DEEPEST <const> = 4096
 local LATEST <const> = 1 << 62 -- ns
 
@@ -38,7 +37,7 @@ local function open(dir, process, metrics, began_ns)
     if is_new then lfs.rmdir(dir) end
     return nil, err
   end
-  return setmetatable({ trace = trace, process = process, threads = {}, order = {}, regions = {}, records = 0,
+  return setmetatable({ trace = trace, process = process, threads = {}, order = {}, regions = {},
     nmetrics = #metrics, calls = 0, samples = 0, odd = 0, remarks = {}, is_folder_new = is_new, dir = dir,
     path = dir .. "/traces.otf2" }, Archive)
 end
@@ -84,13 +83,6 @@ function Archive:thread(name, process)
   return t
 end
 
-function Archive:count(n)
-  self.records = self.records + n
-  if self.records < FLUSH then return end
-  self.trace:flush()
-  self.records = 0
-end
-
 -- Times of a thread do not go back: one before the last is that one, and counted.
 function Archive:time(thread, ns)
   if ns < thread.now then
@@ -111,7 +103,6 @@ function Archive:enter(thread, ns, frame)
   thread.stack[#thread.stack + 1] = self:region(frame)
   thread.location:enter(thread.stack[#thread.stack], ns)
   self.calls = self.calls + 1
-  self:count(1)
 end
 
 --- The innermost call ends; without one it is counted as odd.
@@ -122,7 +113,6 @@ function Archive:leave(thread, ns)
     return
   end
   thread.location:leave(region, self:time(thread, ns))
-  self:count(1)
 end
 
 --- End calls from the innermost on until n are open.
@@ -162,7 +152,6 @@ function Archive:sample(thread, from_ns, to_ns, stack, values)
     thread.location:metric(thread.sums, from_ns)
     for i = 1, self.nmetrics do thread.sums[i] = self:sum(thread.sums[i], values[i]) end
     thread.location:metric(thread.sums, self:time(thread, to_ns))
-    self:count(2 + self.nmetrics)
   end
   thread.until_ns, self.samples = to_ns, self.samples + 1
 end
@@ -174,7 +163,9 @@ local function drop(archive, dir)
     for name in lfs.dir(dir .. "/traces") do os.remove(("%s/traces/%s"):format(dir, name)) end
   end
   for _, name in ipairs { "/traces", "/traces.def", "/traces.otf2" } do os.remove(dir .. name) end
-  if archive.is_folder_new then lfs.rmdir(dir) end
+  if not archive.is_folder_new then return end
+  for name in lfs.dir(dir) do os.remove(dir .. "/" .. name) end -- a log that was not closed
+  lfs.rmdir(dir)
 end
 
 --- Fill a new archive by a function; nothing is left of it if that fails.

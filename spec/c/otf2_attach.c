@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/otf2_stream.c - sections on several threads in a trace: all of them, nested, with their events' values.
+ * spec/c/otf2_attach.c - sections on several threads in a trace: all of them, nested, with their events' values.
  *
- * `otf2_stream DIR` leaves the archive in DIR for the validator.
+ * `otf2_attach DIR` leaves the archive in DIR for the validator.
  */
+#include "adapter/section/pml_section.h"
+#include "base/pml_clock.h"
+#include "base/pml_error.h"
+#include "base/pml_region.h"
+#include "base/pml_stream.h"
+#include "source/sde/pml_sde.h"
+#include "substrate/archive/pml_archive.h"
+#include "substrate/trace/pml_otf2.h"
+
 #include "check.h"
 #include "folder.h"
+
+#include <glob.h>
+#include <linux/limits.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 enum { THREADS = 4, CALLS = 500 };
 
@@ -68,11 +83,11 @@ static void trace(const char *dir) {
       {"sde:::TRACED::N", NULL, "#", PML_OTF2_ACCUMULATED, 0, false, false, false},
       {"clock::ns", NULL, "ns", PML_OTF2_ACCUMULATED, 0, false, false, false}};
   struct pml_otf2 *a;
-  struct pml_otf2_stream *s;
+  uint64_t unrecorded;
   struct pml_otf2_stats st;
   pthread_t t[THREADS];
-  CHECK(define_all() && pml_otf2_open(&a, dir, metric, 2, 0) == 0 && pml_otf2_stream_open(&s, a) == 0,
-        "a trace records the stream: %s", pml_error_detail(0));
+  CHECK(define_all() && pml_otf2_open(&a, dir, metric, 2) == 0 && pml_otf2_attach(a) == 0 && pml_otf2_attach(a) == 0,
+        "a trace records all threads: %s", pml_error_detail(0));
   for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, work, NULL);
   for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
   for (int i = 0; i < 3; i++) {
@@ -83,16 +98,15 @@ static void trace(const char *dir) {
   pml_section_start(others);
   pml_section_stop(others);
   for (int i = 0; i < 5; i++) raise_alone();
-  CHECK(pml_otf2_stream_unrecorded(s) == 2, "values that the trace has no place for are counted");
-  pml_otf2_stream_close(s);
+  CHECK(pml_otf2_detach(a, &unrecorded) == 0 && unrecorded == 2, "values that the trace has no place for are counted");
   pml_section_start(outer);
   pml_section_stop(outer);
-  CHECK(pml_otf2_flush(a) == 0, "the trace is flushed");
+  CHECK(pml_otf2_detach(a, &unrecorded) == 0 && unrecorded == 0, "what is detached can be detached");
   pml_otf2_stats(a, &st);
   /* A crossing call: 2 enters, 2 leaves, and the inner one's leave and enter again. */
   uint64_t records = (uint64_t)THREADS * CALLS * 6 + 3 * 4 + 2 + 5 * (2 + 2);
   CHECK(st.written == records && st.dropped == 0 && st.unmatched == 0 && st.lifted == 0,
-        "every start and stop is recorded until the stream is closed, and nothing else (%llu of %llu)",
+        "every start and stop is recorded until it is detached, and nothing else (%llu of %llu)",
         (unsigned long long)st.written, (unsigned long long)records);
   CHECK(pml_otf2_close(a) == 0, "the trace is closed");
   int n = lines_with(dir, "^METRIC.*alone:n.*-3");
@@ -103,6 +117,34 @@ static void trace(const char *dir) {
           "numbers of one event alone are separate metrics, texts are not");
 }
 
+/* A killed process leaves its log, of which an archive can be made. */
+static void killed(void) {
+  char dir[] = "/tmp/pmlua-otf2-left-XXXXXX", path[PATH_MAX] = "";
+  struct pml_archive_story story = {0};
+  struct pml_otf2 *a;
+  glob_t logs = {0};
+  if (mkdtemp(dir) == NULL) return;
+  pid_t child = fork();
+  if (child == 0) {
+    if (pml_otf2_open(&a, dir, NULL, 0) < 0 || pml_otf2_attach(a) < 0) _exit(1);
+    work(NULL);
+    raise_alone();
+    kill(getpid(), SIGKILL);
+  }
+  (void)waitpid(child, NULL, 0);
+  snprintf(path, sizeof path, "%s/*.%d.pmlog", dir, (int)child);
+  CHECK(glob(path, 0, NULL, &logs) == 0, "a killed process leaves its log");
+  const struct pml_archive_log log = {.path = logs.gl_pathc > 0 ? logs.gl_pathv[0] : ""};
+  snprintf(path, sizeof path, "%s/left", dir);
+  int err = mkdir(path, 0777) < 0 ? -errno : pml_archive_write(path, &log, 1, NULL, NULL, &story);
+  CHECK(err == 0 && story.events == CALLS * 6 + 4, "and all its events are in an archive of it (%llu): %s",
+        (unsigned long long)story.events, pml_error_detail(err));
+  int n = lines_with(path, "^METRIC.*alone:x.*2.5");
+  CHECK(n == 1 || n < 0, "with values that are of one event");
+  globfree(&logs);
+  folder_remove(dir);
+}
+
 int main(int argc, char **argv) {
   char dir[] = "/tmp/pmlua-otf2-stream-XXXXXX";
   if (argc == 2) {
@@ -111,6 +153,7 @@ int main(int argc, char **argv) {
   }
   if (mkdtemp(dir) == NULL) return 1;
   trace(dir);
+  killed();
   CHECK(folder_remove(dir), "and was where it should be");
   return check_done();
 }
