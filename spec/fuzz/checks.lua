@@ -189,7 +189,9 @@ function M.log()
   local text, data = require "pmlua.internal.report.text", require "pmlua.internal.report.data"
   local survey_of = require "pmlua.internal.report.survey".read
   return function(path)
-    timeline_is_whole(assert(sections.read(path)))
+    local read, damaged = sections.read(path) -- the C reader has not looked at the log's recorders
+    if not read then return refused(damaged) end
+    timeline_is_whole(read)
     local survey, err = survey_of { path }
     if not survey then return refused(err) end
     local r, why = report.build(survey, "time")
