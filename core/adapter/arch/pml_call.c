@@ -25,14 +25,14 @@
 
 #define AT(type, member, where) _Static_assert(offsetof(struct type, member) == (where), "as pml_call_layout.h says")
 AT(pml__stream_own, call.open, OWN_OPEN);
-AT(pml__stream_own, call.stream, OWN_LANE);
+AT(pml__stream_own, call.stream, OWN_STREAM);
 AT(pml__stream_own, call.from, OWN_FROM);
 AT(pml__stream_own, call.event.ticks, OWN_TICKS);
-AT(pml__stream_thread, guard, THREAD_PASS);
+AT(pml__stream_thread, guard, THREAD_GUARD);
 AT(pml__stream_thread, free, THREAD_FREE);
-AT(pml__stream_thread, called[PML_STREAM_ENTER].call, ENTERS_PLAIN);
+AT(pml__stream_thread, called[PML_STREAM_ENTER].call, ENTERS_FAST);
 AT(pml__stream_thread, called[PML_STREAM_ENTER].data, ENTERS_DATA);
-AT(pml__stream_thread, called[PML_STREAM_LEAVE].call, LEAVES_PLAIN);
+AT(pml__stream_thread, called[PML_STREAM_LEAVE].call, LEAVES_FAST);
 AT(pml__stream_thread, called[PML_STREAM_LEAVE].data, LEAVES_DATA);
 AT(pml__call_table, slot, 0);
 AT(pml__call_table, known, KNOWN_AT);

@@ -5,17 +5,17 @@
 
 /* struct pml__stream_own, of the thread */
 #define OWN_OPEN 16
-#define OWN_LANE 24
+#define OWN_STREAM 24
 #define OWN_FROM 32
 #define OWN_TICKS 40
 
 /* struct pml__stream_thread: its guard, the value of that when free, and the functions that get enters and leaves of
  * calls */
-#define THREAD_PASS 0
+#define THREAD_GUARD 0
 #define THREAD_FREE 8
-#define ENTERS_PLAIN 16
+#define ENTERS_FAST 16
 #define ENTERS_DATA 24
-#define LEAVES_PLAIN 32
+#define LEAVES_FAST 32
 #define LEAVES_DATA 40
 
 /* struct pml__call_frame */

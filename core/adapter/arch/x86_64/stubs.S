@@ -93,27 +93,27 @@ known:
   .endm
 
 /*
- * @thread: the thread's block. Begins a pass, which also claims the thread's lists, if the thread is in none, is not
- * held back, and knows the consumers in use, which are all sparing. Otherwise jumps to @other, with nothing changed.
- * Clobbers rax.
+ * @thread: the thread's block. Begins a delivery, whose guard also claims the thread's lists, if none is under way, the
+ * thread is not suspended, and it has learnt the consumers in use, which all have fast functions. Otherwise jumps to
+ * @other, with nothing changed. Clobbers rax.
  */
   .macro begin thread, other
-  movq THREAD_PASS(%\thread), %rax
+  movq THREAD_GUARD(%\thread), %rax
   testq %rax, %rax
   jns \other
-  movq %rsp, THREAD_PASS(%\thread) /* first: a handler that comes now counts its calls as made inside */
+  movq %rsp, THREAD_GUARD(%\thread) /* before the test, as pml_stream.c says */
   cmpq pml__stream_sparing(%rip), %rax
-  jne \other\()_put_back
+  jne \other\()_restore
   .endm
-  .macro put_back thread, other
-\other\()_put_back:
-  movq %rax, THREAD_PASS(%\thread)
+  .macro restore thread, other
+\other\()_restore:
+  movq %rax, THREAD_GUARD(%\thread)
 \other:
   .endm
 /* Clobbers rax. */
   .macro end thread
   movq THREAD_FREE(%\thread), %rax
-  movq %rax, THREAD_PASS(%\thread)
+  movq %rax, THREAD_GUARD(%\thread)
   .endm
 /* To %rdx. Clobbers rax. */
   .macro clock
@@ -123,12 +123,12 @@ known:
   .endm
 
 /*
- * From a thunk: %r11 is where the function is described, its target first. r10 may carry the frame of a nested
- * function's outer one. Without a consumer it jumps on to the target.
+ * From a thunk: %r11 is the address of the function's description, whose first word is its target. r10 may contain the
+ * frame of the outer function of a nested one. Without a consumer the stub jumps to the target.
  *
- * What most calls need is here, as pml__call_enter() has it: consumers that leave r8 to r11 alone, a free frame, a
- * return address that was seen before, no tail call, no call that was left by a longjmp. Other calls are left to that,
- * with all general registers saved.
+ * The stub handles the usual case of pml__call_enter(): consumers that leave r8 to r11 alone, a free frame, a known
+ * return address, no tail call, no call that a longjmp ended. pml__call_enter() handles other calls, with all general
+ * registers saved.
  */
   .globl pml__arch_enter
   .hidden pml__arch_enter
@@ -142,7 +142,7 @@ pml__arch_enter:
 .Lenter_wanted:
   push rax, rdx, rcx, rdi, rsi
   movq pml__stream_own@gottpoff(%rip), %rdi
-  movq %fs:OWN_LANE(%rdi), %rcx
+  movq %fs:OWN_STREAM(%rdi), %rcx
   begin rcx, .Lenter_other
   movq %fs:OWN_OPEN(%rdi), %rsi
   leaq 40(%rsp), %rdx
@@ -169,11 +169,11 @@ pml__arch_enter:
   movq %rax, %fs:OWN_OPEN(%rdi)
   clock
   movq ENTERS_DATA(%rcx), %rdi
-  call *ENTERS_PLAIN(%rcx)
+  call *ENTERS_FAST(%rcx)
   testq %rax, %rax
   jnz .Lenter_begun
   movq pml__stream_own@gottpoff(%rip), %rsi
-  movq %fs:OWN_LANE(%rsi), %rsi
+  movq %fs:OWN_STREAM(%rsi), %rsi
   end rsi
   .cfi_remember_state
   pop rsi, rdi, rcx, rdx, rax
@@ -184,10 +184,10 @@ pml__arch_enter:
 /* Among others where the innermost call is: its end, which is a tail call, or a later call. */
 .Lenter_other_again:
   movq THREAD_FREE(%rcx), %rax
-  put_back rcx, .Lenter_other
+  restore rcx, .Lenter_other
   .cfi_remember_state
   push r8, r9, r10, r11
-  cmpq %rax, pml__stream_generation(%rip) /* a consumer that is not known, or a pass: all registers at once */
+  cmpq %rax, pml__stream_generation(%rip) /* a consumer that is not learnt, or a delivery: save all registers */
   jne .Lenter_nothing
   cmpb $0, pml__call_plain(%rip) /* so where the counts, or the clock, take others */
   je .Lenter_nothing
@@ -257,7 +257,7 @@ pml__arch_leave:
   .cfi_register %rip, %r11
   push rax, rdx, rcx, rsi, rdi
   movq pml__stream_own@gottpoff(%rip), %rdi
-  movq %fs:OWN_LANE(%rdi), %rcx
+  movq %fs:OWN_STREAM(%rdi), %rcx
   begin rcx, .Lleave_other
   movq %fs:OWN_OPEN(%rdi), %rdx
   movq FRAME_KNOWN(%rdx), %rax
@@ -273,13 +273,13 @@ pml__arch_leave:
   movl FRAME_REGION(%rdx), %esi
   clock
   movq LEAVES_DATA(%rcx), %rdi
-  call *LEAVES_PLAIN(%rcx)
+  call *LEAVES_FAST(%rcx)
   testq %rax, %rax
   jnz .Lleave_begun
   movq pml__stream_own@gottpoff(%rip), %rcx
   popq %fs:OWN_OPEN(%rcx) /* the call ends with its event: pml_call.h says why */
   .cfi_adjust_cfa_offset -8
-  movq %fs:OWN_LANE(%rcx), %rcx
+  movq %fs:OWN_STREAM(%rcx), %rcx
   end rcx
   pop rdi, rsi, rcx, rdx, rax
   push r11
@@ -288,7 +288,7 @@ pml__arch_leave:
 .Lleave_other_again:
   .cfi_restore_state
   movq THREAD_FREE(%rcx), %rax
-  put_back rcx, .Lleave_other
+  restore rcx, .Lleave_other
   push r8, r9, r10, r11
   .cfi_offset %rip, -72
   subq $8, %rsp
