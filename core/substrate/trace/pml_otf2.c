@@ -212,14 +212,16 @@ int pml__otf2_location_of(struct pml_otf2 *a, const char *name, struct pml__otf2
 
 /* Its events are in the archive's log, as of a thread whose tid is the location's reference. */
 static int record(struct pml_otf2 *a, struct pml_otf2_location *loc) {
-  int err = a->recording == NULL ? pml__otf2_record(a, &a->recording) : 0;
-  if (err < 0) return err;
-  a->recording->head->nmetrics = (uint32_t)a->own.n;
+  struct pml_recording *r = a->recording;
+  int err = r == NULL ? pml__otf2_record(a, &r) : 0;
+  if (err < 0 || r == NULL) return err;
+  a->recording = r;
+  r->head->nmetrics = (uint32_t)a->own.n;
   for (size_t i = 0; i < a->own.n && i < PML_STREAM_METRICS_MAX; i++)
-    a->recording->head->real[i / 64] |= (uint64_t)a->own.metric[i].real << i % 64;
-  a->recording->head->traced = 1;
+    r->head->real[i / 64] |= (uint64_t)a->own.metric[i].real << i % 64;
+  r->head->traced = 1;
   loc->process_number = pml__process();
-  loc->track = pml__recording_track_new(a->recording, (uint32_t)loc->ref);
+  loc->track = pml__recording_track_new(r, (uint32_t)loc->ref);
   return loc->track != NULL ? 0 : pml_fail(-ENOMEM, "no memory for location '%s' of a trace", loc->name);
 }
 
