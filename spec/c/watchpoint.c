@@ -10,7 +10,6 @@
 
 static volatile double wanted;
 static volatile uint64_t counter;
-static volatile int8_t small;
 static volatile int untouched;
 
 __attribute__((noinline)) static void called(void) {
@@ -48,7 +47,7 @@ static void check_plan(void) {
   }
   CHECK(err == 0, "a variable is planned%s%s", err ? ": " : "", err ? pml_error_detail(err) : "");
   CHECK(pml_watchpoint_plan_add(&p, "/proc/self/exe", "called", 0, false) == 0, "and a function");
-  CHECK(pml_watchpoint_plan_add(&p, "/proc/self/exe", "small", HW_BREAKPOINT_RW, true) == -EINVAL,
+  CHECK(pml_watchpoint_plan_add(&p, "/proc/self/exe", "counter", HW_BREAKPOINT_RW, true) == -EINVAL,
         "no contents at reads");
   CHECK(pml_watchpoint_plan_write(&p, path) == 0 && pml_watchpoint_plan_read(&again, path) == 0, "a plan is kept");
   size_t n = pml_watchpoint_plan_place(&again, point);
