@@ -76,7 +76,7 @@ set yrange [(floor_ns > 0 ? floor_ns / 2 : 1):2 * top]
 set format y "10^{%L}"
 set grid ytics mytics
 set boxwidth 0.24 absolute
-set style fill solid 0.5 border
+set style fill solid 0.85 border
 x_of(path) = column(c_events) + 0.27 * (path - 2)
 when(path, value) = is_cell("loop", word(paths, path), 0) && column(c_samples) > 0 ? value : NaN
 plot for [path = 1:3] "data.dat" using (x_of(path)):(when(path, column(c_q1))):(column(c_min)):(column(c_p99)):(column(c_q3)) \
