@@ -221,6 +221,8 @@ local mutants = {
   { "call: an end that declines is told for all that", STUBS, "  jnz .Lleave_begun\n", "", by = "intercept_calls" },
   { "call: ended before its leave", STUBS, "  pushq FRAME_OUTER(%rdx)\n",
     "  pushq FRAME_OUTER(%rdx)\n  movq (%rsp), %rax\n  movq %rax, %fs:OWN_OPEN(%rdi)\n", by = "intercept_left" },
+  { "stream: a nested delivery replaces the guard", DELIVERY,
+    "  if (PML_UNLIKELY((was & PML__STREAM_FREE) == 0)) return was;\n", "" },
   { "call: none is recorded beside a suspended delivery", CALL_FULL, "sp) && t->stack != a->stack) return true;\n",
     "sp) && false) return true;\n", by = "intercept_stacks" },
   { "call: a delivery beside it leaves the other's stream free", CALL_FULL, "  pml__call_switch_to(t, a->stack);\n", "",

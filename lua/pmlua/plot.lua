@@ -349,7 +349,7 @@ end
 ---@field height? integer
 ---@field title? string
 ---@field where? { name: string, value: string }[] only cells with these levels of factors
----@field x? string the factor along the x axis; this and the following fields override those of the experiment's `plot`
+---@field x? string the factor along the x axis; x and the fields below override the experiment's `plot`
 ---@field y? string a column of data.dat
 ---@field low? string the column with the lower ends of y's intervals
 ---@field high? string

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/ends.c - whatever ends a process, its log has every section that was stopped, what was open, what created
- * counters counted and what recorders recorded.
+ * spec/c/ends.c - completeness of logs after each end of a process: sections, created counters and recorders.
  *
- * A process that is killed at random has threads that write into a pipe how far they are about to go, and how far they
- * went: what its log says lies between what was surely done and what was begun, and where a thread was between two
- * rounds it is equal.
+ * Threads of a process that is killed at random write the numbers of begun and of finished rounds into a pipe. The
+ * counts of its log must lie between these two, and are equal for a thread that was between two rounds.
  */
 #include "check.h"
 #include "log_text.h"

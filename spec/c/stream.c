@@ -428,8 +428,40 @@ static void lists_of_names(void) {
   CHECK(pml_stream_metrics(empty, 2, &none) == -EINVAL && none == NULL, "an empty name is refused");
 }
 
+/* ---- an event inside a fast delivery that is then declined ---- */
+
+#define OUTER 7u
+#define INNER 9u
+
+static uint64_t emit_and_decline(void *data, pml_region_t region, uint64_t ticks) {
+  (void)data, (void)region;
+  (void)pml__stream_emit_enter(INNER, ticks);
+  return ticks;
+}
+SPARING_FAST(decline_sparingly, emit_and_decline);
+
+static pml_region_t delivered[4];
+static unsigned ndelivered;
+static void deliver_full(void *data, const struct pml_stream_event *e) {
+  (void)data;
+  if (ndelivered < 4) delivered[ndelivered++] = e->region;
+}
+
+static void nesting(void) {
+  static struct seen s;
+  struct pml_stream_consumer c = {.thread_begin = begin, .event = {deliver_full, deliver_full, NULL}, .arg = &s};
+  c.fast[PML_STREAM_ENTER] = c.fast[PML_STREAM_LEAVE] = decline_sparingly;
+  uint64_t id;
+  bool added = pml_stream_add(&c, &id) == 0;
+  for (uint64_t ticks = 1; ticks <= 3; ticks++) (void)pml__stream_emit_enter(OUTER, ticks);
+  CHECK(added && ndelivered == 3 && delivered[0] == OUTER && delivered[1] == OUTER && delivered[2] == OUTER,
+        "a nested event does not replace the event that a fast function declines");
+  pml_stream_remove(id);
+}
+
 int main(void) {
   any_consumers();
+  nesting();
   refusing();
   threads_end();
   waiting();

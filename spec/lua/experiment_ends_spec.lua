@@ -242,7 +242,7 @@ end }]]):format(wait))
     end
     local complete = run()
     local status, _, err = support.pmlua(("%s --resume %s"):format(same, complete.dir))
-    assert.same({ 1, "pmlua: " .. complete.dir .. ": the run is complete\n" }, { status, err })
+    assert.same({ 1, "pmlua: " .. complete.dir .. ": the run is complete; a new run has no --resume\n" }, { status, err })
   end)
 
   it("leaves no log when it ends", function()

@@ -99,7 +99,7 @@ static bool is_layer(const struct pml__object *o, const char *name) {
   return pml__intercept_hooks != NULL && pml__intercept_hooks->layer(name, exports, o);
 }
 
-/* @at is a function of a library with hooks; calls of a tool in front of it are hooked like those of a binding. */
+/* The hook of @at, or 0 if the function has none. Calls from a tool or a language binding are hooked as well. */
 static uintptr_t hook_for(const struct pml__slots *x, const struct pml__object *o, const char *name, size_t n,
                           uintptr_t at) {
   const bool second = o->role == PML__HOOKS_BINDING || is_layer(o, name);

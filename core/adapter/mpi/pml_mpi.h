@@ -56,11 +56,10 @@ typedef const struct pml__mpi_hooks *pml__mpi_shim_t;
 /* ---- events ---- */
 
 /*
- * pml__mpi_emit - emit a communication of the calling thread, now: @what is a PML__LOG_COMMUNICATED(), which contains
- * the number of @values; @values has room for an even number of them. No lock, no allocation except at a thread's first
- * event.
- * pml__mpi_put - the same, written in place; returns false if that is impossible, and then emits nothing. @what is a
- * constant.
+ * pml__mpi_emit - emit a communication of the calling thread, with the current time. @what is a
+ * PML__LOG_COMMUNICATED(), which contains the number of @values; @values has room for an even number of them. No lock,
+ * no allocation except at a thread's first event. pml__mpi_put - write the event directly into the event buffer. @what
+ * must be a constant. Returns false, and emits nothing, if the thread has no event buffer or the buffer is full.
  */
 PML__SHARED void pml__mpi_emit(uint32_t what, const uint64_t *values);
 static inline bool pml__mpi_put(uint32_t what, uint64_t v0, uint64_t v1, uint64_t v2, uint64_t v3) {

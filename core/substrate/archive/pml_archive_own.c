@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An event is called what it counts here, NAME:u perhaps, as where its values come from; other names stay. */
+/* Rename an event as its event set does: to NAME:u, if this user may count it in user space only. */
 static int name_as_counted(struct pml_otf2_metric *m) {
   char permitted[PML_EVENT_NAME_MAX];
   if (pml_event_permitted(m->name, permitted) < 0 || strcmp(m->name, permitted) == 0) return 0;

@@ -127,10 +127,10 @@ struct pml_otf2_stats {
 PML_API void pml_otf2_stats(struct pml_otf2 *a, struct pml_otf2_stats *s);
 
 /*
- * pml_otf2_close - detach, write the events of all locations, leave every region still open, write all definitions,
- * free everything; NULL is fine. Some 200 ns an event. The location's properties PMLUA::DROPPED, PMLUA::LIFTED and
- * PMLUA::UNMATCHED in the trace count what it lacks. No thread may record any more. Returns 0 or the first error (the
- * data that could be written is still on disk).
+ * pml_otf2_close - detach, write the events of all locations with leaves of the regions still open, write all
+ * definitions, and free the trace; NULL is allowed. About 200 ns per event. The properties PMLUA::DROPPED,
+ * PMLUA::LIFTED and PMLUA::UNMATCHED of a location count its missing and changed events. No thread may record during
+ * the call or later. Returns 0 or the first error; data written before it stays on disk.
  */
 PML_API int pml_otf2_close(struct pml_otf2 *a);
 

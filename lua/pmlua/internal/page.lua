@@ -203,7 +203,7 @@ end
 ---@class pmlua.page.Row
 ---@field label string
 ---@field marks pmlua.page.Mark[]?
----@field course { value: number, text: string }[]? values in their order, to a scale of their own
+---@field course { value: number, text: string }[]? values in their order; the row scales them to their range
 
 ---@class pmlua.page.Figure
 ---@field rows pmlua.page.Row[]

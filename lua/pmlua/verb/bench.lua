@@ -67,7 +67,7 @@ local M = {
 Quote each CMD, because it is one word of the command line. Each round runs every command once, in random order, so that drift
 of the machine affects all commands. The table shows the median of the elapsed time with a 95 % interval. For every command except
 the first, it also shows the ratio of its median to the first command's median, the interval of this ratio, and the verdict of
-pmlua compare --by. pmlua bench stores the results in a folder like those of an experiment, for pmlua plot and pmlua compare.]],
+pmlua compare --by. The results are stored in a folder like an experiment's, which pmlua plot and pmlua compare read.]],
   options = {
     { name = "runs", short = "r", kind = "integer", min = 1, help = "run each command N times" },
     { name = "time", short = "t", kind = "duration", such = "10s or 2m",

@@ -40,7 +40,7 @@ local function is_measured(row) return is_number(row.median) and is_number(row.q
 
 local function measure(v, unit) return tabulate.number(v) .. (unit ~= "" and " " .. unit or "") end
 
---- At most so many quantiles of values, or the values themselves.
+--- Return the values, or `most` quantiles of them if there are more values.
 local function thinned(values, most)
   if #values <= most then return values end
   local all, out = stats.tally(values), {}

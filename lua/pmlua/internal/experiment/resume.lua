@@ -33,7 +33,9 @@ function M.open(path, exp)
   if not folder and code ~= "ENODATA" then return nil, err end
   folder = folder or results.empty(path)
   local meta = folder.meta
-  if folder.status == "complete" then return refuse("EINVAL", folder.path .. ": the run is complete") end
+  if folder.status == "complete" then
+    return refuse("EINVAL", folder.path .. ": the run is complete; a new run has no --resume")
+  end
   if folder.status == "running" then return refuse("EBUSY", folder.path .. ": the run is still running") end
   if meta.simulation then return refuse("EINVAL", folder.path .. ": a simulation cannot be resumed", "start it again") end
   if meta.name ~= exp.name or not (math.tointeger(meta.seed) and type(meta.scale) == "number") then
