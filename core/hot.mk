@@ -17,6 +17,8 @@ HOT := \
   $(addprefix core/control/balance/,pml_balance.c pml_balance_event.c pml_balance_gpr.c) \
   $(addprefix core/control/tune/,pml_tune.c pml_tune_frame.c pml_tune_gpr.c pml_tune_guard.c) \
   $(addprefix core/record/,pml_buffer.c pml_buffer_gpr.c) \
+  $(addprefix core/record/events/,pml_event_buffer.c pml_event_buffer_gpr.c pml_recording.c pml_recording_sums.c \
+    pml_recording_sums_gpr.c pml_recording_values.c) \
   $(addprefix core/record/recorder/,pml_recorder.c pml_recorder_keep.c pml_recorder_lane.c pml_recorder_cache.c) \
   $(addprefix core/source/,pml_eventset_open.c) \
   $(addprefix core/source/base/,pml_eventset.c) \
@@ -29,7 +31,5 @@ HOT := \
     pml_sde_read.c pml_sde_reader.c pml_sde_register.c pml_sde_set.c) \
   $(addprefix core/substrate/flow/,pml_flow.c pml_flow_gpr.c pml_flow_label_gpr.c pml_flow_track.c) \
   $(addprefix core/substrate/profile/,pml_profile.c pml_profile_gpr.c pml_profile_histogram.c pml_profile_tree.c) \
-  $(addprefix core/substrate/recording/,pml_recording.c pml_recording_gpr.c pml_recording_stream.c pml_recording_sums.c \
-    pml_recording_sums_gpr.c pml_recording_values.c) \
   $(addprefix core/substrate/scorep/,pml_scorep.c pml_scorep_callbacks.c pml_scorep_events.c pml_scorep_openmp.c) \
   $(addprefix core/substrate/trace/,pml_otf2.c pml_otf2_mpi.c pml_otf2_openmp.c pml_otf2_series.c)

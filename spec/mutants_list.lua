@@ -13,9 +13,9 @@ local CALL_H = "core/adapter/arch/pml_call.h"
 local EXPORTS = "core/adapter/intercept/pml_intercept_exports.c"
 local KEPT = "core/adapter/intercept/pml_intercept_cache.c"
 local CALL_FULL = "core/adapter/arch/pml_call.c"
-local TRACK, TRACK_GPR = "core/substrate/recording/pml_recording_track.h", "core/substrate/recording/pml_recording_gpr.c"
-local TRACK_STREAM = "core/substrate/recording/pml_recording_stream.c"
-local ACCUMULATOR = "core/substrate/recording/pml_recording_accumulator.h"
+local BUFFER, BUFFER_GPR = "core/record/events/pml_event_buffer.h", "core/record/events/pml_event_buffer_gpr.c"
+local BUFFER_RARE = "core/record/events/pml_event_buffer.c"
+local ACCUMULATOR = "core/record/events/pml_recording_accumulator.h"
 local HISTOGRAM = "core/substrate/profile/pml_profile_histogram.h"
 local DURATION = "core/substrate/profile/pml_profile_private.h"
 local RECORDER, KEEP = "core/record/recorder/pml_recorder.c", "core/record/recorder/pml_recorder_keep.c"
@@ -43,8 +43,8 @@ local SAMPLES, MAPS = SAMPLER .. "ring.c", SAMPLER .. "maps.c"
 local SOURCES_OF = { [PRIVATE] = COUNTER .. " " .. GROUP, [SDE] = "core/source/sde/*.c",
   [DELIVERY] = "core/base/stream/pml_stream*.c",
   [CALL_H] = "core/adapter/arch/pml_call*.c core/adapter/wrap/pml_wrap.c",
-  [TRACK] = "core/substrate/recording/pml_recording_gpr.c core/substrate/recording/pml_recording_stream.c",
-  [ACCUMULATOR] = "core/substrate/recording/pml_recording_sums.c core/substrate/recording/pml_recording_sums_gpr.c",
+  [BUFFER] = "core/record/events/pml_event_buffer_gpr.c core/record/events/pml_event_buffer.c",
+  [ACCUMULATOR] = "core/record/events/pml_recording_sums.c core/record/events/pml_recording_sums_gpr.c",
   [HISTOGRAM] = "core/substrate/profile/pml_profile*.c", [DURATION] = "core/substrate/profile/pml_profile*.c",
   [LAYOUT] = SET .. " " .. SHARE, [PAGES] = SHARE .. " core/source/kernel/pml_eventset_kernel_gpr.c" }
 
@@ -227,7 +227,7 @@ local mutants = {
     "sp) && false) return true;\n", by = "intercept_stacks" },
   { "call: a delivery beside it leaves the other's stream free", CALL_FULL, "  pml__call_switch_to(t, a->stack);\n", "",
     by = "intercept_stacks", crashes = true },
-  { "trace: not repaired", TRACK_STREAM, "                                  .repair = repair,\n", "", by = "intercept_left" },
+  { "trace: not repaired", BUFFER_RARE, "                                  .repair = repair,\n", "", by = "intercept_left" },
   { "stream: consumers do not repair their data", DELIVER, "  repair_all(t);\n", "", by = "intercept_left" },
   { "kept: believed without its checksum", KEPT, " || h.check != check_of(&s->file, &h, at + sizeof h)", "",
     by = "intercept_cache" },
@@ -254,10 +254,10 @@ local mutants = {
     by = "intercept_counted" },
   { "sums: the plain ones without what is inside", ACCUMULATOR, "if (outer != NULL) outer[i] =",
     "if (reals && outer != NULL) outer[i] =", by = "intercept_counted" },
-  { "trace: a leave's values at its enter", TRACK_GPR, "  pml__recording_put_values(t, e, ticks, 0);\n", "",
+  { "trace: a leave's values at its enter", BUFFER_GPR, "  pml__events_put_values(b, e, ticks, 0);\n", "",
     by = "intercept_counted" },
-  { "trace: limits forgotten", TRACK, "whole && l->max_depth == 0 && l->max_calls == 0", "whole", by = "recording" },
-  { "trace: short calls kept", TRACK, "whole && l->min_ticks == 0", "whole", by = "recording" },
+  { "trace: limits forgotten", BUFFER, "whole && l->max_depth == 0 && l->max_calls == 0", "whole", by = "recording" },
+  { "trace: short calls kept", BUFFER, "whole && l->min_ticks == 0", "whole", by = "recording" },
   { "profile: durations in the octave below", HISTOGRAM, "highest - 2", "highest - 3", by = "profile" },
   { "profile: a leave before its enter takes for ever", DURATION, "d > ticks", "false", by = "profile" },
   { "stream: a removed consumer is still the only one", DELIVERY, "PML_LIKELY(pml__stream_knows(kind, one->generation))",
@@ -324,7 +324,7 @@ local mutants = {
     by = "recording_calls" },
   { "turns: what is moved out comes twice", READS, "now.turn == r->entry[i].turn", "true", by = "recording_turns" },
   { "turns: what was moved out comes last", READS, "== (last == 1)", "== (last == 0)", by = "recording_turns" },
-  { "calls: a whole call is a tick short", TRACK, "(took + 1) <<", "took <<", by = "recording_turns" },
+  { "calls: a whole call is a tick short", BUFFER, "(took + 1) <<", "took <<", by = "recording_turns" },
   { "calls: too few values", READS, "return n >= 1 ? message_values(code", "return n < 9 ? message_values(code",
     by = "recording_calls" },
 

@@ -42,12 +42,12 @@
 #include "base/pml_setting.h"
 #include "base/pml_stream.h"
 #include "base/pml_system.h"
+#include "record/events/pml_recording.h"
 #include "record/pml_mailbox.h"
 #include "source/compiler/pml_count_file.h"
 #include "source/pml_event.h"
 #include "source/sde/pml_sde.h"
 #include "substrate/profile/pml_profile.h"
-#include "substrate/recording/pml_recording.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -5,8 +5,8 @@
 
 #include "adapter/intercept/pml_intercept.h"
 #include "base/pml_error.h"
+#include "record/events/pml_recording.h"
 #include "substrate/profile/pml_profile.h"
-#include "substrate/recording/pml_recording.h"
 
 #include <dlfcn.h>
 #include <math.h>

@@ -131,7 +131,7 @@ static void write_rank(const struct job *job, uint32_t rank, char path[300]) {
   char *events = pml__log_extent(r.log, PML__LOG_EVENTS, 100 + rank, 1, bytes, 0, &track);
   if (!CHECK(is != NULL && events != NULL, "it has room")) exit(1);
   is->traced = 1;
-  r.next = (struct pml__log_event *)(void *)(events + sizeof(struct pml__log_track));
+  r.next = (struct pml__log_event *)(void *)(events + sizeof(struct pml__log_buffer));
   define(&r);
   if (define_more != NULL) define_more(&r);
   compare_clocks(&r);

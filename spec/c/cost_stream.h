@@ -12,10 +12,10 @@
 #include "base/pml_stream.h"
 #include "control/balance/pml_balance.h"
 #include "control/tune/pml_tune.h"
+#include "record/events/pml_recording.h"
 #include "record/pml_buffer.h"
 #include "substrate/flow/pml_flow.h"
 #include "substrate/profile/pml_profile.h"
-#include "substrate/recording/pml_recording.h"
 #include "substrate/scorep/pml_scorep.h"
 
 #include <math.h>

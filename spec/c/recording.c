@@ -187,7 +187,7 @@ static void threads(void) {
         "every event of all threads is there");
   uint64_t least = UINT64_C(16) * 2 * 8 * THREADS * CALLS;
   if (stat(path, &st) != 0) return;
-  CHECK((uint64_t)st.st_size < least + (2 * THREADS + 2) * PML__RECORDING_EVENTS_BYTES,
+  CHECK((uint64_t)st.st_size < least + (2 * THREADS + 2) * PML__EVENTS_BYTES,
         "and a thread continues in the room that an ended one left (%lld bytes for %llu)", (long long)st.st_size,
         (unsigned long long)least);
 }

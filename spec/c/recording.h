@@ -7,8 +7,8 @@
 
 #include "check.h"
 #include "folder.h"
+#include "record/events/pml_recording_file.h"
 #include "substrate/archive/pml_archive.h"
-#include "substrate/recording/pml_recording_file.h"
 #include "substrate/recording/pml_recording_read_private.h"
 
 #include <sys/mman.h>
@@ -63,7 +63,7 @@ static inline struct told read_back(void) {
     uint64_t bytes;
     if (r->log.entry[i].kind != PML__LOG_EVENTS) continue;
     struct pml__log_event *e = pml__log_read_extent(&r->log, i, &bytes, &err);
-    for (size_t k = PML__RECORDING_FIRST_EVENT; e != NULL && k < PML__RECORDING_EXTENT_EVENTS && e[k].word != 0; k++)
+    for (size_t k = PML__EVENTS_FIRST; e != NULL && k < PML__EVENTS_OF_EXTENT && e[k].word != 0; k++)
       t.written += PML__LOG_IS_WHOLE(e[k].word) ? 2 : e[k].word >> 32 <= PML__LOG_LEAVE;
     free(e);
   }

@@ -71,7 +71,7 @@ static void listen(const struct pml__log_event *event, size_t n, struct heard *h
             pml__log_define(log, PML__LOG_REGION, &b, sizeof b, inside, 2) == 0,
         "and names");
   is->traced = 1;
-  memcpy(events + sizeof(struct pml__log_track), event, n * sizeof *event);
+  memcpy(events + sizeof(struct pml__log_buffer), event, n * sizeof *event);
   pml__log_end(log);
   CHECK(recording_listen(log->file.path,
                          (struct pml__recording_listener){.event = hear_call, .communication = hear, .arg = h}) == 0,

@@ -6,8 +6,8 @@
 
 #include <sys/stat.h>
 
-#define KEPT (4 * PML__RECORDING_EVENTS_BYTES)
-#define MANY (UINT64_C(40) * PML__RECORDING_EXTENT_EVENTS)
+#define KEPT (4 * PML__EVENTS_BYTES)
+#define MANY (UINT64_C(40) * PML__EVENTS_OF_EXTENT)
 #define THREADS 64        /* that a log tells of */
 #define RUNNING 4         /* at the same time */
 #define BASES UINT64_C(3) /* calls that stay open */
@@ -87,14 +87,14 @@ static void one(void) {
   tell(100, MANY);
   listen_to(r);
   CHECK(!r->wrong && r->next == MANY, "the last events are there, in order, behind the calls that were under way");
-  CHECK(r->first > 0 && r->next - r->first > 3 * (uint64_t)PML__RECORDING_EXTENT_EVENTS, "as many as were asked for");
+  CHECK(r->first > 0 && r->next - r->first > 3 * (uint64_t)PML__EVENTS_OF_EXTENT, "as many as were asked for");
   uint64_t size = bytes();
   tell(MANY, 3 * MANY);
   CHECK(bytes() < size + 65536 * 2, "the file does not grow with the events");
   pml_recording_close(s);
   struct told t = read_back();
   CHECK(t.err == 0 && t.story.unmatched == 0 && t.open >= BASES, "a trace is made of it, without unmatched leaves");
-  CHECK(t.story.older_bytes >= 60 * PML__RECORDING_EVENTS_BYTES, "and how much is not in it is known");
+  CHECK(t.story.older_bytes >= 60 * PML__EVENTS_BYTES, "and how much is not in it is known");
 }
 
 static void *busy(void *arg) {
@@ -103,7 +103,7 @@ static void *busy(void *arg) {
 }
 
 static void two(void) {
-  static const uint64_t few = PML__RECORDING_EXTENT_EVENTS * 5 / 2, many = MANY;
+  static const uint64_t few = PML__EVENTS_OF_EXTENT * 5 / 2, many = MANY;
   struct reading r[THREADS];
   pthread_t thread;
   struct pml_recording *s = fresh(&last);
@@ -184,7 +184,7 @@ static int take_depth(void *arg, void *track, const struct pml__recording_event 
 }
 
 static void deep(void) {
-  static const uint64_t depth = PML__RECORDING_EXTENT_EVENTS, returned = 1000;
+  static const uint64_t depth = PML__EVENTS_OF_EXTENT, returned = 1000;
   struct depth d = {0};
   const struct pml__recording_listener to = {.event = take_depth, .arg = &d};
   struct pml_recording *s = fresh(&last);
@@ -201,8 +201,7 @@ static void deep(void) {
     leave(inner, ticks++);
   }
   int err = recording_listen(path, to);
-  CHECK(err == 0 && d.most == PML__RECORDING_EXTENT_EVENTS / 2 + 1 &&
-            d.open == PML__RECORDING_EXTENT_EVENTS / 2 - returned,
+  CHECK(err == 0 && d.most == PML__EVENTS_OF_EXTENT / 2 + 1 && d.open == PML__EVENTS_OF_EXTENT / 2 - returned,
         "of deeply nested calls the inner ones are there, once (%llu open)", (unsigned long long)d.open);
   for (uint64_t n = returned; n < depth; n++) leave(outer, ticks++);
   d = (struct depth){0};
@@ -221,7 +220,7 @@ static void rank(void) {
   pml__log_rank(s->log, 0, 2);
   tell(0, MANY);
   listen_to(r);
-  CHECK(!r->wrong && r->first == 0 && r->next > 4 * (uint64_t)PML__RECORDING_EXTENT_EVENTS && r->next < MANY / 4,
+  CHECK(!r->wrong && r->first == 0 && r->next > 4 * (uint64_t)PML__EVENTS_OF_EXTENT && r->next < MANY / 4,
         "of a rank the first events stay (%llu)", (unsigned long long)r->next);
   pml_recording_close(s);
   struct told t = read_back();

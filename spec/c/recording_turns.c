@@ -5,7 +5,7 @@
 #include "sanitized.h"
 
 #define KILLS (SANITIZED ? 10 : 150)
-#define MANY (UINT64_C(20) * PML__RECORDING_EXTENT_EVENTS)
+#define MANY (UINT64_C(20) * PML__EVENTS_OF_EXTENT)
 #define FEW 40 /* events, in an extent of a page */
 
 /* Call @k is at 4 k, and each seventh has another one inside. Which event is the @n-th is known without the others. */
@@ -103,8 +103,7 @@ static void look(uint64_t done, bool running) {
 
 static void kills(void) {
   if (!recording_killed(KILLS, MANY, record_for_ever, look)) return;
-  CHECK(seen.most > 2 * PML__RECORDING_EXTENT_EVENTS, "extents were moved out (%llu events)",
-        (unsigned long long)seen.most);
+  CHECK(seen.most > 2 * PML__EVENTS_OF_EXTENT, "extents were moved out (%llu events)", (unsigned long long)seen.most);
   CHECK(seen.wrong == 0, "after a kill each event is there once, in order (%u of %u logs are wrong)", seen.wrong,
         KILLS);
   CHECK(seen.fewer == 0, "and none is missing (in %u of %u)", seen.fewer, KILLS);
@@ -137,7 +136,7 @@ static void steps(void) {
   define(log, inner, "inner");
   void *extent = pml__log_extent(log, PML__LOG_EVENTS, 7, 1, 4096, 0, &entry);
   if (!CHECK(extent != NULL, "an extent is made")) return;
-  struct pml__log_event *event = (struct pml__log_event *)extent + PML__RECORDING_FIRST_EVENT;
+  struct pml__log_event *event = (struct pml__log_event *)extent + PML__EVENTS_FIRST;
   for (uint64_t n = 0; n < FEW; n++) put(&event[n], n);
   CHECK(has(log, FEW), "events are there");
   CHECK(pml__log_move_out(log, entry, extent) == 0 && has(log, FEW), "moved out, they are there once");

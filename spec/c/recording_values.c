@@ -178,7 +178,7 @@ static void limited_values(void) {
 
 /* Extents are mapped at addresses of earlier ones: the event at an enter's old address is another one. */
 static void moved_on(void) {
-  uint64_t pairs_of_two = PML__RECORDING_EXTENT_EVENTS - PML__RECORDING_FIRST_EVENT, wrong = 0;
+  uint64_t pairs_of_two = PML__EVENTS_OF_EXTENT - PML__EVENTS_FIRST, wrong = 0;
   for (uint64_t n = pairs_of_two - 3; n < pairs_of_two + 3; n++) {
     struct pml_recording *s = fresh(&(struct pml_recording_limits){.min_ticks = 50});
     enter(outer, 0);

@@ -185,7 +185,7 @@ static void put_calls(void) {
                                          {5, UINT64_C(4) << PML__LOG_WHOLE_SHIFT | PML__LOG_WORD(PML__LOG_ENTER, 1)}};
   put(place_of[RECORDING], &r, sizeof r);
   put_blocks();
-  put(place_of[TRACK] + sizeof(struct pml__log_track), event, sizeof event);
+  put(place_of[TRACK] + sizeof(struct pml__log_buffer), event, sizeof event);
   put_entry(4, PML__LOG_RECORDING, RECORDING, sizeof r, 0);
   put_entry(5, PML__LOG_BLOCKS, PATHS, 8192, 0);
   put_entry(6, PML__LOG_EVENTS, TRACK, 4096, 0);
@@ -216,7 +216,7 @@ static void put_openmp(void) {
                                          {6, 0},
                                          {6, TOLD(PML__LOG_OPENMP_JOIN, 0)}};
   put(place_of[OPENMP], &is, sizeof is);
-  put(place_of[TEAM] + sizeof(struct pml__log_track), event, sizeof event);
+  put(place_of[TEAM] + sizeof(struct pml__log_buffer), event, sizeof event);
   put_entry(10, PML__LOG_OPENMP, OPENMP, 4096, 0);
   put_entry(11, PML__LOG_EVENTS, TEAM, 4096, 0);
 }

@@ -24,7 +24,7 @@ enum pml__log_kind {
   PML__LOG_SECTION_EVENTS, /* @owner's timeline: struct pml__log_timeline, struct pml__log_event */
   PML__LOG_RECORDING,      /* struct pml__log_recording, in a process whose calls are recorded */
   PML__LOG_BLOCKS,         /* a series of struct pml__log_block: sums of calls */
-  PML__LOG_EVENTS,         /* struct pml__log_track, then events, until an empty one; @key: the tid of @owner */
+  PML__LOG_EVENTS,         /* struct pml__log_buffer, then events, until an empty one; @key: the tid of @owner */
   PML__LOG_CELLS,          /* struct pml__log_cell, fixed in place */
   PML__LOG_ELEMENTS,       /* stream @owner of recorder @key: struct pml__log_elements, then the elements */
   PML__LOG_SAMPLES,        /* struct pml__log_samples, then the samples; unused ones have all bits set */
@@ -475,10 +475,10 @@ struct pml__log_children {
 };
 _Static_assert(sizeof(struct pml__log_children) == 64, "the first child begins a cache line");
 
-struct pml__log_track {
+struct pml__log_buffer {
   uint64_t count[PML__LOG_COUNTERS]; /* atomic: of the threads whose events follow */
 };
-_Static_assert(sizeof(struct pml__log_track) == 64, "events begin at a cache line");
+_Static_assert(sizeof(struct pml__log_buffer) == 64, "events begin at a cache line");
 
 struct pml__log_block {
   uint32_t used; /* atomic, stored last: PML__LOG_USED */

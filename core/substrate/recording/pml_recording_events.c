@@ -358,14 +358,14 @@ static int read_extent(struct listening *l, size_t i) {
   l->moved_out += e->from != 0;
   size_t n = (size_t)bytes / sizeof *events;
   /* An extent that was reused names its thread in its first event, because its first thread may have no events left. */
-  bool says = n > PML__RECORDING_FIRST_EVENT && events[PML__RECORDING_FIRST_EVENT].word >> 32 == PML__LOG_THREAD;
+  bool says = n > PML__EVENTS_FIRST && events[PML__EVENTS_FIRST].word >> 32 == PML__LOG_THREAD;
   l->extent = i;
   l->in = NULL;
   l->now = NULL;
   if (!says) err = go_to(l, e->owner, (int32_t)e->key);
   l->ahead = NULL;
   l->under_way = 0;
-  if (err == 0 && n > PML__RECORDING_FIRST_EVENT) err = read_events(l, events + PML__RECORDING_FIRST_EVENT, events + n);
+  if (err == 0 && n > PML__EVENTS_FIRST) err = read_events(l, events + PML__EVENTS_FIRST, events + n);
   free(events);
   return err;
 }

@@ -130,7 +130,7 @@ static int take_recording(struct pml_recording_reader *r) {
 /* Sum the counts of the head and of all threads' extents. Moved-out extents are skipped, because their counts are
  * outdated. */
 static int count_all(struct pml_recording_reader *r) {
-  struct pml__log_track t;
+  struct pml__log_buffer t;
   int err = 0;
   memcpy(r->count, r->head.count, sizeof r->count);
   for (size_t i = 0; i < r->log.n && err == 0; i++) {
@@ -273,7 +273,7 @@ void pml_recording_read_story(const struct pml_recording_reader *r, struct pml_r
                                     .deep = r->count[PML__LOG_DEEP],
                                     .brief = r->count[PML__LOG_SHORT],
                                     .often = r->count[PML__LOG_OFTEN],
-                                    .older_bytes = r->count[PML__LOG_OLDER] * PML__RECORDING_EVENTS_BYTES,
+                                    .older_bytes = r->count[PML__LOG_OLDER] * PML__EVENTS_BYTES,
                                     .missing = r->log.missing};
 }
 

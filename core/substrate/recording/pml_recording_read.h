@@ -9,9 +9,10 @@
 #define PML_RECORDING_READ_H
 
 #include "base/pml_value.h"
+#include "record/events/pml_recording.h"
+#include "source/compiler/pml_count_file.h"
 #include "substrate/flow/pml_flow.h"
 #include "substrate/profile/pml_profile.h"
-#include "substrate/recording/pml_recording.h"
 
 PML_BEGIN_DECLS
 

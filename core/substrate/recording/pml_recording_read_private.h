@@ -3,7 +3,7 @@
 #ifndef PML_RECORDING_READ_PRIVATE_H
 #define PML_RECORDING_READ_PRIVATE_H
 
-#include "substrate/recording/pml_recording_file.h"
+#include "record/events/pml_recording_file.h"
 #include "substrate/recording/pml_recording_read.h"
 
 struct pml__source_lines;

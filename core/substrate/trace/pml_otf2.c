@@ -5,7 +5,7 @@
 #include "base/pml_array.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
-#include "substrate/recording/pml_recording_track.h"
+#include "record/events/pml_event_buffer.h"
 #include "substrate/trace/pml_otf2_openmp.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 /* ---- recording: the location's thread only ---- */
 
-/* The usual case, as in pml_recording_gpr.c; all else is in the *_rare functions, kept out of line. */
+/* The usual case, as in pml_event_buffer_gpr.c; all else is in the *_rare functions, kept out of line. */
 #define RARE __attribute__((noinline, cold))
 
 /* A child has the event buffers of its parent, which it must not use. */
@@ -26,53 +26,53 @@ static bool is_usable(const struct pml_otf2_location *loc, pml_region_t region) 
 
 RARE static int enter_rare(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
   if (!is_usable(loc, region)) return -EINVAL;
-  int err = pml__recording_track_enter(loc->track, ticks, region);
+  int err = pml__event_buffer_enter(loc->track, ticks, region);
   if (err == 0) pml__own_add(&loc->recorded, 1);
   return err;
 }
 
 int pml_otf2_enter(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
-  struct pml__recording_track *t = loc->track;
-  const struct pml__recording_frame *f = t->top;
+  struct pml__event_buffer *t = loc->track;
+  const struct pml__events_frame *f = t->top;
   struct pml__log_event *at = t->place.next;
-  if (PML_UNLIKELY((pml_region_t)f[1].word != region || region == PML__RECORDING_NO_REGION || at >= t->enters_end ||
+  if (PML_UNLIKELY((pml_region_t)f[1].word != region || region == PML__EVENTS_NO_REGION || at >= t->enters_end ||
                    ticks < t->place.last_ticks || !pml__process_is(loc->process_number)))
     return enter_rare(loc, ticks, region);
   t->place.last_ticks = ticks;
-  pml__recording_put_enter(t, at, ticks, PML__OWN_AGAIN(f[1].word));
+  pml__events_put_enter(t, at, ticks, PML__OWN_AGAIN(f[1].word));
   pml__own_add(&loc->recorded, 1);
   return 0;
 }
 
 RARE static int leave_rare(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
   if (!pml__process_is(loc->process_number)) return -EINVAL;
-  int err = pml__recording_track_leave(loc->track, ticks, region);
+  int err = pml__event_buffer_leave(loc->track, ticks, region);
   if (err == 0) pml__own_add(&loc->recorded, 1);
   return err;
 }
 
 int pml_otf2_leave(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
-  struct pml__recording_track *t = loc->track;
-  const struct pml__recording_frame *f = t->top;
+  struct pml__event_buffer *t = loc->track;
+  const struct pml__events_frame *f = t->top;
   const struct pml__log_event *next = t->place.next;
-  if (PML_UNLIKELY((pml_region_t)f->word != region || region == PML__RECORDING_NO_REGION || next >= t->leaves_end ||
+  if (PML_UNLIKELY((pml_region_t)f->word != region || region == PML__EVENTS_NO_REGION || next >= t->leaves_end ||
                    ticks < t->place.last_ticks || !pml__process_is(loc->process_number)))
     return leave_rare(loc, ticks, region);
   t->place.last_ticks = ticks;
-  pml__recording_end_call(t, region, ticks);
+  pml__events_end_call(t, region, ticks);
   pml__own_add(&loc->recorded, 1);
   return 0;
 }
 
 RARE static int metric_rare(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values) {
   if (loc->nmetrics == 0 || !pml__process_is(loc->process_number)) return -EINVAL;
-  int err = pml__recording_track_values(loc->track, ticks, values, (uint32_t)loc->nmetrics);
+  int err = pml__event_buffer_values(loc->track, ticks, values, (uint32_t)loc->nmetrics);
   if (err == 0) pml__own_add(&loc->recorded, 1);
   return err;
 }
 
 int pml_otf2_metric(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values) {
-  struct pml__recording_track *t = loc->track;
+  struct pml__event_buffer *t = loc->track;
   struct pml__log_event *at = t->place.next;
   size_t n = loc->nmetrics, follow = (n + 1) / 2;
   if (PML_UNLIKELY(n == 0 || (size_t)(t->place.end - at) <= follow || ticks < t->place.last_ticks ||
@@ -81,7 +81,7 @@ int pml_otf2_metric(struct pml_otf2_location *loc, uint64_t ticks, const uint64_
   uint64_t *value = (uint64_t *)(at + 1);
   for (size_t i = 0; i < n; i++) __atomic_store_n(&value[i], values[i], __ATOMIC_RELAXED); /* no call of memcpy() */
   t->place.last_ticks = ticks;
-  pml__recording_put(t, ticks, PML__LOG_WORD(PML__LOG_METRIC, PML__LOG_OF_LIST(0, n)), follow);
+  pml__events_put(t, ticks, PML__LOG_WORD(PML__LOG_METRIC, PML__LOG_OF_LIST(0, n)), follow);
   pml__own_add(&loc->recorded, 1);
   return 0;
 }
@@ -221,7 +221,7 @@ static int record(struct pml_otf2 *a, struct pml_otf2_location *loc) {
     r->head->real[i / 64] |= (uint64_t)a->own.metric[i].real << i % 64;
   r->head->traced = 1;
   loc->process_number = pml__process();
-  loc->track = pml__recording_track_new(r, (uint32_t)loc->ref);
+  loc->track = pml__event_buffer_new(r, (uint32_t)loc->ref);
   return loc->track != NULL ? 0 : pml_fail(-ENOMEM, "no memory for location '%s' of a trace", loc->name);
 }
 

@@ -6,7 +6,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/text/pml_demangle.h"
-#include "substrate/recording/pml_recording.h"
+#include "record/events/pml_recording.h"
 #include "substrate/trace/pml_otf2_mpi.h"
 #include "substrate/trace/pml_otf2_openmp.h"
 

@@ -13,7 +13,7 @@
 
 #define REGIONS_MAX (1u << 24)
 #define THREADS_MAX (1u << 20)
-#define FIRST_EVENT (sizeof(struct pml__log_track) / sizeof(struct pml__log_event))
+#define FIRST_EVENT (sizeof(struct pml__log_buffer) / sizeof(struct pml__log_event))
 
 /* An immediate send or receive. */
 struct request {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/recording/pml_recording.h - recorded calls of a process in its log (pml_log.h), which survives however
+ * core/record/events/pml_recording.h - recorded calls of a process in its log (pml_log.h), which survives however
  * the process ends.
  *
  * The log is mapped shared, so every write reaches the kernel at once: SIGKILL, exec, _exit and a crash lose nothing.
@@ -12,7 +12,6 @@
 
 #include "base/pml_api.h"
 #include "base/pml_stream.h"
-#include "source/compiler/pml_count_file.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,9 +45,10 @@ PML__SHARED void pml_recording_share(struct pml_recording *s);
 PML__SHARED void pml_recording_note(struct pml_recording *s, const char *key, const char *text);
 
 /*
- * pml_recording_counted - note which modules of this process contain compiler counters. One store; async-signal-safe.
+ * pml_recording_counted - note which modules of this process contain compiler counters; @at: an enum pml_count_at. One
+ * store; async-signal-safe.
  */
-PML__SHARED void pml_recording_counted(struct pml_recording *s, enum pml_count_at at);
+PML__SHARED void pml_recording_counted(struct pml_recording *s, uint32_t at);
 
 /* pml_recording_end - note how the process ends, or that its recording failed. Async-signal-safe. */
 PML__SHARED void pml_recording_end(struct pml_recording *s, enum pml_recording_end how);

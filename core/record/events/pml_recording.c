@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/recording/pml_recording.c - recorded calls in a log: memory, names, status. */
-#include "substrate/recording/pml_recording.h"
+/* core/record/events/pml_recording.c - recorded calls in a log: memory, names, status. */
+#include "record/events/pml_recording.h"
 
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_process.h"
-#include "substrate/recording/pml_recording_file.h"
+#include "record/events/pml_recording_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -106,8 +106,8 @@ void pml_recording_note(struct pml_recording *s, const char *key, const char *te
   (void)pml__log_define(s->log, PML__LOG_NOTE, NULL, 0, note, 2);
 }
 
-void pml_recording_counted(struct pml_recording *s, enum pml_count_at at) {
-  __atomic_store_n(&s->head->counted, (uint32_t)at, __ATOMIC_RELAXED);
+void pml_recording_counted(struct pml_recording *s, uint32_t at) {
+  __atomic_store_n(&s->head->counted, at, __ATOMIC_RELAXED);
 }
 
 void pml_recording_end(struct pml_recording *s, enum pml_recording_end how) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/recording/pml_recording_file.h - declarations shared by the writers of recorded calls. Internal. */
+/* core/record/events/pml_recording_file.h - declarations shared by the writers of recorded calls. Internal. */
 #ifndef PML_RECORDING_FILE_H
 #define PML_RECORDING_FILE_H
 
 #include "base/pml_cancel.h"
+#include "record/events/pml_recording.h"
 #include "record/log/pml_log.h"
-#include "substrate/recording/pml_recording.h"
 
 #include <pthread.h>
 
 #define PML__RECORDING_BLOCKS_BYTES 65536u /* extent of small blocks */
-#define PML__RECORDING_EVENTS_BYTES 65536u /* extent of events */
+#define PML__EVENTS_BYTES 65536u           /* extent of events */
 #define PML__RECORDING_MARKS (1u << 20)    /* regions with higher numbers are not recorded */
 #define PML__RECORDING_SIZES 40
 _Static_assert(PML__RECORDING_MARKS <= 1u << 24 && PML_RECORDING_VALUES_MAX <= 0x7f && PML_STREAM_METRICS_MAX <= 0xff,
@@ -30,10 +30,10 @@ static inline struct pml__log_figures *pml__recording_figures(struct pml__log_va
   return (struct pml__log_figures *)(void *)((char *)(b + 1) + stripe * pml__recording_stripe_bytes(n));
 }
 
-#define PML__RECORDING_FIRST_EVENT (sizeof(struct pml__log_track) / sizeof(struct pml__log_event))
-#define PML__RECORDING_EXTENT_EVENTS (PML__RECORDING_EVENTS_BYTES / sizeof(struct pml__log_event))
+#define PML__EVENTS_FIRST (sizeof(struct pml__log_buffer) / sizeof(struct pml__log_event))
+#define PML__EVENTS_OF_EXTENT (PML__EVENTS_BYTES / sizeof(struct pml__log_event))
 
-struct pml__recording_track;
+struct pml__event_buffer;
 
 /* Metrics other than the recording's, and the number that they have in the log. */
 struct pml__recording_list {
@@ -56,8 +56,8 @@ struct pml_recording {
   const struct pml_stream_metrics *metrics;
   struct pml__recording_list *lists; /* atomic, the last one first; they are made under the lock */
   uint64_t consumer;
-  struct pml__recording_track *tracks, *spare; /* under the lock */
-  uint32_t nthreads;                           /* atomic */
+  struct pml__event_buffer *buffers, *spare; /* under the lock */
+  uint32_t nthreads;                         /* atomic */
   uint64_t summing;
   struct pml__recording_accumulator *accumulators, *spare_accumulators; /* under the lock */
   struct pml__log_values **values; /* atomic, [2 PML__RECORDING_MARKS]: arguments, results of a region */

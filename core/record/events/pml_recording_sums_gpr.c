@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/recording/pml_recording_sums_gpr.c - integer sums that need no memory, in general registers only. */
-#include "substrate/recording/pml_recording_accumulator.h"
+/* core/record/events/pml_recording_sums_gpr.c - integer sums that need no memory, in general registers only. */
+#include "record/events/pml_recording_accumulator.h"
 
 static inline bool has_room(const struct pml__recording_accumulator *t) {
   return PML_LIKELY(t->beyond == 0 && t->depth < t->capacity);

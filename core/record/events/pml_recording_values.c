@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/recording/pml_recording_values.c - arguments and results of calls in a recording: count, sum, minimum
+ * core/record/events/pml_recording_values.c - arguments and results of calls in a recording: count, sum, minimum
  * and maximum of each.
  *
  * Each list of values of a function has a block of memory, with names and STRIPES copies of the figures, so that
@@ -10,7 +10,7 @@
  */
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
-#include "substrate/recording/pml_recording_file.h"
+#include "record/events/pml_recording_file.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/recording/pml_recording_accumulator.h - a thread's accumulators of event values by call. Internal. All
+/* core/record/events/pml_recording_accumulator.h - a thread's accumulators of event values by call. Internal. All
  * functions need general registers only, unless values may be doubles. */
 #ifndef PML_RECORDING_ACCUMULATOR_H
 #define PML_RECORDING_ACCUMULATOR_H
 
 #include "base/pml_value.h"
-#include "substrate/recording/pml_recording_file.h"
+#include "record/events/pml_recording_file.h"
 
 /* Open calls, innermost last, each with n values at its enter and n sums of the calls inside. */
 struct pml__recording_accumulator {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/substrate/recording/pml_recording_sums.c - event values by function: a consumer that sums them in a recording.
+ * core/record/events/pml_recording_sums.c - event values by function: a consumer that sums them in a recording.
  *
  * Nested calls are excluded, as in exclusive time. Sums of integers are integers, sums of doubles are doubles.
  */
 #include "base/pml_cancel.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
-#include "substrate/recording/pml_recording_accumulator.h"
+#include "record/events/pml_recording_accumulator.h"
 
 #include <errno.h>
 #include <stdlib.h>
