@@ -239,9 +239,8 @@ static bool is_last(const struct pml__event_buffer *b, const struct pml__log_eve
   const struct pml__log_event *at = enter + 1;
   if (b->place.next == at) return true;
   if (!pml__events_has_values(enter)) return false;
-  if (at->word >> 32 == PML__LOG_METRIC) at += 1 + ((size_t)PML__LOG_OF_LIST_N((uint32_t)at->word) + 1) / 2;
-  while (at < b->place.next && at->word >> 32 == PML__LOG_VALUES_OF_CALL)
-    at += 1 + ((size_t)PML__LOG_OF_CALL_N((uint32_t)at->word) + 1) / 2;
+  if (at->word >> 32 == PML__LOG_METRIC) at += 1 + pml__log_values_behind(at->word);
+  while (at < b->place.next && at->word >> 32 == PML__LOG_VALUES_OF_CALL) at += 1 + pml__log_values_behind(at->word);
   return at == b->place.next;
 }
 

@@ -228,6 +228,23 @@ enum pml__log_communication {
 #define PML__LOG_COMMUNICATED_CODE(low) ((low)&0xffffu)
 #define PML__LOG_COMMUNICATED_MAX 8u /* values */
 
+/* The number of events behind the event with this word that hold its values, two in each. */
+static inline uint32_t pml__log_values_behind(uint64_t word) {
+  uint32_t low = (uint32_t)word;
+  switch (word >> 32) {
+  case PML__LOG_METRIC:
+    return (PML__LOG_OF_LIST_N(low) + 1) / 2;
+  case PML__LOG_VALUES_OF_CALL:
+    return (PML__LOG_OF_CALL_N(low) + 1) / 2;
+  case PML__LOG_COMMUNICATION:
+  case PML__LOG_CALL_COMMUNICATION:
+  case PML__LOG_OPENMP_EVENT:
+    return (PML__LOG_COMMUNICATED_N(low) + 1) / 2;
+  default:
+    return 0;
+  }
+}
+
 /* More bytes than any message has, as from a negative count, mean that the size is unknown. Readers use 0. */
 #define PML__LOG_BYTES_MAX (UINT64_C(1) << 62)
 static inline uint64_t pml__log_bytes(uint64_t bytes) {

@@ -172,7 +172,7 @@ static const struct pml__log_event *look_ahead(struct listening *l, const struct
                                                const struct pml__log_event *end) {
   if (l->ahead != NULL && l->ahead > at) return l->ahead;
   while (at < end && at->word >> 32 == PML__LOG_CALL_COMMUNICATION) {
-    size_t events = 1 + ((size_t)PML__LOG_COMMUNICATED_N((uint32_t)at->word) + 1) / 2;
+    size_t events = 1 + pml__log_values_behind(at->word);
     at += events < (size_t)(end - at) ? events : (size_t)(end - at);
   }
   return l->ahead = at;
@@ -296,7 +296,8 @@ static int read_events(struct listening *l, const struct pml__log_event *at, con
   int err = read_whole(l, &at, end);
   while (at < end && err == 0) {
     uint32_t low = (uint32_t)at->word;
-    size_t values = 0;
+    size_t values = pml__log_values_behind(at->word);
+    if (values >= (size_t)(end - at)) return 0;
     switch (at->word >> 32) {
     case PML__LOG_ENTER:
     case PML__LOG_LEAVE:
@@ -304,29 +305,20 @@ static int read_events(struct listening *l, const struct pml__log_event *at, con
       err = emit_call(l, at);
       break;
     case PML__LOG_METRIC:
-      values = ((size_t)PML__LOG_OF_LIST_N(low) + 1) / 2;
-      if (values == 0 || values >= (size_t)(end - at)) return 0;
-      if (PML__LOG_OF_LIST_LIST(low) == 0 && low != l->to->nmetrics) return 0;
+      if (values == 0 || (PML__LOG_OF_LIST_LIST(low) == 0 && low != l->to->nmetrics)) return 0;
       err = emit_metric(l, at);
       break;
     case PML__LOG_VALUES_OF_CALL:
-      values = ((size_t)PML__LOG_OF_CALL_N(low) + 1) / 2;
-      if (values == 0 || PML__LOG_OF_CALL_N(low) > PML_RECORDING_VALUES_MAX || values >= (size_t)(end - at)) return 0;
+      if (values == 0 || PML__LOG_OF_CALL_N(low) > PML_RECORDING_VALUES_MAX) return 0;
       err = emit_values(l, at, at + 1 + values, end);
       break;
     case PML__LOG_COMMUNICATION:
-      values = ((size_t)PML__LOG_COMMUNICATED_N(low) + 1) / 2;
-      if (values >= (size_t)(end - at)) return 0;
       err = emit_communication(l, at);
       break;
     case PML__LOG_CALL_COMMUNICATION:
-      values = ((size_t)PML__LOG_COMMUNICATED_N(low) + 1) / 2;
-      if (values >= (size_t)(end - at)) return 0;
       err = emit_of_call(l, at, end);
       break;
     case PML__LOG_OPENMP_EVENT:
-      values = ((size_t)PML__LOG_COMMUNICATED_N(low) + 1) / 2;
-      if (values >= (size_t)(end - at)) return 0;
       err = emit_openmp(l, at);
       break;
     case PML__LOG_UNDER_WAY:

@@ -169,23 +169,6 @@ static struct thread *thread_at(struct reading *r, uint64_t number) {
   return &r->thread[number];
 }
 
-/* The number of events that contain the values of @e. */
-static size_t values_behind(const struct pml__log_event *e) {
-  uint32_t low = (uint32_t)e->word;
-  switch (e->word >> 32) {
-  case PML__LOG_METRIC:
-    return ((size_t)PML__LOG_OF_LIST_N(low) + 1) / 2;
-  case PML__LOG_VALUES_OF_CALL:
-    return ((size_t)PML__LOG_OF_CALL_N(low) + 1) / 2;
-  case PML__LOG_COMMUNICATION:
-  case PML__LOG_CALL_COMMUNICATION:
-  case PML__LOG_OPENMP_EVENT:
-    return ((size_t)PML__LOG_COMMUNICATED_N(low) + 1) / 2;
-  default:
-    return 0;
-  }
-}
-
 static int take_event(struct reading *r, struct thread *t, const struct pml__log_event *e) {
   uint32_t low = (uint32_t)e->word, n;
   uint64_t v[PML__LOG_CALL_VALUES];
@@ -214,7 +197,7 @@ static int take_events(struct reading *r, uint64_t number, const struct pml__log
   struct thread *t = thread_at(r, number);
   int err = 0;
   while (at < end && at->word != 0 && t != NULL && err == 0) {
-    size_t values = values_behind(at);
+    size_t values = pml__log_values_behind(at->word);
     if (values >= (size_t)(end - at)) break;
     if (at->word >> 32 == PML__LOG_THREAD)
       t = thread_at(r, (uint32_t)at->word);
