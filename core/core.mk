@@ -6,7 +6,7 @@ CORE_LIBS := -lotf2 -lpthread -ldl -lm
 
 # What programs that were compiled with counts are linked against: libc and nothing else.
 COUNT_SRC := $(wildcard core/source/compiler/runtime/*.c)
-CORE_SRC := $(filter-out core/compat/% core/preload/% core/instrument/% core/adapter/mpi/shim/% core/substrate/trace/library/% core/program/pml_starter.c $(COUNT_SRC),$(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
+CORE_SRC := $(filter-out core/compat/% core/preload/% core/instrument/% core/adapter/mpi/shim/% core/read/otf2/library/% core/program/pml_starter.c $(COUNT_SRC),$(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
 COUNT_SONAME := libpmlua_count.so.$(MAJOR)
 # Each instruction set has its own; for the others these files are empty.
 SYSTEM_ASM := $(wildcard core/base/*/system.S)
@@ -19,7 +19,7 @@ MEMORY_SRC := core/preload/memory.c
 # libpmlua.so loads libotf2 when a trace is made or read, where it is a shared library.
 OTF2_FILE := $(shell probe=$$(mktemp) && $(CC) $(LDFLAGS) -shared -Wl,--no-as-needed -x c /dev/null -lotf2 -o $$probe 2>/dev/null && \
   readelf -d $$probe | sed -n 's/.*(NEEDED).*\[\(.*\(otf2\|trace-format2\).*\)\]/\1/p'; rm -f $$probe)
-OTF2_OBJ := $(if $(OTF2_FILE),$(addprefix $(B)/obj/core/substrate/trace/library/,pml_otf2_library.o stubs.o))
+OTF2_OBJ := $(if $(OTF2_FILE),$(addprefix $(B)/obj/core/read/otf2/library/,pml_otf2_library.o stubs.o))
 comma := ,
 MEMORY_WRAP := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc free strdup strndup malloc_usable_size)
 WATCHPOINT_SRC := core/preload/watchpoint.c core/preload/exec.c
@@ -64,11 +64,11 @@ $(B)/$(SONAME): $(CORE_OBJ) $(MEMORY_OBJ) $(OTF2_OBJ) $(B)/libpmlua.map
 $(B)/libpmlua.so: $(B)/$(SONAME)
 	ln -sf $(SONAME) $@
 
-$(B)/obj/core/substrate/trace/library/pml_otf2_library.o: ALLCFLAGS += -DPML__OTF2_FILE='"$(OTF2_FILE)"'
-$(B)/obj/core/substrate/trace/library/stubs.S: core/adapter/arch/library_stubs.sh $(filter $(B)/obj/core/substrate/%,$(CORE_OBJ))
+$(B)/obj/core/read/otf2/library/pml_otf2_library.o: ALLCFLAGS += -DPML__OTF2_FILE='"$(OTF2_FILE)"'
+$(B)/obj/core/read/otf2/library/stubs.S: core/adapter/arch/library_stubs.sh $(filter $(B)/obj/core/read/%,$(CORE_OBJ))
 	@mkdir -p $(@D)
 	$< OTF2_ pml__otf2 $(filter %.o,$^) >$@
-$(B)/obj/core/substrate/trace/library/stubs.o: $(B)/obj/core/substrate/trace/library/stubs.S
+$(B)/obj/core/read/otf2/library/stubs.o: $(B)/obj/core/read/otf2/library/stubs.S
 	$(CC) $(CFLAGS) -c $< -o $@
 
 # nodelete: threads that counted give their cells back when they end, also after the last dlclose().

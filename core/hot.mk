@@ -32,4 +32,4 @@ HOT := \
   $(addprefix core/substrate/flow/,pml_flow.c pml_flow_gpr.c pml_flow_label_gpr.c pml_flow_track.c) \
   $(addprefix core/substrate/profile/,pml_profile.c pml_profile_gpr.c pml_profile_histogram.c pml_profile_tree.c) \
   $(addprefix core/substrate/scorep/,pml_scorep.c pml_scorep_callbacks.c pml_scorep_events.c pml_scorep_openmp.c) \
-  $(addprefix core/substrate/trace/,pml_otf2.c pml_otf2_mpi.c pml_otf2_openmp.c pml_otf2_series.c)
+  $(addprefix core/read/otf2/write/,pml_otf2.c pml_otf2_mpi.c pml_otf2_openmp.c pml_otf2_series.c)

@@ -14,6 +14,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_region.h"
+#include "read/otf2/write/pml_otf2.h"
 #include "record/pml_bench.h"
 #include "record/pml_recorder.h"
 #include "source/kernel/pml_counter.h"
@@ -22,6 +23,5 @@
 #include "source/pml_eventset.h"
 #include "source/sde/pml_sde.h"
 #include "substrate/profile/pml_profile.h"
-#include "substrate/trace/pml_otf2.h"
 
 #endif

@@ -25,7 +25,7 @@ local rules = {
   { "plots", "%.gp$", '[\'"]/', "plots/ read only result files" },
 }
 
--- The families of core and what each may include. compat, whose interfaces others defined, stands apart.
+-- The families of core and what each may include: none that runs in measured programs includes core/read. compat, whose interfaces others defined, stands apart.
 local MAY = {
   interface = {},
   base = {},
@@ -36,6 +36,7 @@ local MAY = {
   adapter = { interface = true, base = true, record = true, source = true, program = true },
   control = { base = true },
   substrate = { interface = true, base = true, record = true, source = true, program = true },
+  read = { interface = true, base = true, record = true, source = true, program = true, adapter = true, substrate = true },
 }
 -- Handlers of forks are where no lock is taken, one in each library that stands alone; all others are watchers of theirs.
 local watches = "a fork is watched by pml__process_watch(): a handler that takes a lock hangs other libraries' handlers"
@@ -47,6 +48,7 @@ for dir, except in pairs {
   ["core/program"] = false,
   ["core/adapter"] = false,
   ["core/substrate"] = false,
+  ["core/read"] = false,
   ["core/control"] = false,
   ["core/compat"] = false,
   bindings = false,

@@ -46,7 +46,7 @@ $(foreach l,krylov tamm kernels,$(eval $(call library_specs,$(l))))
 # The flow of a program knows nothing of LLVM.
 $(B)/spec/instrument_cfg: spec/c/instrument_cfg.c $(B)/obj/core/instrument/instrument_cfg.o $(B)/obj/core/instrument/instrument_plan.o
 	@mkdir -p $(@D)
-	$(CC) $(ALLCFLAGS) $(LDFLAGS) $^ -o $@
+	$(CC) $(ALLCFLAGS) $(LDFLAGS) $(filter %.c %.o,$^) -o $@
 
 # Specs of the service see its internals, as that of a source does, which Lua reads; embed is compiled and linked as an
 # application is.

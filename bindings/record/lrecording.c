@@ -6,9 +6,9 @@
 #include "module.h"
 #include "shared.h"
 
+#include "read/archive/pml_archive.h"
 #include "record/pml_mailbox.h"
 #include "source/plugin/pml_plugin_log.h"
-#include "substrate/archive/pml_archive.h"
 #include "substrate/profile/pml_recording_rows.h"
 #include "substrate/recording/pml_recording_read.h"
 

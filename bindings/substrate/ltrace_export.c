@@ -3,7 +3,7 @@
 #include "substrate/ltrace_read.h"
 
 #include "base/pml_error.h"
-#include "substrate/trace/export/pml_export.h"
+#include "read/export/pml_export.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* bindings/substrate/ltrace_over_time.c - t:series and t:concurrency: values by time column, as lists. */
 #include "substrate/ltrace_read.h"
 
-#include "substrate/trace/read/pml_otf2_over_time.h"
+#include "read/otf2/pml_otf2_over_time.h"
 
 /* Results that are being converted to tables, so that a Lua error frees them. */
 struct over_time {

@@ -5,7 +5,7 @@
 
 #include "module.h"
 
-#include "substrate/trace/read/pml_otf2_events.h"
+#include "read/otf2/pml_otf2_events.h"
 
 struct ltrace_reader {
   struct lutil_handle h;

@@ -6,9 +6,9 @@
 #include "adapter/section/pml_section.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "read/otf2/write/pml_otf2.h"
 #include "source/plugin/pml_plugin.h"
 #include "source/pml_eventset.h"
-#include "substrate/trace/pml_otf2.h"
 
 #define METRICS 4
 #define VALUES 1000000u

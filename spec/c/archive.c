@@ -5,8 +5,8 @@
  * `archive write DIR HOW`: leave the logs of such a job in DIR. HOW is one of the names of jobs in archive_job.h.
  */
 #include "archive_job.h"
-#include "substrate/archive/pml_archive_private.h"
-#include "substrate/archive/pml_archive_skew.h"
+#include "read/archive/pml_archive_private.h"
+#include "read/archive/pml_archive_skew.h"
 
 static void archive(const struct job *job) {
   char path[RANKS][300];

@@ -9,8 +9,8 @@
 #define ARCHIVE_JOB_H
 
 #include "check.h"
+#include "read/archive/pml_archive.h"
 #include "record/log/pml_log.h"
-#include "substrate/archive/pml_archive.h"
 
 #include <math.h>
 

@@ -13,10 +13,10 @@
 #include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
+#include "read/otf2/write/pml_otf2.h"
 #include "source/kernel/pml_eventset_kernel.h"
 #include "source/kernel/pml_group.h"
 #include "source/kernel/pml_rdpmc.h"
-#include "substrate/trace/pml_otf2.h"
 
 #include "events.h"
 

@@ -7,8 +7,8 @@
 #include "control/balance/pml_balance_private.h"
 #include "control/tune/pml_tune_private.h"
 #include "cpus_folder.h"
+#include "read/otf2/write/pml_otf2_write.h"
 #include "substrate/profile/pml_profile_private.h"
-#include "substrate/trace/pml_otf2_write.h"
 
 enum { CHILD_SECONDS = 60 };
 

@@ -9,9 +9,9 @@
 #include "base/pml_error.h"
 #include "base/pml_region.h"
 #include "base/pml_stream.h"
+#include "read/archive/pml_archive.h"
+#include "read/otf2/write/pml_otf2.h"
 #include "source/sde/pml_sde.h"
-#include "substrate/archive/pml_archive.h"
-#include "substrate/trace/pml_otf2.h"
 
 #include "check.h"
 #include "folder.h"

@@ -3,8 +3,8 @@
  * and the order of time over more locations than files may be open. */
 #include "check.h"
 #include "folder.h"
-#include "substrate/trace/read/pml_otf2_events.h"
-#include "substrate/trace/read/pml_otf2_read.h"
+#include "read/otf2/pml_otf2_events.h"
+#include "read/otf2/pml_otf2_read.h"
 
 #include <inttypes.h>
 #include <math.h>

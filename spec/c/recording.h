@@ -7,8 +7,8 @@
 
 #include "check.h"
 #include "folder.h"
+#include "read/archive/pml_archive.h"
 #include "record/events/pml_recording_file.h"
-#include "substrate/archive/pml_archive.h"
 #include "substrate/recording/pml_recording_read_private.h"
 
 #include <sys/mman.h>

@@ -17,9 +17,9 @@
 #include "adapter/wrap/pml_wrap.h"
 #include "base/pml_error.h"
 #include "base/pml_stream.h"
+#include "read/otf2/write/pml_otf2.h"
 #include "source/sde/pml_sde.h"
 #include "substrate/profile/pml_profile.h"
-#include "substrate/trace/pml_otf2.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>

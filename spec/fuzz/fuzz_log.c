@@ -19,9 +19,9 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_pack.h"
+#include "read/archive/pml_archive.h"
 #include "record/quantile/pml_sketch.h"
 #include "source/plugin/pml_plugin_log.h"
-#include "substrate/archive/pml_archive.h"
 #include "substrate/profile/pml_profile_tree.h"
 #include "substrate/recording/pml_recording_read_private.h"
 

@@ -8,8 +8,8 @@
  */
 #include "base/pml_error.h"
 #include "fuzz.h"
-#include "substrate/trace/read/pml_otf2_events.h"
-#include "substrate/trace/read/pml_otf2_over_time.h"
+#include "read/otf2/pml_otf2_events.h"
+#include "read/otf2/pml_otf2_over_time.h"
 
 #include <math.h>
 #include <otf2/otf2.h>

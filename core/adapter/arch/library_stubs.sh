@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # core/adapter/arch/library_stubs.sh PREFIX TABLE OBJECT... - assembly that stands for a library's functions, those with this
 # prefix that the objects need: each jumps to where TABLE_functions has it, in the order of TABLE_names.
-# Try: core/adapter/arch/library_stubs.sh OTF2_ pml__otf2 build/obj/core/substrate/trace/*.o
+# Try: core/adapter/arch/library_stubs.sh OTF2_ pml__otf2 build/obj/core/read/otf2/write/*.o
 prefix=$1 table=$2
 shift 2
 nm -u "$@" | sed -n "s/^ *U \($prefix[A-Za-z0-9_]*\)$/\1/p" | LC_ALL=C sort -u | awk -v table="$table" '

@@ -3,7 +3,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "compat/pmlib/pmlib.h"
-#include "substrate/trace/pml_otf2.h"
+#include "read/otf2/write/pml_otf2.h"
 
 #include <errno.h>
 #include <stdlib.h>
