@@ -25,7 +25,7 @@ local rules = {
   { "plots", "%.gp$", '[\'"]/', "plots/ read only result files" },
 }
 
--- The families of core and what each may include: none that runs in measured programs includes core/read. compat, whose interfaces others defined, stands apart.
+-- The families of core and what each may include. Families of measured programs do not include core/read. compat, whose interfaces others defined, stands apart.
 local MAY = {
   interface = {},
   base = {},
@@ -33,10 +33,10 @@ local MAY = {
   source = { interface = true, base = true, record = true },
   program = { base = true, record = true, source = true },
   instrument = { base = true, source = true },
-  adapter = { interface = true, base = true, record = true, source = true, program = true },
+  adapter = { interface = true, base = true, record = true, source = true, program = true, read = true },
   control = { base = true },
   substrate = { interface = true, base = true, record = true, source = true, program = true },
-  read = { interface = true, base = true, record = true, source = true, program = true, adapter = true, substrate = true },
+  read = { base = true, record = true, source = true, program = true, adapter = true, substrate = true },
 }
 -- Handlers of forks are where no lock is taken, one in each library that stands alone; all others are watchers of theirs.
 local watches = "a fork is watched by pml__process_watch(): a handler that takes a lock hangs other libraries' handlers"

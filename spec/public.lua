@@ -24,7 +24,7 @@ local SAMPLES <const> = {
 -- Where each format has its number.
 local FORMATS <const> = {
   log = { "core/record/log/pml_log_format.h", "PML__LOG_VERSION (%d+)" },
-  summary = { "core/record/summary/pml_summary_pack.c", "#define VERSION (%d+)" },
+  summary = { "core/read/summary/pml_summary_pack.c", "#define VERSION (%d+)" },
   guard = { "lua/pmlua/internal/guard.lua", '"pmlua%-guard (%d+)"' },
 }
 

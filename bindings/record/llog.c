@@ -2,7 +2,7 @@
 /* bindings/record/llog.c - pmlua.core.log: a log's head, notes and raw definitions (docs/log.md). */
 #include "module.h"
 
-#include "record/log/pml_log.h"
+#include "read/log/pml_log_read.h"
 
 struct handle {
   struct lutil_handle h;

@@ -7,10 +7,10 @@
 #include "shared.h"
 
 #include "read/archive/pml_archive.h"
+#include "read/recording/pml_recording_read.h"
+#include "read/recording/pml_recording_rows.h"
 #include "record/pml_mailbox.h"
 #include "source/plugin/pml_plugin_log.h"
-#include "substrate/profile/pml_recording_rows.h"
-#include "substrate/recording/pml_recording_read.h"
 
 #include <errno.h>
 #include <stdlib.h>

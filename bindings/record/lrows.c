@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/record/lrows.c - pmlua.core.rows: the rows of logs as text, by a table's columns. */
 
-#include "adapter/section/read/pml_section_rows.h"
+#include "read/section/pml_section_rows.h"
 #include "record/lsection_cache.h"
 
 #include <errno.h>

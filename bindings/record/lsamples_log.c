@@ -9,6 +9,7 @@
  */
 #include "module.h"
 
+#include "read/log/pml_samples_left.h"
 #include "record/pml_samples_log.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "module.h"
 
-#include "adapter/section/read/pml_section_cache.h"
+#include "read/section/pml_section_cache.h"
 
 /* lsection_cache_open - cache(path): a handle, or nil and a failure. lsection_cache_class - its metatable. */
 int lsection_cache_open(lua_State *L);

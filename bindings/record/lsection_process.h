@@ -5,8 +5,8 @@
 
 #include "module.h"
 
-#include "adapter/section/read/pml_section_reader.h"
-#include "source/sde/log/pml_sde_log.h"
+#include "read/section/pml_sde_log_read.h"
+#include "read/section/pml_section_reader.h"
 
 /* lsection_process_push - a table with all but sections and timeline, whose lists are empty. */
 void lsection_process_push(lua_State *L, const struct pml__section_reader *b, const struct pml__sde_log *left);

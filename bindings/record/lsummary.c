@@ -4,9 +4,10 @@
 #include "record/lsection_process.h"
 
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"
-#include "adapter/section/read/pml_section_totals.h"
+#include "read/recording/pml_recording_read.h"
+#include "read/section/pml_section_totals.h"
+#include "read/summary/pml_summary.h"
 #include "substrate/profile/pml_profile.h"
-#include "substrate/recording/pml_recording_read.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,6 +2,7 @@
 /* bindings/source/lcount.c - pml.count: files of compiler counts, and the kinds of operation. */
 #include "module.h"
 
+#include "read/log/pml_count_read.h"
 #include "source/compiler/pml_count_file.h"
 
 /* Sums of Byfl first, then the kinds of operation: those that were counted. */

@@ -5,6 +5,7 @@
 #include "shared.h"
 #include "source/plugin_code.h"
 
+#include "read/log/pml_plugin_load_log.h"
 #include "source/plugin/pml_plugin_log.h"
 
 #include <dlfcn.h>

@@ -16,27 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HEAD_BYTES 4096u
-_Static_assert(sizeof(struct pml__store_head) <= HEAD_BYTES, "the head has a page");
-_Static_assert(sizeof(struct pml__store_lane) == 64, "a lane is a cache line");
-_Static_assert(sizeof(struct pml__store_chunk) == 16384, "a chunk is four pages");
-
-#define LANES_BYTES (PML__STORE_LANES * sizeof(struct pml__store_lane))
-
-static size_t bytes_of(uint64_t chunks) {
-  return HEAD_BYTES + LANES_BYTES + chunks * sizeof(struct pml__store_chunk);
-}
-
-/* @mapped: @before bytes of something else, and @bytes for the store. */
-static void lay_out(struct pml_watchpoint_store *s, void *mapped, size_t before, size_t bytes) {
-  char *at = (char *)mapped + before;
-  s->before = before;
-  s->head = (void *)at;
-  s->lane = (void *)(at + HEAD_BYTES);
-  s->chunk = (void *)(at + HEAD_BYTES + LANES_BYTES);
-  s->bytes = bytes;
-}
-
 /* NULL and *err. */
 static void *map_new(const char *path, size_t bytes, int *err) {
   int fd = -1, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -71,11 +50,11 @@ int pml__store_create(struct pml_watchpoint_store *s, const char *path, uint64_t
   uint64_t chunks = (values + PML__CHUNK_VALUES - 1) / PML__CHUNK_VALUES;
   size_t before = path != NULL ? PML__LOG_DIRECTORY : 0;
   int err = 0;
-  void *memory = map_new(path, before + bytes_of(chunks), &err);
+  void *memory = map_new(path, before + pml__store_bytes(chunks), &err);
   if (memory == NULL)
     return pml_fail(err, "%.400s: no room for %llu values: %s", path != NULL ? path : "memory",
                     (unsigned long long)values, strerror(-err));
-  lay_out(s, memory, before, bytes_of(chunks));
+  pml__store_lay_out(s, memory, before, pml__store_bytes(chunks));
   describe(s->head, point, n);
   s->head->chunks_max = (uint32_t)chunks;
   if (path != NULL) pml__log_single(memory, PML__LOG_ACCESSES, s->bytes);
@@ -132,66 +111,6 @@ void pml__store_push(const struct pml_watchpoint_store *s, uint32_t lane, struct
 }
 
 /* --- read --- */
-
-static int not_one(const char *path) {
-  return pml_fail(PML_EFORMAT, "%.400s: damaged, or a log that no watchpoints left", path);
-}
-
-/*
- * Position and length of the store in the log @path. It is mapped, since it may be large, and its process may still
- * run.
- */
-static int find(const char *path, uint64_t *at, size_t *bytes) {
-  struct pml__log_reader r;
-  int err = pml__log_read_open(&r, path);
-  *bytes = 0;
-  for (size_t i = 0; i < r.n && err == 0; i++) {
-    if (r.entry[i].kind != PML__LOG_ACCESSES) continue;
-    *at = r.entry[i].at;
-    *bytes = r.entry[i].bytes;
-  }
-  pml__log_read_close(&r);
-  return err == 0 && *bytes < bytes_of(0) ? not_one(path) : err;
-}
-
-/* NULL and *err. */
-static void *map_old(const char *path, uint64_t at, size_t bytes, int *err) {
-  struct stat st;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  bool whole = fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_size >= at + bytes;
-  void *memory = whole ? mmap(NULL, at + bytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
-  if (memory == MAP_FAILED)
-    *err = fd < 0 || whole ? pml_fail(-errno, "%.400s: %s", path, strerror(errno)) : not_one(path);
-  if (fd >= 0) (void)close(fd);
-  return memory == MAP_FAILED ? NULL : memory;
-}
-
-int pml_watchpoint_load(struct pml_watchpoint_store **to, const char *path) {
-  size_t bytes = 0;
-  uint64_t at = 0;
-  *to = NULL;
-  int err = find(path, &at, &bytes);
-  void *memory = err == 0 ? map_old(path, at, bytes, &err) : NULL;
-  if (memory == NULL) return err;
-  struct pml_watchpoint_store *s = calloc(1, sizeof *s);
-  if (s != NULL) {
-    lay_out(s, memory, (size_t)at, bytes);
-    if (s->head->points <= PML_WATCHPOINTS_MAX && bytes_of(s->head->chunks_max) == bytes) {
-      *to = s;
-      return 0;
-    }
-  }
-  (void)munmap(memory, at + bytes);
-  err = s != NULL ? not_one(path) : pml_fail(-ENOMEM, "%.400s: no memory to read it", path);
-  free(s);
-  return err;
-}
-
-void pml_watchpoint_unload(struct pml_watchpoint_store *s) {
-  if (s == NULL) return;
-  pml__store_unmap(s);
-  free(s);
-}
 
 static unsigned lanes_of(const struct pml_watchpoint_store *s) {
   uint32_t n = atomic_load_explicit(&s->head->lanes, memory_order_acquire);

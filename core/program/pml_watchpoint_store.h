@@ -50,6 +50,26 @@ struct pml_watchpoint_store {
   size_t before; /* bytes that are mapped before them: the log's head */
 };
 
+#define PML__STORE_HEAD_BYTES 4096u
+_Static_assert(sizeof(struct pml__store_head) <= PML__STORE_HEAD_BYTES, "the head has a page");
+_Static_assert(sizeof(struct pml__store_lane) == 64, "a lane is a cache line");
+_Static_assert(sizeof(struct pml__store_chunk) == 16384, "a chunk is four pages");
+#define PML__STORE_LANES_BYTES (PML__STORE_LANES * sizeof(struct pml__store_lane))
+
+static inline size_t pml__store_bytes(uint64_t chunks) {
+  return PML__STORE_HEAD_BYTES + PML__STORE_LANES_BYTES + chunks * sizeof(struct pml__store_chunk);
+}
+
+/* @mapped: @before bytes of something else, and @bytes for the store. */
+static inline void pml__store_lay_out(struct pml_watchpoint_store *s, void *mapped, size_t before, size_t bytes) {
+  char *at = (char *)mapped + before;
+  s->before = before;
+  s->head = (void *)at;
+  s->lane = (void *)(at + PML__STORE_HEAD_BYTES);
+  s->chunk = (void *)(at + PML__STORE_HEAD_BYTES + PML__STORE_LANES_BYTES);
+  s->bytes = bytes;
+}
+
 /* Make one of the calling process: 0 or -errno. @path and @values as in struct pml_watchpoint_options. */
 int pml__store_create(struct pml_watchpoint_store *s, const char *path, uint64_t values,
                       const struct pml_watchpoint *point, unsigned n);

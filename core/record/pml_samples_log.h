@@ -4,7 +4,7 @@
  *
  * A run visits a cell, takes samples, and keeps them where they belong; then they need not be here any more. Series
  * opened in that time are stored in the log, so their values survive at no cost. One run at a time has a log. Only the
- * thread that measures calls these, but for pml_samples_left().
+ * thread that measures calls these.
  */
 #ifndef PML_SAMPLES_LOG_H
 #define PML_SAMPLES_LOG_H
@@ -42,17 +42,6 @@ PML__SHARED void pml_samples_log_kept(void);
 
 /* pml_samples_log_close - the file goes. Idempotent. */
 PML__SHARED void pml_samples_log_close(void);
-
-struct pml_samples_left {
-  uint32_t cell, round;
-  uint64_t planned;
-  bool real;       /* the values are bits of doubles */
-  size_t n;        /* 0: the run was not in a visit, or had no sample yet */
-  uint64_t *value; /* to be freed */
-};
-
-/* pml_samples_left - what the log @path has of the visit in which its run ended. 0, -errno, PML_EFORMAT or -ENOMEM. */
-PML__SHARED int pml_samples_left(const char *path, struct pml_samples_left *left);
 
 /* ---- for pml_samples.c ---- */
 

@@ -6,6 +6,7 @@
  */
 #include "check.h"
 #include "count.h"
+#include "read/log/pml_count_read.h"
 #include "sanitized.h"
 #include "source/compiler/pml_count_file.h"
 

@@ -11,9 +11,9 @@
 #include "check.h"
 #include "intercept/library.h"
 #include "intercept/sparing.h"
+#include "read/recording/pml_recording_read_private.h"
 #include "record/events/pml_recording_file.h"
 #include "record/pml_buffer.h"
-#include "substrate/recording/pml_recording_read_private.h"
 
 #include <math.h>
 #include <semaphore.h>

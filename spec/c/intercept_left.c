@@ -14,9 +14,9 @@
 #include "adapter/intercept/pml_intercept_events.h"
 #include "intercept/library.h"
 #include "intercept/sparing.h"
+#include "read/recording/pml_recording_read_private.h"
 #include "record/events/pml_recording_file.h"
 #include "source/sde/pml_sde_private.h"
-#include "substrate/recording/pml_recording_read_private.h"
 
 #include <setjmp.h>
 

@@ -3,9 +3,9 @@
 #ifndef SPEC_LOG_TEXT_H
 #define SPEC_LOG_TEXT_H
 
-#include "adapter/section/read/pml_section_reader.h"
 #include "base/pml_error.h"
-#include "source/sde/log/pml_sde_log.h"
+#include "read/section/pml_sde_log_read.h"
+#include "read/section/pml_section_reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,6 +12,7 @@
 #include "cpus_folder.h"
 #include "events.h"
 #include "pml.h"
+#include "read/log/pml_count_read.h"
 #include "record/pml_samples.h"
 #include "source/compiler/pml_count_file.h"
 #include "source/compiler/pml_count_layout.h"

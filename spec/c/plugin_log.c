@@ -3,6 +3,7 @@
 #include "check.h"
 #include "folder.h"
 #include "plugins.h"
+#include "read/log/pml_plugin_load_log.h"
 #include "record/log/pml_log.h"
 #include "source/plugin/pml_plugin_log.h"
 

@@ -8,8 +8,9 @@
 #include "check.h"
 #include "folder.h"
 #include "read/archive/pml_archive.h"
+#include "read/log/pml_log_read.h"
+#include "read/recording/pml_recording_read_private.h"
 #include "record/events/pml_recording_file.h"
-#include "substrate/recording/pml_recording_read_private.h"
 
 #include <sys/mman.h>
 

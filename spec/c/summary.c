@@ -2,7 +2,7 @@
 /* spec/c/summary.c - what processes measured adds up by name, in whatever order, and comes back from bytes. */
 #include "base/pml_lz.h"
 #include "check.h"
-#include "record/summary/pml_summary.h"
+#include "read/summary/pml_summary.h"
 
 #include <float.h>
 #include <math.h>

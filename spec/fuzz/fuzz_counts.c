@@ -8,6 +8,7 @@
  */
 #include "base/pml_error.h"
 #include "fuzz.h"
+#include "read/log/pml_count_read.h"
 #include "source/compiler/pml_count_cells.h"
 #include "source/compiler/pml_count_file.h"
 #include "source/compiler/pml_count_layout.h"

@@ -15,15 +15,16 @@
 #include "adapter/mpi/reduction/pml_mpi_reduction.h"
 #include "adapter/section/pml_section_file.h"
 #include "adapter/section/pml_section_private.h"
-#include "adapter/section/read/pml_section_totals.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_pack.h"
 #include "read/archive/pml_archive.h"
+#include "read/log/pml_plugin_load_log.h"
+#include "read/recording/pml_recording_read_private.h"
+#include "read/section/pml_section_totals.h"
 #include "record/quantile/pml_sketch.h"
 #include "source/plugin/pml_plugin_log.h"
 #include "substrate/profile/pml_profile_tree.h"
-#include "substrate/recording/pml_recording_read_private.h"
 
 /* Offsets at which pieces begin: the head, its entries, and the extents. */
 enum place {

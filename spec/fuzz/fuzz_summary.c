@@ -3,7 +3,7 @@
  */
 #include "base/pml_error.h"
 #include "fuzz.h"
-#include "record/summary/pml_summary.h"
+#include "read/summary/pml_summary.h"
 
 static struct pml_summary *unpack(const void *bytes, size_t n) {
   struct pml_summary *s;

@@ -9,7 +9,7 @@
 #include "base/pml_map.h"
 #include "read/archive/pml_archive.h"
 #include "read/otf2/write/pml_otf2_mpi.h"
-#include "substrate/recording/pml_recording_read_private.h"
+#include "read/recording/pml_recording_read_private.h"
 
 #include <linux/limits.h>
 

@@ -3,6 +3,7 @@
 #include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "read/archive/pml_archive_private.h"
+#include "read/log/pml_log_read.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -85,15 +85,6 @@ PML_API int pml_profile_functions(struct pml_profile *p, int (*visit)(const stru
                                   void *arg);
 PML_API double pml_profile_bucket_ns(uint32_t i);
 
-struct pml_summary;
-
-/*
- * pml_profile_summary - add a row (PML_SUMMARY_CALL) to @s for each region with a call that returned, as rows of
- * process @number. Time in direct or indirect recursion counts once. Calls have no deviation. Returns 0, -ENOMEM or an
- * error of pml_summary_add(). Threads may continue.
- */
-PML__SHARED int pml_profile_summary(struct pml_profile *p, struct pml_summary *s, int64_t number);
-
 struct pml_profile_stats {
   uint32_t threads;   /* threads that emitted events */
   uint64_t events;    /* recorded enters */

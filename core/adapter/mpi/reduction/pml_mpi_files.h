@@ -4,7 +4,7 @@
 #define PML_MPI_FILES_H
 
 #include "base/pml_api.h"
-#include "record/summary/pml_summary.h"
+#include "read/summary/pml_summary.h"
 
 #include <stdint.h>
 

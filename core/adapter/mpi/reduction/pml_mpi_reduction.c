@@ -4,9 +4,9 @@
 
 #include "adapter/mpi/pml_mpi.h"
 #include "adapter/mpi/reduction/pml_mpi_files.h"
-#include "adapter/section/read/pml_section_totals.h"
 #include "base/pml_file.h"
 #include "base/pml_setting.h"
+#include "read/section/pml_section_totals.h"
 #include "record/log/pml_log_own.h"
 #include "source/sde/pml_sde.h"
 

@@ -2,7 +2,7 @@
 /*
  * core/adapter/mpi/reduction/pml_mpi_reduction.h - summary of an MPI job, created at MPI_Finalize.
  *
- * Each rank adds its measurements to a summary (record/summary). The summaries are sent up a tree of ranks and merged
+ * Each rank adds its measurements to a summary (read/summary). The summaries are sent up a tree of ranks and merged
  * on the way, and rank 0 writes one file. This part does not use MPI; core/adapter/mpi/shim/reduction.c sends and
  * receives.
  *
@@ -13,7 +13,7 @@
 #define PML_MPI_REDUCTION_H
 
 #include "base/pml_api.h"
-#include "record/summary/pml_summary.h"
+#include "read/summary/pml_summary.h"
 
 #include <stdbool.h>
 #include <stddef.h>

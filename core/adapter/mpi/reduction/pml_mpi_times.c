@@ -4,7 +4,7 @@
 #include "adapter/mpi/pml_mpi.h"
 #include "adapter/mpi/reduction/pml_mpi_traffic.h"
 #include "base/pml_array.h"
-#include "record/log/pml_log.h"
+#include "read/log/pml_log_read.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #define PML_OTF2_OPENMP_H
 
 #include "read/otf2/write/pml_otf2_write.h"
-#include "substrate/recording/pml_recording_read_private.h"
+#include "read/recording/pml_recording_read_private.h"
 
 struct pml__otf2_teams;
 

@@ -2,6 +2,7 @@
 /* core/read/otf2/write/pml_otf2_series.c - metrics of a trace, and series on separate locations. */
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "read/log/pml_plugin_load_log.h"
 #include "read/otf2/write/pml_otf2_write.h"
 #include "source/plugin/pml_plugin_log.h"
 
