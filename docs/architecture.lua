@@ -44,6 +44,7 @@ local WHAT = {
   ["read/log"] = "extents and definitions",
   ["read/recording"] = "recorded calls",
   ["read/section"] = "sections, software-defined events",
+  ["read/job"] = "summary of an MPI job",
   ["read/summary"] = "sums by name",
   ["read/archive"] = "one trace of many processes",
   ["read/otf2"] = "OTF2",

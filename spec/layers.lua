@@ -33,7 +33,7 @@ local MAY = {
   source = { interface = true, base = true, record = true },
   program = { base = true, record = true, source = true },
   instrument = { base = true, source = true },
-  adapter = { interface = true, base = true, record = true, source = true, program = true, read = true },
+  adapter = { interface = true, base = true, record = true, source = true, program = true },
   control = { base = true },
   substrate = { interface = true, base = true, record = true, source = true, program = true },
   read = { base = true, record = true, source = true, program = true, adapter = true, substrate = true },

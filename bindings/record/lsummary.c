@@ -3,7 +3,7 @@
 #include "record/lsection_cache.h"
 #include "record/lsection_process.h"
 
-#include "adapter/mpi/reduction/pml_mpi_reduction.h"
+#include "read/job/pml_mpi_reduction.h"
 #include "read/recording/pml_recording_read.h"
 #include "read/section/pml_section_totals.h"
 #include "read/summary/pml_summary.h"

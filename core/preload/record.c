@@ -17,7 +17,7 @@
  * write when the process exits, into the folder substrates-PID. A forked child has no plugins.
  *
  * In an MPI job rank 0 writes the summary of all ranks to job.pmlsum in PMLUA_RECORD_JOB, or in its own folder
- * (adapter/mpi/reduction), and each rank in the summary notes this in its log.
+ * (adapter/mpi/pml_mpi_job.h), and each rank in the summary notes this in its log.
  *
  * Each program that a process runs writes HOST.PID.pmlog (pml_recording.h) continuously, so that nothing is lost
  * however it ends, and no work remains for the end. A forked child creates its own log at its first recorded call, or
@@ -32,7 +32,7 @@
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_events.h"
 #include "adapter/mpi/pml_mpi.h"
-#include "adapter/mpi/reduction/pml_mpi_reduction.h"
+#include "adapter/mpi/pml_mpi_job.h"
 #include "adapter/openmp/pml_openmp.h"
 #include "adapter/wrap/pml_wrap.h"
 #include "base/pml_clock.h"
@@ -41,8 +41,6 @@
 #include "base/pml_setting.h"
 #include "base/pml_stream.h"
 #include "base/pml_system.h"
-#include "read/section/pml_section_totals.h"
-#include "read/summary/pml_summary.h"
 #include "record/events/pml_recording.h"
 #include "record/pml_mailbox.h"
 #include "source/compiler/pml_count_file.h"
@@ -374,16 +372,11 @@ static void start_substrates(void) {
   record.nsubstrates = pml__record_substrates_open(directory);
 }
 
-/* Add this process, an MPI rank, to the job summary. */
-static int add_to_job(struct pml_summary *s, int64_t rank, void *arg) {
+/* The measurements of this process, an MPI rank, for the job summary. */
+static bool measured(struct pml_mpi_measured *m, void *arg) {
   (void)arg;
-  if (!is_ours()) return -ESRCH;
-  (void)pml_sde_log_sample(true);
-  pml__section_log_sketches();
-  int err = pml__section_own_summary(pml_recording_path(record.calls), s, rank);
-  if (err == 0) err = pml_profile_summary(record.profile, s, rank);
-  bool has_events = record.trace || record.flow;
-  return err == 0 && has_events ? pml_mpi_times_summary(s, rank, pml_recording_path(record.calls)) : err;
+  *m = (struct pml_mpi_measured){pml_recording_path(record.calls), record.profile, record.trace || record.flow};
+  return is_ours();
 }
 
 static void written(void *arg) {
@@ -395,7 +388,8 @@ static void written(void *arg) {
 static int start_job(void) {
   static char path[PATH_MAX];
   const char *folder = pml__setting("PMLUA_RECORD_JOB");
-  const struct pml_mpi_reduction job = {add_to_job, written, NULL, path, pml__setting("PMLUA_RECORD_WHOLE") != NULL};
+  const struct pml_mpi_reduction job = {
+      .measured = measured, .written = written, .path = path, .all = pml__setting("PMLUA_RECORD_WHOLE") != NULL};
   (void)snprintf(path, sizeof path, "%s/job.pmlsum", folder != NULL && folder[0] != '\0' ? folder : record.dir);
   pml_mpi_intercept();
   pml_mpi_reduce(&job);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/mpi_reduction.c - the tree of a job's ranks, and what a rank counts of its messages; no MPI is needed. */
 #include "adapter/mpi/pml_mpi.h"
-#include "adapter/mpi/reduction/pml_mpi_reduction.h"
-#include "adapter/mpi/reduction/pml_mpi_traffic.h"
+#include "adapter/mpi/pml_mpi_traffic.h"
 #include "check.h"
+#include "read/job/pml_mpi_reduction.h"
 
 #include <math.h>
 

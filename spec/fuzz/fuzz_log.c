@@ -12,13 +12,13 @@
  */
 #include "fuzz_lua.h"
 
-#include "adapter/mpi/reduction/pml_mpi_reduction.h"
 #include "adapter/section/pml_section_file.h"
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_pack.h"
 #include "read/archive/pml_archive.h"
+#include "read/job/pml_mpi_reduction.h"
 #include "read/log/pml_plugin_load_log.h"
 #include "read/recording/pml_recording_read_private.h"
 #include "read/section/pml_section_totals.h"

@@ -133,7 +133,7 @@ for name in pairs(mpi_job.RUN) do
 
     it_is("has the bytes that each function of files moved", function()
       local functions = {}
-      for f in support.slurp("core/adapter/mpi/reduction/pml_mpi_files.h"):gmatch "X%((%l[%l_]+)%)" do
+      for f in support.slurp("core/adapter/mpi/pml_mpi_files.h"):gmatch "X%((%l[%l_]+)%)" do
         functions[#functions + 1] = "MPI_File_" .. f
       end
       assert.equal(28, #functions)

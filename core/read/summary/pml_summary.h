@@ -33,7 +33,7 @@ enum pml_summary_kind {
   PML_SUMMARY_CALL,     /* a function, with its file */
   PML_SUMMARY_COUNTER,  /* a software-defined event */
   PML_SUMMARY_RECORDER, /* the values of one */
-  PML_SUMMARY_MPI,      /* what a job of MPI moved (adapter/mpi/reduction) */
+  PML_SUMMARY_MPI,      /* what a job of MPI moved (read/job) */
   PML_SUMMARY_KINDS
 };
 

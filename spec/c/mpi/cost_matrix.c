@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/mpi/cost_matrix.c - a message in the sums of a thread, whose instructions spec/mpi_costs.lua counts. */
-#include "adapter/mpi/reduction/pml_mpi_traffic.h"
+#include "adapter/mpi/pml_mpi_traffic.h"
 
 enum { TIMES = 2000 };
 

@@ -11,7 +11,7 @@
  */
 #include "shim.h"
 
-#include "adapter/mpi/reduction/pml_mpi_reduction.h"
+#include "adapter/mpi/pml_mpi_job.h"
 #include "base/pml_map.h"
 
 #include <stdio.h>

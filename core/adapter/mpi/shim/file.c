@@ -3,7 +3,7 @@
  * operations count the requested bytes, because another call gets their status. */
 #include "shim.h"
 
-#include "adapter/mpi/reduction/pml_mpi_files.h"
+#include "adapter/mpi/pml_mpi_files.h"
 
 #define WITH_STATUS(hook, call, function, parameters, arguments)                                                       \
   static int hook(UNWRAP parameters, MPI_Status *status) {                                                             \

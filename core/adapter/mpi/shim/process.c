@@ -3,7 +3,7 @@
 #include "quick.h"
 
 #include "adapter/intercept/pml_intercept.h"
-#include "adapter/mpi/reduction/pml_mpi_reduction.h"
+#include "adapter/mpi/pml_mpi_job.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/shim/reduction.c - tree reduction of the ranks' summaries (reduction/pml_mpi_reduction.h).
+ * core/adapter/mpi/shim/reduction.c - tree reduction of the ranks' summaries (adapter/mpi/pml_mpi_job.h).
  *
  * A child sends the size of its data, its parent replies when it is ready, and then the data follow: a parent that has
  * stopped waiting gets at most one number. At the end each parent reports to the children whose data it merged whether
@@ -9,7 +9,7 @@
  */
 #include "shim.h"
 
-#include "adapter/mpi/reduction/pml_mpi_reduction.h"
+#include "adapter/mpi/pml_mpi_job.h"
 #include "base/pml_clock.h"
 
 #include <limits.h>
@@ -17,6 +17,8 @@
 
 enum { TAG_SIZE = 0x7072, TAG_GO, TAG_BYTES, TAG_END };
 enum { CHILDREN = 31 };
+
+static const struct pml__mpi_reducer *reducer;
 
 /* ---- waiting ---- */
 
@@ -58,7 +60,7 @@ static void answer(struct child *c) {
 }
 
 static void merge(struct child *c, struct pml_summary *s) {
-  c->step = pml__mpi_reduction_merge(s, c->at, c->n) == 0 ? MERGED : LOST;
+  c->step = reducer->merge(s, c->at, c->n) == 0 ? MERGED : LOST;
   free(c->at);
 }
 
@@ -101,7 +103,7 @@ static enum shim_reduced pass_on(const struct pml_summary *s, int parent, int64_
   MPI_Request up = MPI_REQUEST_NULL, answered = MPI_REQUEST_NULL, end = MPI_REQUEST_NULL;
   unsigned char *bytes;
   size_t n;
-  if (pml__mpi_reduction_pack(s, &bytes, &n) < 0) return SHIM_REDUCED_NOT;
+  if (reducer->pack(s, &bytes, &n) < 0) return SHIM_REDUCED_NOT;
   size = n;
   (void)PMPI_Irecv(&go, 1, MPI_BYTE, parent, TAG_GO, shim_own, &answered);
   (void)PMPI_Irecv(&how, 1, MPI_BYTE, parent, TAG_END, shim_own, &end);
@@ -113,7 +115,7 @@ static enum shim_reduced pass_on(const struct pml_summary *s, int parent, int64_
   give_up(&answered);
   give_up(&end);
   if (up == MPI_REQUEST_NULL)
-    pml__mpi_reduction_free(bytes);
+    reducer->free(bytes);
   else
     (void)PMPI_Request_free(&up);
   return ended ? (enum shim_reduced)how : SHIM_REDUCED_NOT;
@@ -122,10 +124,8 @@ static enum shim_reduced pass_on(const struct pml_summary *s, int parent, int64_
 /* ---- reduction ---- */
 
 static enum shim_reduced write_file(const struct pml_summary *s, int size) {
-  int64_t first = 0, last = 0;
-  if (pml__mpi_reduction_write(s) < 0) return SHIM_REDUCED_NOT;
-  (void)pml_summary_range(s, 0, &first, &last);
-  return first == 0 && last == size - 1 ? SHIM_REDUCED_ALL : SHIM_REDUCED;
+  int written = reducer->write(s, size);
+  return written < 0 ? SHIM_REDUCED_NOT : written > 0 ? SHIM_REDUCED_ALL : SHIM_REDUCED;
 }
 
 enum shim_reduced shim_reduce(void) {
@@ -133,14 +133,14 @@ enum shim_reduced shim_reduce(void) {
   const int64_t began = now_ns(), timeout = pml__mpi_reduction_timeout();
   (void)PMPI_Comm_rank(shim_own, &rank);
   (void)PMPI_Comm_size(shim_own, &size);
-  struct pml_summary *s = pml__mpi_reduction_begin(rank, size);
+  struct pml_summary *s = pml__mpi_reduction_begin(rank, size, &reducer);
   if (s == NULL) return SHIM_REDUCED_NOT;
   const int height = pml__mpi_tree_height(rank, size);
   (void)PMPI_Comm_set_errhandler(shim_own, MPI_ERRORS_RETURN);
   gather(s, rank, height, began + (int64_t)((double)timeout * pml__mpi_tree_share(height, size)));
   enum shim_reduced how = rank == 0 ? write_file(s, size) : pass_on(s, pml__mpi_tree_parent(rank), began + timeout);
   tell(height, how);
-  if (how != SHIM_REDUCED_NOT) pml__mpi_reduction_written();
-  pml_summary_close(s);
+  if (how != SHIM_REDUCED_NOT) reducer->written();
+  reducer->close(s);
   return how;
 }

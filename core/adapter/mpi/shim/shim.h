@@ -11,7 +11,7 @@
 #define SHIM_H
 
 #include "adapter/mpi/pml_mpi.h"
-#include "adapter/mpi/reduction/pml_mpi_traffic.h"
+#include "adapter/mpi/pml_mpi_traffic.h"
 
 #include <mpi.h>
 #include <stdbool.h>

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/reduction/pml_mpi_reduction.c - reduction of the ranks' summaries to the job's file. */
-#include "adapter/mpi/reduction/pml_mpi_reduction.h"
+/* core/read/job/pml_mpi_reduction.c - reduction of the ranks' summaries to the job's file. */
+#include "read/job/pml_mpi_reduction.h"
 
-#include "adapter/mpi/pml_mpi.h"
-#include "adapter/mpi/reduction/pml_mpi_files.h"
+#include "adapter/mpi/pml_mpi_traffic.h"
+#include "adapter/section/pml_section_private.h"
 #include "base/pml_file.h"
-#include "base/pml_setting.h"
 #include "read/section/pml_section_totals.h"
-#include "record/log/pml_log_own.h"
 #include "source/sde/pml_sde.h"
 
 #include <errno.h>
@@ -18,47 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TIMEOUT_S 10
-#define TIMEOUT_MAX_S 86400
-
-static struct pml_mpi_reduction asked;
-static uint32_t spawned; /* this job's number if another job spawned it */
-static bool added;       /* the summary contains this rank's measurements */
-
-void pml_mpi_reduce(const struct pml_mpi_reduction *r) {
-  asked = *r;
-  pml__mpi_traffic_count();
-}
-
-void pml__mpi_reduction_spawned(uint32_t job) {
-  spawned = job;
-}
-
-/* Add the log of PMLUA_REPORT; the job's file is beside it. */
-static int add_log(struct pml_summary *s, int64_t rank, void *path) {
-  const struct pml__log *log = pml__log_own();
-  if (log == NULL) return -ENOENT;
-  const char *slash = strrchr(log->file.path, '/');
-  (void)snprintf(path, PATH_MAX, "%.*s/job.pmlsum", (int)(slash - log->file.path), log->file.path);
-  (void)pml_sde_log_sample(true);
-  pml__section_log_sketches();
-  return pml__section_own_summary(log->file.path, s, rank);
-}
-
-/* The log of PMLUA_REPORT is also reduced, without counts of messages. */
-__attribute__((constructor)) static void reduce_log(void) {
-  static char path[PATH_MAX];
-  if (pml__mpi_report()) asked = (struct pml_mpi_reduction){add_log, NULL, path, path, false};
-}
-
-int64_t pml__mpi_reduction_timeout(void) {
-  const char *text = pml__setting("PMLUA_MPI_TIMEOUT");
-  char *end = NULL;
-  double seconds = text != NULL ? strtod(text, &end) : TIMEOUT_S;
-  if (text != NULL && (end == text || *end != '\0' || !(seconds >= 0))) seconds = TIMEOUT_S;
-  if (seconds > TIMEOUT_MAX_S) seconds = TIMEOUT_MAX_S;
-  return (int64_t)(seconds * 1e9);
-}
+static const struct pml_mpi_reduction *asked;
+static bool added; /* the summary contains this rank's measurements */
 
 /* Add the properties of the job, once. */
 static int add_job(struct pml_summary *s, int size) {
@@ -84,38 +43,45 @@ int pml__mpi_time_summary(struct pml_summary *s, int64_t rank) {
   return ns > 0 ? pml_summary_add(s, &row) : 0;
 }
 
+static int add_measured(struct pml_summary *s, int64_t rank) {
+  struct pml_mpi_measured m = {0};
+  if (!asked->measured(&m, asked->arg)) return -ESRCH;
+  (void)pml_sde_log_sample(true);
+  pml__section_log_sketches();
+  int err = pml__section_own_summary(m.log, s, rank);
+  if (err == 0 && m.profile != NULL) err = pml_profile_summary(m.profile, s, rank);
+  return err == 0 && m.events ? pml_mpi_times_summary(s, rank, m.log) : err;
+}
+
 static int add_rank(struct pml_summary *s, int rank, int size) {
   int err = rank == 0 ? add_job(s, size) : 0;
-  if (err == 0) err = asked.add(s, rank, asked.arg);
+  if (err == 0) err = add_measured(s, rank);
   if (err == 0) err = pml__mpi_time_summary(s, rank);
   if (err == 0) err = pml__mpi_traffic_summary(s, rank, size);
   if (err == 0) err = pml__mpi_files_summary(s, rank);
   return err == 0 ? pml_summary_seen(s, rank, rank) : err;
 }
 
-void pml__mpi_reduction_written(void) {
-  if (added && asked.written != NULL) asked.written(asked.arg);
+static void written(void) {
+  if (added && asked->written != NULL) asked->written(asked->arg);
 }
 
 /* A rank without measurements still forwards the measurements of other ranks. */
-struct pml_summary *pml__mpi_reduction_begin(int rank, int size) {
+static struct pml_summary *begin(const struct pml_mpi_reduction *r, int rank, int size) {
   struct pml_summary *s = NULL;
-  if (asked.add == NULL || pml_summary_open(&s) < 0) return NULL;
+  asked = r;
+  if (pml_summary_open(&s) < 0) return NULL;
   added = add_rank(s, rank, size) == 0;
   if (added) return s;
   pml_summary_close(s);
   return pml_summary_open(&s) == 0 && (rank > 0 || add_job(s, size) == 0) ? s : NULL;
 }
 
-int pml__mpi_reduction_pack(const struct pml_summary *s, unsigned char **bytes, size_t *n) {
-  return pml_summary_pack(s, bytes, n);
-}
-
-void pml__mpi_reduction_free(unsigned char *bytes) {
+static void free_packed(unsigned char *bytes) {
   free(bytes);
 }
 
-int pml__mpi_reduction_merge(struct pml_summary *s, const void *bytes, size_t n) {
+static int merge(struct pml_summary *s, const void *bytes, size_t n) {
   struct pml_summary *other;
   int err = pml_summary_unpack(&other, bytes, n);
   if (err < 0) return err;
@@ -125,17 +91,17 @@ int pml__mpi_reduction_merge(struct pml_summary *s, const void *bytes, size_t n)
 }
 
 static void path_of_job(char path[PATH_MAX]) {
-  int stem = (int)(strlen(asked.path) - strlen(".pmlsum"));
-  if (spawned == 0)
-    (void)snprintf(path, PATH_MAX, "%s", asked.path);
+  int stem = (int)(strlen(asked->path) - strlen(".pmlsum"));
+  if (asked->job == 0)
+    (void)snprintf(path, PATH_MAX, "%s", asked->path);
   else
-    (void)snprintf(path, PATH_MAX, "%.*s-%u.pmlsum", stem, asked.path, spawned);
+    (void)snprintf(path, PATH_MAX, "%.*s-%u.pmlsum", stem, asked->path, asked->job);
 }
 
 static size_t most_bytes(const struct pml_summary *s) {
   int64_t first, last, ranks = 0;
   for (size_t i = 0; pml_summary_range(s, i, &first, &last); i++) ranks += last - first + 1;
-  return asked.all ? SIZE_MAX : PML__MPI_BYTES * (size_t)ranks;
+  return asked->all ? SIZE_MAX : PML__MPI_BYTES * (size_t)ranks;
 }
 
 /* The ranks' logs are removed once the file contains their data, so it is read back. */
@@ -151,7 +117,8 @@ static int read_back(const char *path, size_t n) {
   return err;
 }
 
-int pml__mpi_reduction_write(const struct pml_summary *s) {
+static int write_file(const struct pml_summary *s, int size) {
+  int64_t first = 0, last = 0;
   struct pml_file f;
   char path[PATH_MAX];
   unsigned char *bytes;
@@ -168,5 +135,10 @@ int pml__mpi_reduction_write(const struct pml_summary *s) {
       pml_file_discard(&f);
   }
   free(bytes);
-  return err == 0 ? read_back(path, n) : err;
+  if (err == 0) err = read_back(path, n);
+  (void)pml_summary_range(s, 0, &first, &last);
+  return err == 0 ? first == 0 && last == size - 1 : err;
 }
+
+const struct pml__mpi_reducer pml__mpi_reducer = {begin,      pml_summary_pack, free_packed,      merge,
+                                                  write_file, written,          pml_summary_close};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core/adapter/mpi/reduction/pml_mpi_traffic.h - message counters. Internal.
+ * core/adapter/mpi/pml_mpi_traffic.h - message counters. Internal.
  *
  * If a trace is written, ordinary messages are counted when it is read, at MPI_Finalize (pml_mpi_times.c); other
  * messages are counted when they are sent and received.
@@ -13,8 +13,17 @@
 #define PML_MPI_TRAFFIC_H
 
 #include "adapter/mpi/pml_mpi.h"
-#include "adapter/mpi/reduction/pml_mpi_reduction.h"
+#include "adapter/mpi/pml_mpi_job.h"
 #include "base/pml_own.h"
+
+/* A block has one rank in jobs of up to PML__MPI_BLOCKS ranks, and more in larger ones, so that there are at most that
+ * many blocks. */
+#define PML__MPI_BLOCKS 256
+static inline int pml__mpi_block(int size) {
+  int ranks = 1;
+  while ((size + ranks - 1) / ranks > PML__MPI_BLOCKS) ranks *= 2;
+  return ranks;
+}
 
 #define PML__MPI_CLASSES 64u /* classes of sizes: no bytes, 1, 2 to 3, 4 to 7, ... */
 #define PML__MPI_OPERATIONS 22u
@@ -67,8 +76,15 @@ static inline void pml__mpi_count_collective(struct pml__mpi_lane *l, uint32_t c
   pml__own_add(&l->moved[code].received, pml__log_bytes(received));
 }
 
-/* pml__mpi_classes_summary - add to @s an MPI row with a value for each class that is not 0. Returns 0, -EINVAL or
- * -ENOMEM. */
-int pml__mpi_classes_summary(struct pml_summary *s, const char *name, const uint64_t value[PML__MPI_CLASSES], int rank);
+/*
+ * pml__mpi_traffic_count - count messages and collective operations from now on.
+ * pml__mpi_traffic_sum - the sums of all threads, with the receivers of a job of @size ranks.
+ */
+void pml__mpi_traffic_count(void);
+void pml__mpi_traffic_sum(struct pml__mpi_lane *sum, int size);
+
+/* pml__mpi_translate - set the @size of the world, before messages are counted, and the function that returns the rank
+ * in the world of a communicator's @rank; -1: not in this world. */
+PML__SHARED void pml__mpi_translate(int size, int (*world_rank)(uint32_t communicator, int32_t rank));
 
 #endif

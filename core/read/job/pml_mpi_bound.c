@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/reduction/pml_mpi_bound.c - size limit of a job summary per rank. */
-#include "adapter/mpi/reduction/pml_mpi_reduction.h"
+/* core/read/job/pml_mpi_bound.c - size limit of a job summary per rank. */
+#include "read/job/pml_mpi_reduction.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/reduction/pml_mpi_times.c - time in a process's message calls by message size, from the events in
+/* core/read/job/pml_mpi_times.c - time in a process's message calls by message size, from the events in
  * its log. It also counts the events that were written without being counted. */
 #include "adapter/mpi/pml_mpi.h"
-#include "adapter/mpi/reduction/pml_mpi_traffic.h"
+#include "adapter/mpi/pml_mpi_traffic.h"
 #include "base/pml_array.h"
+#include "read/job/pml_mpi_reduction.h"
 #include "read/log/pml_log_read.h"
 
 #include <errno.h>

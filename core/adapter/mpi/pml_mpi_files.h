@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/reduction/pml_mpi_files.h - bytes that a rank read and wrote by MPI-IO. */
+/* core/adapter/mpi/pml_mpi_files.h - bytes that a rank read and wrote by MPI-IO. */
 #ifndef PML_MPI_FILES_H
 #define PML_MPI_FILES_H
 
 #include "base/pml_api.h"
-#include "read/summary/pml_summary.h"
 
 #include <stdint.h>
 
@@ -48,9 +47,8 @@ enum pml__mpi_file_function { PML__MPI_FILE_FUNCTIONS(PML__MPI_FILE) PML__MPI_FI
 /* pml__mpi_count_file - a call of @function moved @bytes. From any thread and signal handler; two atomic additions. */
 PML__SHARED void pml__mpi_count_file(enum pml__mpi_file_function function, uint64_t bytes);
 
-/* pml__mpi_files_summary - add the counts of this process, @rank, to @s: rows PML_SUMMARY_MPI "file", whose detail is
- * the function's full name, with values "calls" and "bytes". Returns 0 or an error of pml_summary_add(). */
-int pml__mpi_files_summary(struct pml_summary *s, int rank);
+/* pml__mpi_file_sum - these counts. */
+void pml__mpi_file_sum(enum pml__mpi_file_function function, uint64_t *calls, uint64_t *bytes);
 
 PML_END_DECLS
 
