@@ -82,6 +82,7 @@ int ltrace_metrics(lua_State *L) {
   static const struct field fields[] = {FIELD(struct pml_otf2_read_metric, name),
                                         TEXT(metric, description),
                                         TEXT(metric, unit),
+                                        TEXT(metric, scope),
                                         FIELD(struct pml_otf2_read_metric, scale),
                                         FIELD(struct pml_otf2_read_metric, accumulated),
                                         FIELD_END};

@@ -19,14 +19,14 @@ struct text {
 
 /* ---- lists ---- */
 
-static void *add(struct pml_otf2_read *t, struct pml__otf2_list *l) {
+void *pml__otf2_add(struct pml_otf2_read *t, struct pml__otf2_list *l) {
   t->refused = t->refused || !PML__ARRAY_ZEROS(l->at, l->capacity, (l->n + 1) * l->size);
   return t->refused ? NULL : l->at + l->size * l->n++;
 }
 
 /* Add a copy of @definition; returns the result of a callback. */
 static OTF2_CallbackCode define(struct pml_otf2_read *t, struct pml__otf2_list *l, const void *definition) {
-  void *at = add(t, l);
+  void *at = pml__otf2_add(t, l);
   if (at == NULL) return OTF2_CALLBACK_INTERRUPT;
   memcpy(at, definition, l->size);
   return OTF2_CALLBACK_SUCCESS;
@@ -82,7 +82,7 @@ static OTF2_CallbackCode on_clock(void *user, uint64_t resolution, uint64_t star
 
 static OTF2_CallbackCode on_string(void *user, OTF2_StringRef id, const char *string) {
   struct pml_otf2_read *t = user;
-  struct text *s = add(t, &t->strings);
+  struct text *s = pml__otf2_add(t, &t->strings);
   if (s == NULL) return OTF2_CALLBACK_INTERRUPT;
   *s = (struct text){id, strdup(string)};
   t->refused |= s->text == NULL;
@@ -162,7 +162,7 @@ static OTF2_CallbackCode on_group(void *user, OTF2_GroupRef id, OTF2_StringRef n
                                   OTF2_Paradigm paradigm, OTF2_GroupFlag flags, uint32_t n, const uint64_t *members) {
   struct pml_otf2_read *t = user;
   (void)flags;
-  struct pml__otf2_group *g = add(t, &t->groups);
+  struct pml__otf2_group *g = pml__otf2_add(t, &t->groups);
   uint64_t *copy = g != NULL ? malloc((n + (size_t)1) * sizeof *copy) : NULL;
   size_t kept = copy != NULL ? n : 0;
   if (g != NULL)
@@ -225,7 +225,7 @@ static void set_value(struct pml_otf2_read *t, struct pml_otf2_read_property *p,
 static OTF2_CallbackCode on_property(void *user, enum pml_otf2_owner of, uint64_t owner, OTF2_StringRef name,
                                      OTF2_Type type, OTF2_AttributeValue value) {
   struct pml_otf2_read *t = user;
-  struct pml_otf2_read_property *p = add(t, &t->properties);
+  struct pml_otf2_read_property *p = pml__otf2_add(t, &t->properties);
   if (p == NULL) return OTF2_CALLBACK_INTERRUPT;
   *p = (struct pml_otf2_read_property){.id = (uint32_t)(t->properties.n - 1), .of = of, .name = later(name)};
   p->owner = (size_t)owner; /* a number, until all are known */
@@ -254,22 +254,22 @@ static OTF2_CallbackCode on_metric(void *user, OTF2_MetricMemberRef id, OTF2_Str
                                    OTF2_MetricType type, OTF2_MetricMode mode, OTF2_Type value, OTF2_Base base,
                                    int64_t exponent, OTF2_StringRef unit) {
   struct pml_otf2_read *t = user;
-  struct pml_otf2_read_metric *m = add(t, &t->metrics);
+  struct pml_otf2_read_metric *m = pml__otf2_add(t, &t->metrics);
   (void)type, (void)value;
   if (m == NULL) return OTF2_CALLBACK_INTERRUPT;
   double scale = pow(base == OTF2_BASE_BINARY ? 2 : 10, (double)exponent);
   bool accumulated = (mode & OTF2_METRIC_VALUE_MASK) == OTF2_METRIC_VALUE_ACCUMULATED;
-  *m = (struct pml_otf2_read_metric){id, later(name), later(description), later(unit), scale, accumulated};
+  *m = (struct pml_otf2_read_metric){id, later(name), later(description), later(unit), scale, accumulated, "", NULL};
   return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_class(void *user, OTF2_MetricRef id, uint8_t n, const OTF2_MetricMemberRef *member,
                                   OTF2_MetricOccurrence occurrence, OTF2_RecorderKind kind) {
   struct pml_otf2_read *t = user;
-  struct pml__otf2_class *c = add(t, &t->classes);
+  struct pml__otf2_class *c = pml__otf2_add(t, &t->classes);
   size_t *metric = c != NULL ? calloc(n + (size_t)1, sizeof *metric) : NULL;
   (void)occurrence, (void)kind;
-  if (c != NULL) *c = (struct pml__otf2_class){id, id, metric != NULL ? n : 0, metric};
+  if (c != NULL) *c = (struct pml__otf2_class){.id = id, .like = id, .n = metric != NULL ? n : 0, .metric = metric};
   t->refused |= metric == NULL;
   if (metric == NULL) return OTF2_CALLBACK_INTERRUPT;
   for (size_t i = 0; i < n; i++) metric[i] = member[i]; /* numbers, until all are known */
@@ -279,8 +279,8 @@ static OTF2_CallbackCode on_class(void *user, OTF2_MetricRef id, uint8_t n, cons
 static OTF2_CallbackCode on_instance(void *user, OTF2_MetricRef id, OTF2_MetricRef class, OTF2_LocationRef recorder,
                                      OTF2_MetricScope type, uint64_t scope) {
   struct pml_otf2_read *t = user;
-  (void)recorder, (void)type, (void)scope;
-  return define(t, &t->classes, &(struct pml__otf2_class){id, class, 0, NULL});
+  return define(t, &t->classes,
+                &(struct pml__otf2_class){.id = id, .like = class, .recorder = recorder, .kind = type, .scope = scope});
 }
 
 /* ---- references ---- */
@@ -400,6 +400,7 @@ static int resolve(struct pml_otf2_read *t) {
   resolve_metrics(t);
   resolve_groups(t);
   set_ranks(t);
+  if (!pml__otf2_resolve_scopes(t)) return pml_fail(-ENOMEM, "%.300s: no memory for its definitions", t->path);
   return t->resolution > 0 ? 0 : pml_fail(PML_EFORMAT, "%.300s: damaged: its clock has no resolution", t->path);
 }
 
@@ -476,5 +477,6 @@ void pml__otf2_definitions_close(struct pml_otf2_read *t) {
   for (size_t i = 0; i < t->groups.n; i++) free(((struct pml__otf2_group *)(void *)t->groups.at)[i].members);
   for (size_t i = 0; i < t->classes.n; i++) free(((struct pml__otf2_class *)(void *)t->classes.at)[i].metric);
   for (size_t i = 0; i < t->properties.n; i++) free(((struct pml_otf2_read_property *)(void *)t->properties.at)[i].own);
+  for (size_t i = 0; i < t->metrics.n; i++) free(((struct pml_otf2_read_metric *)(void *)t->metrics.at)[i].own);
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]->at);
 }

@@ -46,11 +46,15 @@ struct pml_otf2_read_location {
   uint64_t events; /* in its file */
   uint64_t said;   /* number of events according to its definition */
 };
+/* A metric that is recorded for something else than the recording location or its process is a metric for each such
+ * scope, in addition to the metric itself; its name ends with the scope, as in "power (node:host1)". */
 struct pml_otf2_read_metric {
   uint32_t id;
   const char *name, *description, *unit;
-  double scale;     /* factor from a value to its unit */
-  bool accumulated; /* values count up; otherwise each value is independent */
+  double scale;      /* factor from a value to its unit */
+  bool accumulated;  /* values count up; otherwise each value is independent */
+  const char *scope; /* such as "node:host1", from the outermost part to the innermost; "": the location or process */
+  char *own;         /* internal */
 };
 /* The system tree: machines, hosts, sockets and so on. */
 struct pml_otf2_read_node {

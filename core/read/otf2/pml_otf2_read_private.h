@@ -40,10 +40,13 @@ struct pml__otf2_group {
   bool mpi;
 };
 
-/* A class of metrics, or an instance, which refers to a class. */
+/* A class of metrics, or an instance, which refers to a class and has a scope: number @scope of @kind. */
 struct pml__otf2_class {
   uint32_t id, like, n;
   size_t *metric; /* [n] indices in the order of metrics, or PML_OTF2_NONE; NULL: the same as class @like */
+  uint64_t recorder, scope;
+  OTF2_MetricScope kind;
+  bool of_process; /* class: an instance has the process of its recorder as its scope */
 };
 
 struct pml__otf2_window_of {
@@ -71,6 +74,13 @@ struct pml_otf2_read {
 void pml__otf2_definitions_open(struct pml_otf2_read *t);
 int pml__otf2_read_definitions(struct pml_otf2_read *t);
 void pml__otf2_definitions_close(struct pml_otf2_read *t);
+
+/* pml__otf2_add - room for another definition in @l; NULL: no memory, which @t->refused keeps. */
+void *pml__otf2_add(struct pml_otf2_read *t, struct pml__otf2_list *l);
+
+/* pml__otf2_resolve_scopes - add a metric for each scope of each metric, after all other definitions are resolved.
+ * Returns false without memory. Cost: linear in instances, and in the depth of the system tree. */
+bool pml__otf2_resolve_scopes(struct pml_otf2_read *t);
 
 /* pml__otf2_class_of - the class of an event's reference; NULL: undefined. */
 const struct pml__otf2_class *pml__otf2_class_of(const struct pml_otf2_read *t, uint32_t id);

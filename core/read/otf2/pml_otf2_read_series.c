@@ -10,6 +10,7 @@
 #include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* State of one worker. */
 struct sampling {
@@ -140,10 +141,18 @@ static int ask(struct pml_otf2_read *t, const struct pml_otf2_question *q, struc
   return err == 0 ? answer(s, workers, a) : err;
 }
 
+/* A pattern may also match the name without the scope. */
+static bool matches(const struct pml_otf2_read_metric *m, const char *pattern) {
+  if (pattern == NULL || fnmatch(pattern, m->name, 0) == 0) return true;
+  char *name = m->own != NULL ? strndup(m->name, strlen(m->name) - strlen(m->scope) - strlen(" ()")) : NULL;
+  bool same = name != NULL && fnmatch(pattern, name, 0) == 0;
+  free(name);
+  return same;
+}
+
 static bool *wanted_of(const struct pml_otf2_read *t, const char *pattern) {
   bool *wanted = calloc(t->metrics.n + 1, sizeof *wanted);
-  for (size_t i = 0; wanted != NULL && i < t->metrics.n; i++)
-    wanted[i] = pattern == NULL || fnmatch(pattern, pml_otf2_read_metric(t, i)->name, 0) == 0;
+  for (size_t i = 0; wanted != NULL && i < t->metrics.n; i++) wanted[i] = matches(pml_otf2_read_metric(t, i), pattern);
   return wanted;
 }
 

@@ -173,6 +173,7 @@ function TraceReader:metrics() end
 ---@field name string
 ---@field description? string
 ---@field unit? string
+---@field scope? string what the metric is recorded for, such as "node:host1"; the name contains it: "power (node:host1)"
 ---@field scale number of a value, to the unit
 ---@field accumulated boolean values count up; else each value is independent
 

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spec/c/otf2_scopes.c - metric instances of one class are different series if they are recorded for different things;
+ * otf2-print, where it is installed, reads the same scopes. */
+#include "check.h"
+#include "folder.h"
+#include "substrate/trace/export/pml_export.h"
+#include "substrate/trace/read/pml_otf2_over_time.h"
+#include "substrate/trace/read/pml_otf2_read.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <otf2/otf2.h>
+
+/* Metrics are numbered from the class 0, whose instances are 1 and up. */
+enum { MACHINE, HOST_1, SOCKET_1, HOST_2, SOCKET_2, NODES };
+static const struct instance {
+  uint64_t recorder;
+  OTF2_MetricScope kind;
+  uint64_t scope;
+  const char *name, *print; /* print: as otf2-print names the scope */
+} instance[] = {{0, OTF2_SCOPE_SYSTEM_TREE_NODE, HOST_1, "power (node:host1)", "\"node::host1\" <1>"},
+                {0, OTF2_SCOPE_SYSTEM_TREE_NODE, SOCKET_1, "power (node:host1/socket:0)", "\"socket::0\" <2>"},
+                {0, OTF2_SCOPE_SYSTEM_TREE_NODE, SOCKET_2, "power (node:host2/socket:0)", "\"socket::0\" <4>"},
+                {0, OTF2_SCOPE_SYSTEM_TREE_NODE, MACHINE, "power (machine:cluster)", "\"machine::cluster\" <0>"},
+                {0, OTF2_SCOPE_LOCATION_GROUP, 0, "power", "\"rank 0\" <0>"}, /* its own process */
+                {0, OTF2_SCOPE_LOCATION_GROUP, 1, "power (node:host2/process:rank 1)", "\"rank 1\" <1>"},
+                {0, OTF2_SCOPE_LOCATION, 0, "power (node:host1/process:rank 0/location:main)", "\"main\" <0>"},
+                {0, OTF2_SCOPE_LOCATION, 1, "power (node:host2/process:rank 1/location:1)", "\"\" <1>"},
+                {0, OTF2_SCOPE_GROUP, 0, "power (group:both)", "\"both\" <0>"},
+                {1, OTF2_SCOPE_SYSTEM_TREE_NODE, HOST_1, "power (node:host1)", "\"node::host1\" <1>"}};
+enum { INSTANCES = sizeof instance / sizeof *instance };
+
+static char dir[200];
+
+static OTF2_FlushType before_flush(void *user, OTF2_FileType type, OTF2_LocationRef location, void *caller,
+                                   bool final) {
+  (void)user, (void)type, (void)location, (void)caller, (void) final;
+  return OTF2_FLUSH;
+}
+
+static void define_places(OTF2_GlobalDefWriter *g) {
+  const OTF2_StringRef node[][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 4}, {5, 6}};
+  const uint32_t parent[NODES] = {OTF2_UNDEFINED_SYSTEM_TREE_NODE, MACHINE, HOST_1, MACHINE, HOST_2};
+  for (uint32_t i = 0; i < NODES; i++)
+    OTF2_GlobalDefWriter_WriteSystemTreeNode(g, i, node[i][0], node[i][1], parent[i]);
+  for (uint32_t i = 0; i < 2; i++) {
+    OTF2_GlobalDefWriter_WriteLocationGroup(g, i, 8 + i, OTF2_LOCATION_GROUP_TYPE_PROCESS, i == 0 ? HOST_1 : HOST_2,
+                                            OTF2_UNDEFINED_LOCATION_GROUP);
+    OTF2_GlobalDefWriter_WriteLocation(g, i, i == 0 ? 10 : 0, OTF2_LOCATION_TYPE_CPU_THREAD, i == 0 ? INSTANCES - 1 : 1,
+                                       i);
+  }
+  OTF2_GlobalDefWriter_WriteGroup(g, 0, 11, OTF2_GROUP_TYPE_LOCATIONS, OTF2_PARADIGM_UNKNOWN, OTF2_GROUP_FLAG_NONE, 2,
+                                  (const uint64_t[]){0, 1});
+}
+
+static void write_archive(void) {
+  static const char *const text[] = {"",      "cluster", "machine", "host1", "node", "0",    "socket",
+                                     "host2", "rank 0",  "rank 1",  "main",  "both", "power"};
+  static const OTF2_FlushCallbacks flush = {.otf2_pre_flush = before_flush};
+  OTF2_Archive *a = OTF2_Archive_Open(dir, "traces", OTF2_FILEMODE_WRITE, 1 << 20, 1 << 20, OTF2_SUBSTRATE_POSIX,
+                                      OTF2_COMPRESSION_NONE);
+  OTF2_Archive_SetFlushCallbacks(a, &flush, NULL);
+  OTF2_Archive_SetSerialCollectiveCallbacks(a);
+  OTF2_Archive_OpenEvtFiles(a);
+  for (uint32_t i = 0; i < INSTANCES; i++) {
+    const OTF2_MetricValue value = {.unsigned_int = 10 + i};
+    OTF2_EvtWriter_Metric(OTF2_Archive_GetEvtWriter(a, instance[i].recorder), NULL, 10 + i, 1 + i, 1,
+                          (const OTF2_Type[]){OTF2_TYPE_UINT64}, &value);
+  }
+  for (uint64_t l = 0; l < 2; l++) OTF2_Archive_CloseEvtWriter(a, OTF2_Archive_GetEvtWriter(a, l));
+  OTF2_Archive_CloseEvtFiles(a);
+  OTF2_GlobalDefWriter *g = OTF2_Archive_GetGlobalDefWriter(a);
+  OTF2_GlobalDefWriter_WriteClockProperties(g, 1000000000, 0, 1000, OTF2_UNDEFINED_TIMESTAMP);
+  for (uint32_t i = 0; i < sizeof text / sizeof *text; i++) OTF2_GlobalDefWriter_WriteString(g, i, text[i]);
+  define_places(g);
+  OTF2_GlobalDefWriter_WriteMetricMember(g, 0, 12, 0, OTF2_METRIC_TYPE_OTHER, OTF2_METRIC_ABSOLUTE_POINT,
+                                         OTF2_TYPE_UINT64, OTF2_BASE_DECIMAL, 0, 0);
+  OTF2_GlobalDefWriter_WriteMetricClass(g, 0, 1, (const OTF2_MetricMemberRef[]){0}, OTF2_METRIC_ASYNCHRONOUS,
+                                        OTF2_RECORDER_KIND_ABSTRACT);
+  for (uint32_t i = 0; i < INSTANCES; i++)
+    OTF2_GlobalDefWriter_WriteMetricInstance(g, 1 + i, 0, instance[i].recorder, instance[i].kind, instance[i].scope);
+  CHECK(OTF2_Archive_Close(a) == OTF2_SUCCESS, "an archive is written");
+}
+
+static void series(struct pml_otf2_read *t, const char *pattern, size_t n) {
+  const struct pml_otf2_question q = {.to_s = INFINITY, .process = -1, .columns = 1};
+  struct pml_otf2_all_series a;
+  size_t right = 0;
+  if (!CHECK(pml_otf2_read_series(t, &q, pattern, &a) == 0, "series are read: %s", pml_error_detail(-1))) return;
+  for (size_t i = 0; i < a.n; i++) {
+    const struct pml_otf2_series *s = &a.series[i];
+    uint32_t k = (uint32_t)s->sample->last - 10;
+    right += s->sample->n == 1 && k < INSTANCES && instance[k].recorder == s->location &&
+             strcmp(pml_otf2_read_metric(t, s->metric)->name, instance[k].name) == 0;
+  }
+  CHECK(a.n == n && right == n, "%s: each scope is a series, %zu of %zu", pattern != NULL ? pattern : "all", right,
+        a.n);
+  pml_otf2_series_close(&a);
+}
+
+static char out[1 << 16];
+static size_t length;
+
+static int append(void *user, const char *bytes, size_t n) {
+  (void)user;
+  size_t room = sizeof out - length;
+  memcpy(out + length, bytes, n < room ? n : room);
+  length += n < room ? n : room;
+  return 0;
+}
+
+static void exported(struct pml_otf2_read *t, const char *form) {
+  const struct pml_otf2_question q = {.to_s = INFINITY, .process = -1};
+  struct pml_export_counts counts;
+  size_t named = 0;
+  length = 0;
+  CHECK(pml_export_events(t, &q, form, append, NULL, &counts) == 0 && counts.metrics == INSTANCES, "%s has all values",
+        form);
+  for (size_t i = 0; i < INSTANCES; i++)
+    named += memmem(out, length, instance[i].name, strlen(instance[i].name)) != NULL;
+  CHECK(named == INSTANCES, "%s names the scopes, %zu of %d", form, named, INSTANCES);
+}
+
+/* The scopes according to libotf2's own tool. */
+static void printed(void) {
+  char command[300], line[500];
+  size_t same = 0;
+  (void)snprintf(command, sizeof command, "otf2-print -G '%s/traces.otf2' 2>/dev/null", dir);
+  FILE *f = popen(command, "r");
+  while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+    unsigned ref;
+    const char *scope = strstr(line, "Scope: ");
+    if (scope == NULL || sscanf(line, "METRIC_INSTANCE %u", &ref) != 1 || ref < 1 || ref > INSTANCES) continue;
+    printf("# %s", line);
+    same += strstr(scope, instance[ref - 1].print) != NULL;
+  }
+  if (f != NULL && pclose(f) == 0)
+    CHECK(same == INSTANCES, "otf2-print reads the same scopes (%zu)", same);
+  else
+    SKIP("otf2-print is not installed");
+}
+
+int main(void) {
+  struct pml_otf2_read *t;
+  char path[300];
+  const char *temporary = getenv("TMPDIR");
+  (void)snprintf(dir, sizeof dir, "%s/pmlua-otf2-scopes-XXXXXX", temporary != NULL ? temporary : "/tmp");
+  if (mkdtemp(dir) == NULL) return 1;
+  write_archive();
+  (void)snprintf(path, sizeof path, "%s/traces.otf2", dir);
+  if (CHECK(pml_otf2_read_open(&t, path) == 0, "it is opened: %s", pml_error_detail(-1))) {
+    series(t, NULL, INSTANCES);
+    series(t, "power", INSTANCES);
+    series(t, "*socket*", 2);
+    exported(t, "csv");
+    exported(t, "perfetto");
+    pml_otf2_read_close(t);
+  }
+  printed();
+  CHECK(folder_remove(dir), "nothing is left");
+  return check_done();
+}
