@@ -18,9 +18,10 @@
  * with acquire and then sees every entry up to it. Neither entries nor strings are freed before the process ends.
  */
 #define FIRST_CHUNK 64u
-#define CHUNKS 26u
+#define CHUNKS 18u
 #define TEXT_BYTES 16384u
-#define CAPACITY ((uint32_t)(FIRST_CHUNK * ((UINT64_C(1) << CHUNKS) - 1)))
+#define CAPACITY (FIRST_CHUNK * ((1u << CHUNKS) - 1))
+_Static_assert(CAPACITY < PML_REGIONS_MAX, "ids count from 1");
 
 struct entry {
   struct pml_region_info info;
@@ -163,6 +164,8 @@ int pml__region_intern(const char *name, const char *file, uint32_t line, uint64
   pml__lock_take(&lock);
   int err = intern_locked(&r, hash, id);
   pml__lock_leave(&lock);
+  if (err < 0 && pml_region_count() == CAPACITY)
+    return pml_fail(err, "no number for the region %.200s: there are %u regions already", name, CAPACITY);
   if (err < 0) return pml_fail(err, "no memory to intern the region %.200s", name);
   return 0;
 }

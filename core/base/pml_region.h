@@ -11,6 +11,7 @@ PML_BEGIN_DECLS
 
 /* 0 is no region; ids count from 1 without gaps, in the order of interning. */
 typedef uint32_t pml_region_t;
+#define PML_REGIONS_MAX (UINT32_C(1) << 24) /* ids are smaller, and fit into the events of logs */
 
 struct pml_region_info {
   const char *name;
@@ -23,7 +24,7 @@ struct pml_region_info {
  * The same three give the same id, from any thread, for the life of the process; the strings are copied
  * and never freed, so that what pml_region_describe() gives stays valid. After a fork the child has a copy.
  *
- * Returns 0 with *@id set, -EINVAL for a NULL or empty name, -ENOMEM.
+ * Returns 0 with *@id set, -EINVAL for a NULL or empty name, -ENOMEM: also if there are PML_REGIONS_MAX regions.
  * Cost: a lock and a hash; intern once, outside the hot path. Thread-safe, not async-signal-safe.
  */
 PML_API int pml_region_intern(const char *name, const char *file, uint32_t line, pml_region_t *id);

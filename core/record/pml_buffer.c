@@ -22,7 +22,7 @@ struct pml_buffer {
   uint32_t nrings, most;
   uint64_t refused;
   pid_t pid;
-  uint64_t out[PML_BUFFER_REGIONS / 64]; /* atomic: a bit for each region that is left out */
+  uint64_t out[PML_REGIONS_MAX / 64]; /* atomic: a bit for each region that is left out */
 };
 
 /* ---- filling ---- */
@@ -244,7 +244,7 @@ void pml_buffer_close(struct pml_buffer *b) {
 
 void pml_buffer_leave_out(struct pml_buffer *b, pml_region_t region, bool out) {
   uint64_t bit = UINT64_C(1) << region % 64;
-  if (region >= PML_BUFFER_REGIONS) return;
+  if (region >= PML_REGIONS_MAX) return;
   if (out)
     __atomic_fetch_or(&b->out[region / 64], bit, __ATOMIC_RELAXED);
   else

@@ -15,10 +15,9 @@ PML_BEGIN_DECLS
 
 struct pml_buffer;
 
-#define PML_BUFFER_RECORDS 65536u     /* default size of a ring; an event without values takes one */
-#define PML_BUFFER_THREADS 64u        /* default number of rings at a time */
-#define PML_BUFFER_DEPTH_MAX 4096u    /* regions that a thread has open; deeper ones are dropped */
-#define PML_BUFFER_REGIONS (1u << 20) /* regions below this can be left out */
+#define PML_BUFFER_RECORDS 65536u  /* default size of a ring; an event without values takes one */
+#define PML_BUFFER_THREADS 64u     /* default number of rings at a time */
+#define PML_BUFFER_DEPTH_MAX 4096u /* regions that a thread has open; deeper ones are dropped */
 #define PML_BUFFER_RECORDS_MAX (1u << 24)
 
 struct pml_buffer_options {
@@ -33,7 +32,7 @@ struct pml_buffer_options {
  * In a child after a fork the parent's buffer is empty and gets no events; closing it there frees nothing.
  *
  * Cost of an event: some 40 instructions beside the stream's, no lock, no allocation but at a thread's first. Memory:
- * 16 bytes per record and 16 KiB per thread, used again by later threads once drained; 128 KiB.
+ * 16 bytes per record and 16 KiB per thread, used again by later threads once drained; a bit for each region.
  */
 PML__SHARED int pml_buffer_open(struct pml_buffer **b, const struct pml_buffer_options *options);
 PML__SHARED void pml_buffer_close(struct pml_buffer *b);

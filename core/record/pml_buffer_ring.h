@@ -36,8 +36,7 @@ struct pml__buffer_ring {
 };
 
 static inline bool pml__buffer_is_out(const struct pml__buffer_ring *r, pml_region_t region) {
-  return region < PML_BUFFER_REGIONS &&
-         (__atomic_load_n(&r->out[region / 64], __ATOMIC_RELAXED) >> region % 64 & 1) != 0;
+  return region < PML_REGIONS_MAX && (__atomic_load_n(&r->out[region / 64], __ATOMIC_RELAXED) >> region % 64 & 1) != 0;
 }
 
 static inline uint64_t pml__buffer_slots(const struct pml_stream_event *e) {

@@ -226,6 +226,23 @@ static void sealed(void) {
         "and what finds none is counted");
 }
 
+/* A region whose number needs more than 20 bits. */
+static void many_regions(void) {
+  char name[32];
+  pml_region_t last = 0;
+  for (uint32_t i = 0; i <= 1u << 20; i++) {
+    (void)snprintf(name, sizeof name, "function %u", i);
+    if (pml_region_intern(name, "many.c", 1, &last) < 0) break;
+  }
+  struct pml_recording *s = fresh(NULL);
+  enter(last, 1);
+  leave(last, 2);
+  pml_recording_close(s);
+  struct told t = read_back();
+  CHECK(last > 1u << 20 && t.err == 0 && t.written == 2 && t.story.dropped == 0, "region %u is recorded: %llu events",
+        last, (unsigned long long)t.written);
+}
+
 int main(void) {
   if (!recording_begin()) return 1;
   pairs();
@@ -235,6 +252,7 @@ int main(void) {
   sums();
   threads();
   no_room();
+  many_regions();
   sealed();
   return recording_done();
 }

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REGIONS_MAX (1u << 24)
 #define THREADS_MAX (1u << 20)
 #define FIRST_EVENT (sizeof(struct pml__log_buffer) / sizeof(struct pml__log_event))
 
@@ -59,7 +58,7 @@ static int take_region(uint32_t what, const char *at, size_t bytes, void *arg) {
   struct pml__log_region d;
   if (what != PML__LOG_REGION || bytes <= sizeof d + 4) return 0;
   memcpy(&d, at, sizeof d);
-  if (d.region >= REGIONS_MAX || strncmp(at + sizeof d, "MPI_", 4) != 0) return 0;
+  if (d.region >= PML_REGIONS_MAX || strncmp(at + sizeof d, "MPI_", 4) != 0) return 0;
   if (!PML__ARRAY_ZEROS(r->of_mpi, r->nregions, d.region + 1)) return -ENOMEM;
   r->of_mpi[d.region] = true;
   return 0;

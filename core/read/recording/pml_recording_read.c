@@ -62,7 +62,7 @@ static int take_name(struct pml_recording_reader *r, const char *at, size_t byte
   const char *text = at + sizeof d;
   size_t left = bytes - sizeof d;
   const char *name = pml__log_text(&text, &left), *file = name != NULL ? pml__log_text(&text, &left) : NULL;
-  if (file == NULL || *name == '\0' || d.region == 0 || d.region >= PML__RECORDING_MARKS) return 0;
+  if (file == NULL || *name == '\0' || d.region == 0 || d.region >= PML_REGIONS_MAX) return 0;
   pml_region_t ours;
   if (!PML__ARRAY_ZEROS(r->region, r->nregions, (size_t)d.region + 1))
     return pml_fail(-ENOMEM, "no memory for the names of functions");

@@ -202,7 +202,7 @@ __attribute__((noinline, cold)) static bool deepen(struct pml__event_buffer *b) 
 static void prepare(void *data, pml_region_t region) {
   struct pml__event_buffer *b = data;
   const struct pml_stream_metrics *m = b->recording->metrics;
-  if (b->beyond > 0 || region >= PML__RECORDING_MARKS || (b->top == b->last && !deepen(b))) return;
+  if (b->beyond > 0 || region >= PML_REGIONS_MAX || (b->top == b->last && !deepen(b))) return;
   pml_recording_name(b->recording, region);
   (void)has_room(b, PML__EVENTS_OF_ENTER + (m != NULL ? 2 * pml__events_of_values(m) : 0) +
                         (b->recording->trace_values ? OF_CALL : 0));
@@ -224,7 +224,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   }
   size_t values = room_for_values(b, e);
   pml_recording_name(b->recording, e->region);
-  if (e->region >= PML__RECORDING_MARKS || !has_room(b, values + PML__EVENTS_OF_ENTER)) {
+  if (e->region >= PML_REGIONS_MAX || !has_room(b, values + PML__EVENTS_OF_ENTER)) {
     pml__events_leave_out(b, e->region);
     pml__events_count(b, PML__LOG_DROPPED);
     return;

@@ -10,8 +10,7 @@ static bool has_limits(const struct pml_recording_limits *l) {
 }
 
 static bool is_named(const struct pml__event_buffer *b, pml_region_t region) {
-  return region < PML__RECORDING_MARKS &&
-         (__atomic_load_n(&b->mark[region], __ATOMIC_RELAXED) & PML__RECORDING_NAMED) != 0;
+  return region < PML_REGIONS_MAX && (__atomic_load_n(&b->mark[region], __ATOMIC_RELAXED) & PML__RECORDING_NAMED) != 0;
 }
 
 __attribute__((noinline)) static uint64_t enter_limited(struct pml__event_buffer *b, pml_region_t region,

@@ -85,7 +85,7 @@ void pml_recording_put(struct pml_recording *s, void *memory) {
 /* The thread that sets the bit writes the name. */
 void pml_recording_name(struct pml_recording *s, pml_region_t region) {
   struct pml_region_info info;
-  if (region >= PML__RECORDING_MARKS) return;
+  if (region >= PML_REGIONS_MAX) return;
   uint32_t *mark = &s->mark[region];
   if ((__atomic_load_n(mark, __ATOMIC_RELAXED) & PML__RECORDING_NAMED) != 0) return;
   if (pml_region_describe(region, &info) < 0) return;
@@ -165,14 +165,14 @@ void pml_recording_share(struct pml_recording *s) {
 }
 
 static void unmap_all(struct pml_recording *s) {
-  if (s->mark != NULL) munmap(s->mark, PML__RECORDING_MARKS * sizeof *s->mark);
+  if (s->mark != NULL) munmap(s->mark, PML_REGIONS_MAX * sizeof *s->mark);
   pml__recording_values_end(s);
 }
 
 static int make(struct pml_recording *s, const char *folder, const char *name) {
   const struct pml__log_process process = {name, -1, -1, pml_clock_realtime_ns(), pml_clock_ticks()};
   struct pml__log_entry *entry;
-  s->mark = mmap(NULL, PML__RECORDING_MARKS * sizeof *s->mark, PROT_READ | PROT_WRITE,
+  s->mark = mmap(NULL, PML_REGIONS_MAX * sizeof *s->mark, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (s->mark == MAP_FAILED) s->mark = NULL;
   int err = s->mark != NULL ? pml__log_open(&s->log, folder, &process) : -ENOMEM;

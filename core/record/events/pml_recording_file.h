@@ -11,9 +11,8 @@
 
 #define PML__RECORDING_BLOCKS_BYTES 65536u /* extent of small blocks */
 #define PML__EVENTS_BYTES 65536u           /* extent of events */
-#define PML__RECORDING_MARKS (1u << 20)    /* regions with higher numbers are not recorded */
 #define PML__RECORDING_SIZES 40
-_Static_assert(PML__RECORDING_MARKS <= 1u << 24 && PML_RECORDING_VALUES_MAX <= 0x7f && PML_STREAM_METRICS_MAX <= 0xff,
+_Static_assert(PML_REGIONS_MAX <= 1u << 24 && PML_RECORDING_VALUES_MAX <= 0x7f && PML_STREAM_METRICS_MAX <= 0xff,
                "each has its bits in an event");
 
 /* Size of the largest block of values; all blocks are multiples of 64. */
@@ -50,8 +49,7 @@ struct pml_recording {
   struct pml__log_block *free[PML__RECORDING_SIZES]; /* by the logarithm of the size */
   char *at, *end;                                    /* the rest of the extent for small blocks */
 
-  uint32_t
-      *mark; /* [PML__RECORDING_MARKS] atomic: a bit if the log has the region's name, and the number of its calls */
+  uint32_t *mark; /* [PML_REGIONS_MAX] atomic: a bit if the log has the region's name, and the number of its calls */
   struct pml_recording_limits limits;
   const struct pml_stream_metrics *metrics;
   struct pml__recording_list *lists; /* atomic, the last one first; they are made under the lock */
@@ -60,7 +58,7 @@ struct pml_recording {
   uint32_t nthreads;                         /* atomic */
   uint64_t summing;
   struct pml__recording_accumulator *accumulators, *spare_accumulators; /* under the lock */
-  struct pml__log_values **values; /* atomic, [2 PML__RECORDING_MARKS]: arguments, results of a region */
+  struct pml__log_values **values; /* atomic, [2 PML_REGIONS_MAX]: arguments, results of a region */
   bool trace_values;               /* the trace contains them as well */
 };
 

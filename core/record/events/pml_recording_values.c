@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define SLOTS ((size_t)PML__RECORDING_MARKS * 2)
+#define SLOTS ((size_t)PML_REGIONS_MAX * 2)
 
 static struct pml__log_values
     no_room; /* replaces a block that could not be allocated, so that allocation is tried once */
@@ -139,7 +139,7 @@ void pml__recording_values_end(struct pml_recording *s) {
 
 void pml_recording_add_values(struct pml_recording *s, pml_region_t region, bool results,
                               const struct pml_recording_value *v, uint32_t n) {
-  if (region >= PML__RECORDING_MARKS || n == 0 || n > PML_RECORDING_VALUES_MAX) return;
+  if (region >= PML_REGIONS_MAX || n == 0 || n > PML_RECORDING_VALUES_MAX) return;
   struct pml__log_values **slot = __atomic_load_n(&s->values, __ATOMIC_ACQUIRE);
   if (PML_UNLIKELY(slot == NULL) && (slot = make_slots(s)) == NULL) return;
   slot += (size_t)2 * region + results;

@@ -68,7 +68,7 @@ PML_API int pml_otf2_location(struct pml_otf2 *a, const char *name, struct pml_o
  *
  * Ticks of a location must not decrease: an earlier tick is clamped to the last one and counted. A leave without its
  * enter, or of a region that is not the innermost, is refused and counted. If the log cannot grow, whole enter/leave
- * pairs are dropped and counted, so the recorded events stay balanced; so are regions from 2^20 on. Each returns 0 or
+ * pairs are dropped and counted, so the recorded events stay balanced. Each returns 0 or
  * PML_EFULL (dropped) / -EINVAL (refused; also a region that was never interned, values in an archive without metrics,
  * or a child of the process). No lock, no allocation; three system calls for each 4000 events, of which one writes
  * them. Not async-signal-safe. Cost: about 35 instructions an enter, 33 a leave, 40 and 5 per value a metric record.
