@@ -13,6 +13,7 @@ local fields = require "pmlua.internal.fields"
 local groups = require "pmlua.groups"
 local place = require "pmlua.internal.chooser.place"
 local pmus = require "pmlua.pmus"
+local sorted = require "pmlua.internal.sorted"
 local schedule = require "pmlua.internal.chooser.schedule"
 local refuse = core.failure.refuse
 
@@ -61,7 +62,7 @@ local function take_foreign(self, foreign, path)
   local read, err = foreign.read(self, path)
   if not read then return nil, err end
   self.groups, self.refused, self.metrics = read.groups, read.refused, {}
-  for _, group in pairs(read.groups) do
+  for _, group in sorted(read.groups) do
     for _, metric in ipairs(group.metrics) do self.metrics[metric.name] = { group, metric } end
   end
   if #read.refused > 0 then
@@ -136,7 +137,7 @@ local function add_metric(self, wanted, group, metric)
   local full = group.name == "PAPI" and metric.name or group.name .. "/" .. metric.name
   if wanted.by_name[full] then return true end
   local item = { name = full, group = group, metric = metric, events = {}, dead = nil }
-  for _, name in pairs(metric.events) do
+  for _, name in sorted(metric.events) do
     local event, err = self:event_of(group, name)
     if not event then return nil, err end
     item.events[#item.events + 1] = event
@@ -228,7 +229,7 @@ local function take_apart(self, plan, item, always)
     local part = item.group.by_name[name]
     if part then
       local events = {}
-      for _, e in pairs(part.events) do events[#events + 1] = assert(self:event(e)) end
+      for _, e in sorted(part.events) do events[#events + 1] = assert(self:event(e)) end
       local set = indices(plan, events)
       if place.fit(with(always, plan.events, set)) then
         plan.units[#plan.units + 1] = { name = item.group.name .. "/" .. name, events = set }

@@ -28,6 +28,7 @@ local printable = require "pmlua.internal.printable"
 local results = require "pmlua.results"
 local resume = require "pmlua.internal.experiment.resume"
 local runner = require "pmlua.internal.experiment.runner"
+local sorted = require "pmlua.internal.sorted"
 local summary = require "pmlua.internal.experiment.output"
 local sweep = require "pmlua.internal.experiment.sweep"
 local datasets = require "pmlua.internal.experiment.datasets"
@@ -154,7 +155,7 @@ end
 local function check_kinds(def)
   if type(def) ~= "table" then misuse(def, "a table expected, got a %s", type(def)) end
   unknown(def, def, kinds)
-  for k, v in pairs(def) do
+  for k, v in sorted(def) do
     local kind = kinds[k]
     if not kind:find(type(v), 1, true) then misuse(def, "%s must be a %s, not a %s", k, kind, type(v)) end
   end
@@ -176,7 +177,7 @@ local inner = {
 }
 
 local function check_inner(def)
-  for name, known in pairs(inner) do
+  for name, known in sorted(inner) do
     for i, one in ipairs(def[name] or {}) do
       if type(one) == "table" then unknown(def, one, known, ("%s[%d]"):format(name, i)) end
     end

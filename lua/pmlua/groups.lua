@@ -12,6 +12,7 @@ local literal = require "pmlua.internal.literal"
 local formula = require "pmlua.formula"
 local overlay = require "pmlua.internal.overlay"
 local processor = require "pmlua.internal.processor"
+local sorted = require "pmlua.internal.sorted"
 local refuse = require "pmlua.core".failure.refuse
 
 ---@class pml.groups
@@ -50,7 +51,7 @@ function Reader:fail(near, what)
 end
 
 function Reader:strings(t, where)
-  for k, v in pairs(t) do
+  for k, v in sorted(t) do
     if type(k) ~= "string" or type(v) ~= "string" then self:fail(where, where .. ": must be a table of strings by name") end
   end
   return t
@@ -67,7 +68,7 @@ function Reader:constants(data)
   local values, dimensions = {}, { time = { s = 1 } }
   local function take(constants)
     if type(constants or {}) ~= "table" then self:fail("constants", "constants: must be a table") end
-    for name, pair in pairs(constants or {}) do
+    for name, pair in sorted(constants or {}) do
       if type(pair) ~= "table" or type(pair[1]) ~= "number" or type(pair[2]) ~= "string" then
         self:fail(name, ("constant %s: must have a number and a unit"):format(name))
       end

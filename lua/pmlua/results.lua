@@ -9,6 +9,7 @@
 local disk = require "pmlua.internal.file"
 local dat = require "pmlua.internal.dat"
 local json = require "pmlua.json"
+local sorted = require "pmlua.internal.sorted"
 local lfs = require "lfs"
 local core = require "pmlua.core"
 local refuse = core.failure.refuse
@@ -155,7 +156,7 @@ local function misshapen(v, shape, at)
   if not kind:find(type(v), 1, true) then return ("%s is not a %s"):format(at, kind) end
   if type(shape) ~= "table" then return nil end
   if not shape[LIST] then
-    for key, inner in pairs(shape) do
+    for key, inner in sorted(shape) do
       local wrong = misshapen(v[key], inner, at .. "." .. key)
       if wrong then return wrong end
     end
@@ -179,7 +180,7 @@ local function read_meta(path)
   if type(meta.name) ~= "string" or not known[meta.status] then
     return refuse("EFORMAT", path .. ": the name or the status of the run is missing")
   end
-  for key, shape in pairs(SHAPES) do
+  for key, shape in sorted(SHAPES) do
     local wrong = misshapen(meta[key], shape, key)
     if wrong then return refuse("EFORMAT", ("%s: %s"):format(path, wrong)) end
   end

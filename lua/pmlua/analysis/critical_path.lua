@@ -51,13 +51,13 @@ local function ends_of_waits(reader)
   local function add(location, at, to, kind, node, ended_by)
     local list = of[location] or {}
     of[location] = list
-    list[#list + 1] = { at = at, to = to, kind = kind, node = node, ended_by = ended_by }
+    list[#list + 1] = { at = at, order = #list, to = to, kind = kind, node = node, ended_by = ended_by }
   end
   local done, err = waits.each(reader, function(kind, call, _, _, last)
     if last.location ~= call.location then add(call.location, last.enter, last.location, kind, call.node, last.node) end
   end, add)
   if not done then return nil, err end
-  for _, list in pairs(of) do table.sort(list, function(a, b) return a.at < b.at end) end
+  for _, list in pairs(of) do table.sort(list, function(a, b) return a.at < b.at or a.at == b.at and a.order < b.order end) end
   return of, done
 end
 
@@ -169,7 +169,8 @@ end
 --- The times of a part are known: it keeps the region and the path with most.
 function Sums:finish(part)
   local regions = {}
-  for node, seconds in pairs(part.by or {}) do
+  for _, node in ipairs(part.by or {}) do
+    local seconds = part.by[node]
     self:add(node, part.process, part.rank, seconds)
     local of_region = (regions[node.region] or 0.0) + seconds
     regions[node.region] = of_region
@@ -186,6 +187,7 @@ function Sums:between(list, from_s, to_s, node)
     local least, most = math.max(part.from_s, from_s), math.min(part.to_s, to_s)
     if most > least then
       local by = part.by or {}
+      if not by[node] then by[#by + 1] = node end
       part.by, by[node] = by, (by[node] or 0.0) + most - least
     end
     if part.to_s > to_s then return end

@@ -7,6 +7,8 @@
 -- differences of all paths add up to the difference of the traces' times in calls. Paths are alike whose regions have the
 -- same names, from the outermost call on.
 
+local sorted = require "pmlua.internal.sorted"
+
 local M = {}
 
 ---@class pmlua.analysis.PathDifference
@@ -57,7 +59,7 @@ end
 ---@return pmlua.Failure? failure
 function M.of(a, b, where)
   local by, list = {}, {}
-  for side, reader in pairs { a = a, b = b } do
+  for side, reader in sorted { a = a, b = b } do
     local paths, err = reader:paths { where = where, sum = { "count", "exclusive" } }
     if not paths then return nil, err end
     add(by, list, paths, side)

@@ -7,6 +7,8 @@
 -- waits: in MPI_Win_lock, or, as libraries may ask for a lock only when it is used, in MPI_Win_flush or MPI_Win_unlock. Such a
 -- call waited if an earlier holder began to release the lock during the call, and finished before the waiting rank released it.
 
+local sorted = require "pmlua.internal.sorted"
+
 local M = {}
 
 ---@class pmlua.analysis.Locks
@@ -18,8 +20,10 @@ Locks.__index = Locks
 ---@param settle fun(call: table) the waiting of a call is known
 ---@return pmlua.analysis.Locks
 function M.new(found, stacks, settle)
-  return setmetatable({ found = found, stacks = stacks, settle = settle, windows = {}, of = {} }, Locks)
+  return setmetatable({ found = found, stacks = stacks, settle = settle, windows = {}, of = {}, epochs = 0 }, Locks)
 end
+
+local function earlier(a, b) return a.order < b.order end
 
 local function conflict(a, b)
   return a.location ~= b.location and (a.exclusive or b.exclusive)
@@ -75,7 +79,12 @@ function Locks:release(epoch, call)
   self:decide_calls(window, epoch, true)
   epoch.release, epoch.acquired = call, epoch.acquired or call.enter
   window.released[#window.released + 1] = epoch
-  for other in pairs(window.open) do if conflict(other, epoch) then self:decide_calls(window, other) end end
+  local waiting = {}
+  for other in pairs(window.open) do
+    if #other.calls > 0 and conflict(other, epoch) then waiting[#waiting + 1] = other end
+  end
+  table.sort(waiting, earlier)
+  for _, other in ipairs(waiting) do self:decide_calls(window, other) end
   self:forget(window)
 end
 
@@ -88,7 +97,9 @@ function Locks:event(e, call)
   local key = ("%d %d"):format(e.window or -1, e.process_there or -1)
   local epoch = mine[key]
   if not epoch and e.what ~= "released" then
-    epoch = { key = key, window = e.window, target = e.process_there, exclusive = e.exclusive, location = e.location, calls = {} }
+    self.epochs = self.epochs + 1
+    epoch = { order = self.epochs, key = key, window = e.window, target = e.process_there, exclusive = e.exclusive,
+      location = e.location, calls = {} }
     local window = self.windows[e.window] or { open = {}, released = {} }
     mine[key], self.windows[e.window], window.open[epoch] = epoch, window, true
   end
@@ -107,7 +118,7 @@ function Locks:leave(call)
     local epoch, another = next(self.of[call.location] or {})
     if another and not next(self.of[call.location], epoch) then locks = { [another] = "flushed" } end
   end
-  for epoch, what in pairs(locks or {}) do
+  for epoch, what in sorted(locks or {}, earlier) do
     epoch.calls[#epoch.calls + 1] = call
     call.pending = (call.pending or 0) + 1
     if what == "released" then self:release(epoch, call) else self:decide_calls(self.windows[epoch.window], epoch) end

@@ -134,7 +134,7 @@ local function add_cause(sums, sum, node, seconds)
   local late = sums.late[id]
   if not late then
     late = { cause = M.path_of(node), process = sum.for_process, location = sum.for_location, wait_s = 0.0 }
-    sums.late[id] = late
+    sums.late[id], sums.late[#sums.late + 1] = late, late
   end
   late.wait_s = late.wait_s + seconds
   sum.causes[node] = (sum.causes[node] or 0.0) + seconds
@@ -155,7 +155,8 @@ local function adding(sums, past, window)
     sums.wait_s = sums.wait_s + wait_s
     if call.met_past and call.met_past[other.location] then
       local part = wait_s / (other.enter - call.enter) -- less than 1 for the second of two receivers
-      for node, seconds in pairs(call.met_past[other.location]) do add_cause(sums, sum, node, seconds * part) end
+      local met = call.met_past[other.location]
+      for _, node in ipairs(met) do add_cause(sums, sum, node, met[node] * part) end
     else
       local part = wait_s / (to_s - from_s) -- less than 1 where tasks were executed meanwhile
       past:between(other.location, from_s, to_s, function(node, seconds) add_cause(sums, sum, node, seconds * part) end)
@@ -166,7 +167,7 @@ end
 --- Causes of all waits, longest first: paths of one name are one.
 local function list_late(sums)
   local by, list = {}, {}
-  for _, late in pairs(sums.late) do
+  for _, late in ipairs(sums.late) do
     local key = ("%d %s"):format(late.location, late.cause)
     if by[key] then by[key].wait_s = by[key].wait_s + late.wait_s
     else by[key], list[#list + 1] = late, late end
@@ -327,7 +328,10 @@ function Walk:keep_past_of_receivers(call)
     local receive = stack and stack[#stack]
     if receive and receive.enter > call.enter then
       local past = {}
-      self.past:between(location, call.enter, receive.enter, function(node, s) past[node] = (past[node] or 0.0) + s end)
+      self.past:between(location, call.enter, receive.enter, function(node, s)
+        if not past[node] then past[#past + 1] = node end
+        past[node] = (past[node] or 0.0) + s
+      end)
       call.met_past = call.met_past or {}
       call.met_past[location] = past
     end
@@ -377,8 +381,8 @@ function Walk:leave(e)
   local around = stack[#stack]
   if around then around.inside = (around.inside or 0.0) + e.time_s - call.enter end
   if call.late then tell(self.found, call.late.kind, call, call.late.other, call.late.wait_s) end
-  table.sort(call.met, function(a, b) return a.enter < b.enter end)
-  local last = call.met[#call.met]
+  local last = call.met[1]
+  for _, met in ipairs(call.met) do if met.enter >= last.enter then last = met end end
   if last then late_receiver(self.found, call, last) end
   if self.locks:leave(call) then self.looked[call.number] = true end
   if is_probe(call.region) then

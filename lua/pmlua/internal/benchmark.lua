@@ -17,6 +17,7 @@ local disk = require "pmlua.internal.file"
 local json = require "pmlua.json"
 local preload = require "pmlua.internal.preload"
 local simulation = require "pmlua.internal.simulation.run"
+local sorted = require "pmlua.internal.sorted"
 local sweep = require "pmlua.internal.experiment.sweep"
 local tables = require "pmlua.internal.experiment.datasets"
 local temporary = require "pmlua.internal.temporary"
@@ -263,7 +264,7 @@ local function analyse(self, run)
   self.comparisons = {}
   run.meta.shell, run.meta.commands = self.shell or "none", json.array()
   for i, label in ipairs(self.labels) do run.meta.commands[i] = { name = label, command = self.commands[label] } end
-  for note in pairs(self.notes) do run:warn(note) end
+  for note in sorted(self.notes) do run:warn(note) end
   for _, p in ipairs(self.cells) do
     local cell = self.places_of_cells[self:key(p)]
     if cell.failed then

@@ -11,6 +11,7 @@
 local core = require "pmlua.core"
 local llvm_of = require "pmlua.internal.cc.llvm"
 local paths = require "pmlua.internal.wrap.paths"
+local sorted = require "pmlua.internal.sorted"
 local temporary = require "pmlua.internal.temporary"
 local words_of = require "pmlua.internal.cc.words"
 local refuse = core.failure.refuse
@@ -219,7 +220,7 @@ local function count_sources(line, o, llvm)
     local how = llvm.shared and "make with g++" or "name a flang that has LLVM as a shared library, without launchers"
     return refuse("ENOTSUP", ("%s cannot load the LLVM %d plugin by which flang counts"):format(name, llvm.version), how)
   end
-  for option in pairs(line.has) do
+  for option in sorted(line.has) do
     if option:find("^%-flto") and o.at == "final" then
       o.tell(option .. ": counted before link-time optimisation, which changes the program further")
     end

@@ -2,13 +2,14 @@
 --- lua/pmlua/internal/cc/run.lua - carries out the steps of a compilation that counts.
 
 local shell = require "pmlua.internal.wrap.shell"
+local sorted = require "pmlua.internal.sorted"
 local temporary = require "pmlua.internal.temporary"
 
 local M = {}
 
 local function quoted(words)
   local list = {}
-  for name, value in pairs(words.environment or {}) do list[#list + 1] = name .. "=" .. shell.quote(value) end
+  for name, value in sorted(words.environment or {}) do list[#list + 1] = name .. "=" .. shell.quote(value) end
   for _, word in ipairs(words) do list[#list + 1] = shell.quote(word) end
   return table.concat(list, " ")
 end

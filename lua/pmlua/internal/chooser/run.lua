@@ -10,6 +10,7 @@
 local core = require "pmlua.core"
 local counted = require "pmlua.internal.chooser.counted"
 local groups = require "pmlua.groups"
+local sorted = require "pmlua.internal.sorted"
 local verify = require "pmlua.internal.verify"
 local refuse = core.failure.refuse
 
@@ -116,7 +117,7 @@ end
 
 local function gather(chooser, results, item, inputs)
   local counts, from, coverage, problem = setmetatable({}, { __index = inputs }), {}, 1, nil
-  for key, name in pairs(item.metric.events) do
+  for key, name in sorted(item.metric.events) do
     local event = assert(chooser:event(name))
     local c, r = count_of(results, item, event)
     if not c then

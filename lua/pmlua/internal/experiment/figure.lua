@@ -8,6 +8,7 @@
 
 local dat = require "pmlua.internal.dat"
 local fields = require "pmlua.internal.fields"
+local sorted = require "pmlua.internal.sorted"
 
 local M = {}
 
@@ -61,7 +62,7 @@ local function check_fields(plot)
   for _, name in ipairs { "xrange", "yrange" } do
     if plot[name] and not is_range(plot[name]) then return name .. " must be { low = NUMBER, high = NUMBER }, low below high" end
   end
-  for word, text in pairs(plot.rename or {}) do
+  for word, text in sorted(plot.rename or {}) do
     if type(text) ~= "string" then return ("rename: the text for %s is a %s"):format(tostring(word), type(text)) end
   end
   if plot.kind == "cumulative" and (plot.x or plot.yrange) then
@@ -94,7 +95,7 @@ end
 local function check_order(plot, factors)
   local known = {}
   for _, f in ipairs(factors) do known[f.name] = f end
-  for name, list in pairs(plot.order or {}) do
+  for name, list in sorted(plot.order or {}) do
     if not known[name] then return "order: " .. fields.sentence(name, known, "factor") end
     if type(list) ~= "table" then return ("order: %s must be a list of values"):format(name) end
     local _, err = ordered(known[name], list)

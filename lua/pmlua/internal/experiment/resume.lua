@@ -11,6 +11,7 @@ local cells = require "pmlua.internal.experiment.cell"
 local json = require "pmlua.json"
 local killed = require "pmlua.internal.experiment.killed"
 local results = require "pmlua.results"
+local sorted = require "pmlua.internal.sorted"
 local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
@@ -54,7 +55,7 @@ local function plain(v) return json.encode(json.decode(json.encode { v })) end
 ---@return pmlua.Failure?
 function M.differs(meta, now)
   local machine = type(meta.machine) == "table" and meta.machine or {}
-  for what, pair in pairs {
+  for what, pair in sorted {
     script = { meta.script_sha256, now.script_sha256 }, ["list of factors"] = { meta.factors, now.factors },
     ["list of options"] = { meta.options, now.options }, ["number of samples"] = { meta.repeats, now.repeats },
     ["number of rounds"] = { meta.rounds, now.rounds }, processor = { machine.cpu, now.machine.cpu },

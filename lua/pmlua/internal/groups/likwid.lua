@@ -4,6 +4,7 @@
 --     for _, group in ipairs(likwid.parse(text, "MEM_DP", "MEM_DP.txt", "skx").groups) do print(group.name) end
 
 local literal = require "pmlua.internal.literal"
+local sorted = require "pmlua.internal.sorted"
 
 local M = {}
 
@@ -82,7 +83,7 @@ local function spelling_of(pmu, name)
     if not data then error(why, 0) end
     spellings = data.spellings
   end
-  for pmus, events in pairs(spellings) do
+  for pmus, events in sorted(spellings) do
     if events[name] and (" " .. pmus .. " "):find(" " .. pmu .. " ", 1, true) then return { events[name] } end
   end
 end

@@ -7,6 +7,7 @@ local csv = require "pmlua.internal.cli.csv"
 local json = require "pmlua.json"
 local numbers = require "pmlua.internal.report.numbers"
 local sections = require "pmlua.sections"
+local sorted = require "pmlua.internal.sorted"
 local tables = require "pmlua.internal.report.job_tables"
 
 local M = {}
@@ -148,7 +149,7 @@ local columns = { "kind", "name", "library", "ranks", "threads", "calls", "total
 ---@return any[][] rows
 function M.rows(job)
   local rows = {}
-  for kind, list in pairs { section = job.sections, call = job.calls } do
+  for kind, list in sorted { section = job.sections, call = job.calls } do
     for _, row in ipairs(list) do
       local r = M.row_of(row, job)
       r.kind = kind
@@ -157,7 +158,10 @@ function M.rows(job)
       rows[#rows + 1] = line
     end
   end
-  table.sort(rows, function(a, b) return a[1] > b[1] or a[1] == b[1] and a[7] > b[7] end)
+  table.sort(rows, function(a, b)
+    if a[1] ~= b[1] then return a[1] > b[1] end
+    return a[7] > b[7] or a[7] == b[7] and a[2] < b[2]
+  end)
   return columns, rows
 end
 

@@ -11,6 +11,7 @@
 
 local literal = require "pmlua.internal.literal"
 local shell = require "pmlua.internal.wrap.shell"
+local sorted = require "pmlua.internal.sorted"
 local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
@@ -43,7 +44,7 @@ function M.literal(value, indent)
 end
 
 local function check(file, t, more)
-  for k, v in pairs(t) do
+  for k, v in sorted(t) do
     local wanted = M.fields[k] or more and more[k]
     if not wanted then return refuse("EINVAL", ("%s: no such field: %s"):format(file, tostring(k))) end
     if type(v) ~= wanted then return refuse("EINVAL", ("%s: %s must be a %s"):format(file, k, wanted)) end
