@@ -79,7 +79,8 @@ bool pml__pfm_pmu(int i, pfm_pmu_info_t *pmu) {
 /* An uncore PMU that is not here has no perf type to be encoded for: take the codes its registers want. */
 static int encode_absent(const char *name, struct pml__pfm_encoding *e) {
   uint64_t codes[3] = {0};
-  pfm_pmu_encode_arg_t arg = {.codes = codes, .count = 3, .size = sizeof arg};
+  char *full = NULL;
+  pfm_pmu_encode_arg_t arg = {.codes = codes, .count = 3, .fstr = &full, .size = sizeof arg};
   int r = pml__pfm->get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3 | PFM_PLMH, PFM_OS_NONE, &arg);
   if (r != PFM_SUCCESS) return r;
   e->attr.type = PML__TYPE_NONE;
@@ -87,6 +88,8 @@ static int encode_absent(const char *name, struct pml__pfm_encoding *e) {
   e->attr.config1 = codes[1];
   e->attr.config2 = codes[2];
   e->idx = arg.idx;
+  if (full != NULL) e->corrected = pml__pfm_correct(full, &e->attr);
+  free(full);
   return r;
 }
 
@@ -170,9 +173,9 @@ static int fill(struct pml_event *ev, const struct pml__pfm_encoding *e) {
   part->attr = e->attr;
   part->here = pmu.is_present && e->attr.type != PML__TYPE_NONE;
   part->cpu_any = e->cpu;
-  if (e->corrected && part->here) pml__event_note(PML__NOTE_CODE, ev);
   if (!part->here && pmu.type == PFM_PMU_TYPE_UNCORE && pml__sysfs_described())
     part->here = find_described(pmu.name, &part->attr.type);
+  if (e->corrected && part->here) pml__event_note(PML__NOTE_CODE, ev);
   return 0;
 }
 

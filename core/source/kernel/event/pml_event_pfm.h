@@ -53,8 +53,13 @@ int pml__pfm_encode(const char *name, struct pml__pfm_encoding *e);
 
 /*
  * pml__pfm_correct - replace a code that libpfm4 is known to have wrong. @full: libpfm4's whole name of the event, with
- * its PMU and all modifiers. Returns whether it was replaced. Cost: a walk over some 25 rows.
+ * its PMU and all modifiers. Returns whether it was replaced. Cost: a walk over some 35 rows.
  */
 bool pml__pfm_correct(const char *full, struct perf_event_attr *attr);
+
+/* pml__pfm_prefix - what precedes a code in text: r of a core PMU's, config=0x of any other's. */
+static inline const char *pml__pfm_prefix(const struct perf_event_attr *attr) {
+  return attr->type == PERF_TYPE_RAW ? "r" : "config=0x";
+}
 
 #endif

@@ -72,8 +72,8 @@ static int row(struct pfm_walk *p, const char *name, const char *description) {
     if (pml__pfm_encode(name, &e) != PFM_SUCCESS) return 0;
     if (e.attr.type == PERF_TYPE_TRACEPOINT) return 0; /* listed from tracefs */
     if (e.corrected) {
-      (void)snprintf(corrected, sizeof corrected, "%.1000s [code corrected: r%llx]", description,
-                     (unsigned long long)e.attr.config);
+      (void)snprintf(corrected, sizeof corrected, "%.1000s [code corrected: %s%llx]", description,
+                     pml__pfm_prefix(&e.attr), (unsigned long long)e.attr.config);
       info.description = corrected;
     }
     if (p->pmu.is_present && e.attr.type != PML__TYPE_NONE)

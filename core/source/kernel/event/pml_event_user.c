@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/source/kernel/event/pml_event_user.c - events restricted to user space, where the kernel may not be counted. */
 #include "source/kernel/event/pml_event_parsers.h"
+#include "source/kernel/event/pml_event_pfm.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -93,8 +94,9 @@ void pml__event_note(enum pml__event_note which, const struct pml_event *ev) {
   else if (which == PML__NOTE_NEVER)
     (void)snprintf(text, sizeof note->text, "%s is always 0: it happens in the kernel only; leave :u out", ev->name);
   else if (which == PML__NOTE_CODE)
-    (void)snprintf(text, sizeof note->text, "libpfm4 has a wrong code for %s; r%llx, of Intel's event files, counts it",
-                   ev->name, (unsigned long long)ev->first.attr.config);
+    (void)snprintf(text, sizeof note->text,
+                   "libpfm4 has a wrong code for %s; %s%llx, of Intel's event files, counts it", ev->name,
+                   pml__pfm_prefix(&ev->first.attr), (unsigned long long)ev->first.attr.config);
   else
     (void)snprintf(text, sizeof note->text,
                    "this PMU has no precise events (a guest's?): %s was opened without precision", ev->name);
