@@ -128,7 +128,11 @@ local steps = {
     c_specs("", build, true)
     lua_specs(true)
   end,
-  mutants = function() add("mutants", tally.count, "lua5.4 spec/mutants.lua", 1800) end,
+  mutants = function() -- a sample of each day
+    local seed = os.date "!%Y%m%d"
+    add("mutants seed " .. seed, tally.count, "lua5.4 spec/mutants.lua 40 " .. seed, 600)
+    add("mutants-draw seed " .. seed, tally.count, ("lua5.4 spec/mutants_draw.lua %s 12 seconds=120 alive=3"):format(seed), 900)
+  end,
   wrap = function() busted_specs("", "spec/wrap/*_spec.lua", false, "/usr/bin/lua5.4", build) end,
   asan = function() sanitized("asan", nil, true) end,
   lint = function()

@@ -4,7 +4,7 @@
 -- A mutant is a copy of one source file with one piece of text replaced; the text must occur exactly once, so that the
 -- mutants follow the code. The same spec program is built against the copy, where it must fail, and against the original,
 -- where it must pass. Ends with a table of the claims that caught each mutant, after how many reads, and with
--- `N passed, N failed, N skipped`.
+-- `N passed, N failed, N skipped`. `lua5.4 spec/mutants.lua COUNT SEED` breaks so many, chosen by the seed.
 --
 -- `lua5.4 spec/mutants.lua pmu DIR` builds spec pmu_page against every mutant of the page reader into DIR, with a run.sh
 -- that runs them on a machine with a PMU. CC is the compiler for that machine.
@@ -222,8 +222,17 @@ local function print_table(list, rows)
   for _, row in ipairs(rows) do line(row) end
 end
 
---- Run every program on the unchanged code and on every mutant that it judges.
-local function run()
+--- At most @most of the mutants, chosen by @seed.
+local function sample(most, seed)
+  local list = table.move(MUTANTS.list, 1, #MUTANTS.list, 1, {})
+  math.randomseed(seed)
+  while #list > most do table.remove(list, math.random(#list)) end
+  print(("%d of %d mutants, seed %d"):format(#list, #MUTANTS.list, seed))
+  return list
+end
+
+--- Run the programs on each mutant that they judge; first, on the unchanged code, every program that judges one.
+local function run(mutants)
   local folder = capture "mktemp -d"
   local list, rows, jobs, scripts = programs(), { { mutant = "(the code as it is)" } }, {}, {}
   local function add(row, column, program, mutant, dir)
@@ -234,13 +243,15 @@ local function run()
     scripts[#scripts + 1] = script(program, dir, out, source)
   end
   for i, program in ipairs(list) do
-    if program.missing then
+    local needed = false
+    for _, mutant in ipairs(mutants) do needed = needed or judges(program, mutant) end
+    if needed and program.missing then
       tell("skipped", "# SKIP the mutants on " .. program.title .. ": " .. program.missing)
-    else
+    elseif needed then
       add(1, i, program, nil, folder .. "/none")
     end
   end
-  for m, mutant in ipairs(MUTANTS.list) do
+  for m, mutant in ipairs(mutants) do
     local dir = ("%s/m%d"):format(folder, m)
     rows[m + 1] = { mutant = mutant[1] }
     local bred, why = breed(mutant, dir)
@@ -305,11 +316,11 @@ end
 
 if arg[1] == "pmu" and arg[2] then
   build_for_pmu(arg[2])
-elseif #arg == 0 then
-  run()
+elseif #arg == 0 or math.tointeger(arg[1]) and math.tointeger(arg[2]) then
+  run(arg[1] and sample(math.tointeger(arg[1]), math.tointeger(arg[2])) or MUTANTS.list)
   print(("%d passed, %d failed, %d skipped"):format(count.passed, count.failed, count.skipped))
   os.exit(count.failed == 0 and count.passed > 0)
 else
-  io.stderr:write("usage: lua5.4 spec/mutants.lua [pmu DIR]\n")
+  io.stderr:write("usage: lua5.4 spec/mutants.lua [COUNT SEED | pmu DIR]\n")
   os.exit(2)
 end
