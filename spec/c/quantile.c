@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/quantile.c - exact quantiles give what qsort gives, on data made to break them. */
+/*
+ * spec/c/quantile.c - exact quantiles give what qsort gives, on data made to break them, also if memory is short.
+ *
+ * Link: -Wl,--wrap=pml__big_alloc
+ */
 #include "check.h"
 #include "record/pml_samples.h"
 #include "record/quantile/pml_quantile.h"
@@ -311,8 +315,53 @@ static void one_rule(void) {
         "an empty series has no quantile");
 }
 
+static unsigned allocations, refused; /* the number of the allocation that fails; 0: none */
+
+void *__real_pml__big_alloc(size_t bytes);
+void *__wrap_pml__big_alloc(size_t bytes);
+void *__wrap_pml__big_alloc(size_t bytes) {
+  return ++allocations == refused ? NULL : __real_pml__big_alloc(bytes);
+}
+
+/* Add @n numbers from @first on in a mixed order, again if there is no memory; 7919 is prime to @n. */
+static unsigned add_mixed(struct pml_quantile *q, size_t first, size_t n) {
+  static double v[MANY];
+  for (size_t i = 0; i < n; i++) v[i] = (double)(first + i * 7919 % n);
+  return pml_quantile_add(q, v, n) != 0 && pml_quantile_add(q, v, n) != 0;
+}
+
+/* Expects the numbers from 0 to @n - 1, whose quantile of p percent is n * p / 100. */
+static unsigned wrong_numbers(struct pml_quantile *q, size_t n, bool may_refuse) {
+  unsigned wrong = 0;
+  for (unsigned p = 0; p < 100; p++) {
+    const double *d = pml_quantile_at(q, p);
+    wrong += d == NULL ? !may_refuse : *d != (double)(n * p / 100);
+  }
+  return wrong;
+}
+
+static void short_memory(void) {
+  enum { HALF = 1 << 16, STEPS = 24 };
+  unsigned wrong = 0, step;
+  for (step = 1; step <= STEPS && wrong == 0; step++) {
+    struct pml_quantile *q;
+    if (pml_quantile_open(&q, PML_TYPE_DOUBLE, 0, NULL) != 0) return;
+    allocations = 0;
+    refused = step;
+    wrong += add_mixed(q, 0, HALF);
+    const double *median = pml_quantile_at(q, 50);
+    wrong += median != NULL && *median != HALF / 2.0;
+    wrong += add_mixed(q, HALF, HALF);
+    wrong += wrong_numbers(q, (size_t)2 * HALF, true) + wrong_numbers(q, (size_t)2 * HALF, false);
+    pml_quantile_close(q);
+  }
+  refused = 0;
+  CHECK(wrong == 0, "where one of the first %u allocations fails, a quantile is refused or right", step - 1);
+}
+
 int main(void) {
   rule();
+  short_memory();
   one_rule();
   sorting();
   doubles();
