@@ -217,7 +217,22 @@ static void left_inside(void) {
   CHECK(pml__sde_wait_for_readers(NULL, 0, false), "so is one that is removed in its midst");
 }
 
+/* The side that waits compares the number of a pass with that before: no pass may have the number of another. */
+static void numbered(void) {
+  struct pml__sde_reader r = {.passes = 0};
+  unsigned odd = 0;
+  for (uint64_t pass = 0; pass < 4; pass++) {
+    odd += pml__sde_enter(&r) != 2 * pass + 1;
+    if (pass < 2)
+      pml__sde_leave(&r);
+    else
+      pml__sde_leave_from(&r, 2 * pass + 1);
+  }
+  CHECK(odd == 0 && atomic_load(&r.passes) == 8, "each pass of a reader has a number of its own");
+}
+
 int main(void) {
+  numbered();
   if (pml_sde_library(&lib, "THREADS") != 0) return 1;
   counting();
   coming_and_going();

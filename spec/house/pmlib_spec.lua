@@ -170,6 +170,7 @@ describe("PMlib's calls", function()
       assert.is_truthy(out:find("Section copy: 1 times a workload that is negative", 1, true), out)
       assert.equal(1, select(2, out:gsub("pmlib: label: empty name", "")))
       assert.equal(1, select(2, out:gsub("pmlib: power knob", "")))
+      assert.is_truthy(out:find("pmlib: printComm: nothing was gathered; call report() before", 1, true), out)
       assert.is_truthy(out:find("knob 42", 1, true))
     end)
 

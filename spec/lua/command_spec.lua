@@ -170,6 +170,10 @@ describe("The verbs", function()
       assert.matches("^usage: pmlua " .. verb, out)
       assert.matches("\n    pmlua " .. verb, out) -- an example
       assert.equal(out, (select(2, run(verb .. " --help"))))
+      for inner in (out:match "\nverbs:\n(.-)\n\n" or ""):gmatch "%f[^\n\0]  (%S+)" do
+        assert.matches("pmlua help " .. verb .. " VERB", out, 1, true)
+        assert.matches("^usage: pmlua " .. verb .. " " .. inner, (support.done(run(("help %s %s"):format(verb, inner)))))
+      end
     end
   end)
 

@@ -226,7 +226,10 @@ describe("pmlua export of a trace", function()
     refused(path .. " --to chrome", "needs csv, jsonl, sqlite, perfetto, speedscope, pprof or folded")
     refused(path .. " --table calls", "leave out %-%-table")
     refused(path .. " --to folded --value nothing", "no counter 'nothing'; choose time, calls, work")
+    local calls = {}
+    for k = 1, 2000 do calls[k] = { "main", k % 2 == 1 and "+" or "-", "a", 10 * k } end
     refused(path .. " --to perfetto -o /dev/full", "No space left")
+    refused(planted("long", calls) .. " --to perfetto -o /dev/full", "ENOSPC: the file takes no more bytes")
     shell.write(folder .. "/cut.otf2", "OTF2")
     refused(folder .. "/cut.otf2 --to perfetto", "cut.otf2")
   end)

@@ -84,6 +84,7 @@ static void misuse() {
   PM.start("copy");
   PM.stop("copy", -1.0);
   PM.reset("nowhere");
+  PM.printComm(stdout, MPI_COMM_WORLD, 3, 0); // before any report
   int value = 42;
   PM.getPowerKnob(0, value);
   PM.setPowerKnob(0, 1);
