@@ -139,7 +139,7 @@ static void a_whole_life(void) {
                                           "activate 0 Master thread\n",
                                           "init_mpp rank 0 of 1\n",
                                           "0 program ",
-                                          "scorep of 0 arguments, none, region scorep, process ",
+                                          "scorep of 2 arguments: first, a second, region scorep, process ",
                                           NULL};
   CHECK(in_order(text, beginning), "it is begun in the order of the interface");
   static const char *const course[] = {"0 enter outer 0\n",
@@ -337,7 +337,8 @@ static void coming_and_going(void) {
   CHECK(count(read_file("writer.txt"), "finalize\n") == 1, "and each of them ends");
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  if (argc == 1) return execl("/proc/self/exe", argv[0], "first", "a second", (char *)NULL);
   if (!scorep_begin()) return 1;
   pml_region_intern("outer", NULL, 0, &outer);
   pml_region_intern("inner", NULL, 0, &inner);

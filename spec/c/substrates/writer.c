@@ -118,9 +118,10 @@ static void whole_signed(struct SCOREP_Location *location, uint64_t time, SCOREP
 static void program_begin(struct SCOREP_Location *location, uint64_t time, SCOREP_StringHandle name, uint32_t n,
                           SCOREP_StringHandle *arguments, SCOREP_RegionHandle region, uint64_t pid, uint64_t tid) {
   (void)time, (void)tid;
-  WRITE("%u program %s of %u arguments, %s, region %s, process %" PRIu64 "\n", host->SCOREP_Location_GetId(location),
-        host->SCOREP_StringHandle_Get(name), n, n > 0 ? host->SCOREP_StringHandle_Get(arguments[0]) : "none",
-        host->SCOREP_RegionHandle_GetName(region), pid);
+  WRITE("%u program %s of %u arguments:", host->SCOREP_Location_GetId(location), host->SCOREP_StringHandle_Get(name),
+        n);
+  for (uint32_t i = 0; i < n; i++) WRITE(" %s,", host->SCOREP_StringHandle_Get(arguments[i]));
+  WRITE(" region %s, process %" PRIu64 "\n", host->SCOREP_RegionHandle_GetName(region), pid);
 }
 static void program_end(struct SCOREP_Location *location, uint64_t time, SCOREP_ExitStatus status,
                         SCOREP_RegionHandle region) {
