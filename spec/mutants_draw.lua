@@ -172,9 +172,10 @@ function M.specs(file, at)
   if not M.all then M.all, M.with = all_specs() end
   local found = specs_with(file, at)
   local words, names, module = {}, {}, nil
-  local stem = file.path:gsub("^%l+/", ""):gsub("pml_", ""):gsub("/l(%l+%.c)$", "/%1"):gsub("%.%l+$", "")
-  for part, slash in stem:gmatch "([^/]+)(/?)" do
-    for word in part:gmatch "%l%l%l+" do words[word] = word ~= "pmlua" and (slash == "/" and 0.4 or 1) or nil end
+  local stem = file.path:gsub("^%l+/", ""):gsub("pml_", ""):gsub("/l([%l_]+%.c)$", "/%1"):gsub("%.%l+$", "")
+  for part, rest in stem:gmatch "([^/]+)()" do
+    local weight = not stem:find("/", rest) and 1 or not stem:find("/.*/", rest) and 0.8 or 0.3
+    for word in part:gmatch "%l%l%l+" do words[word] = word ~= "pmlua" and weight or nil end
   end
   if file.language == "lua" then module = stem:gsub("/", ".") end
   for _, line in ipairs(file.lines) do
@@ -192,7 +193,7 @@ function M.specs(file, at)
     if module and spec.text:find(module, 1, true) then score = score + 5 end
     score = score * spec.weight
     local runs_it = file.language == "c" or not spec.binary
-    if score > 3 and runs_it then ranked[#ranked + 1] = setmetatable({ score = score }, { __index = spec }) end
+    if score > 0 and runs_it then ranked[#ranked + 1] = setmetatable({ score = score }, { __index = spec }) end
   end
   table.sort(ranked, function(a, b) return a.score > b.score or a.score == b.score and a.name < b.name end)
   return table.move(ranked, 1, most_specs, 1, {})

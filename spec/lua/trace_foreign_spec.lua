@@ -176,6 +176,46 @@ e.leave(time + 1, r)]==])
     matches("csv", lines)
   end)
 
+  it("gives each field of its events to t:each", function()
+    local path = write_python("fields", [==[
+from otf2.enums import *
+g = [d.location_group("p%d" % i, system_tree_parent=d.system_tree_node("m")) for i in range(3)]
+l = [d.location("t%d" % i, group=g[i]) for i in range(3)]
+d.group("r", GroupType.COMM_LOCATIONS, Paradigm.MPI, members=l)
+d.comm("self", d.group("s", GroupType.COMM_GROUP, Paradigm.MPI, members=[1]))
+c = d.comm("w", d.group("w", GroupType.COMM_GROUP, Paradigm.MPI, members=[0, 1, 2]))
+d.rma_win("first", c); d.rma_win("second", c)
+m = [d.metric("m%d" % i, value_type=Type.INT64) for i in range(2)]
+e = w.event_writer_from_location(l[1])
+for i, (name, *rest) in enumerate([("MpiSend", 2, 1, 5, 64), ("MpiIrecv", 0, 1, 6, 65, 9), ("MpiIrecvRequest", 7),
+    ("MpiIsendComplete", 8), ("MpiCollectiveEnd", 2, 1, 2, 66, 67), ("RmaSync", 1, 2, 2), ("RmaSync", 0, 0, 1),
+    ("RmaRequestLock", 1, 2, 3, 0), ("RmaAcquireLock", 0, 0, 3, 1), ("RmaReleaseLock", 1, 0, 3)]):
+  getattr(_otf2, "EvtWriter_" + name)(e._handle, None, 1000 + i, *rest)
+e.metric(1010, m[1], [11])]==])
+    if not path then pending "python3-otf2 is not installed" return end
+    local t <close> = assert(pml.trace.open(path))
+    local expected = { -- processes and metrics are counted from 1
+      { kind = "send", to = 3, communicator = 1, tag = 5, bytes = 64 },
+      { kind = "receive", from = 1, communicator = 1, tag = 6, bytes = 65, request = 9 },
+      { kind = "request", what = "receive posted", request = 7 }, { kind = "request", what = "send complete", request = 8 },
+      { kind = "collective", operation = "gather", communicator = 1, members = 3, root = 3, sent_bytes = 66,
+        received_bytes = 67 },
+      { kind = "notify", window = 1, communicator = 1, process_there = 3, out = true },
+      { kind = "notify", window = 0, communicator = 1, process_there = 1, out = false },
+      { kind = "lock", what = "requested", window = 1, process_there = 3, exclusive = true },
+      { kind = "lock", what = "acquired", window = 0, process_there = 1, exclusive = false },
+      { kind = "lock", what = "released", window = 1, process_there = 1, exclusive = false },
+      { kind = "metric", metric = "m1", number = 2, value = 11 } }
+    local n = 0
+    assert(t:each(function(e)
+      n = n + 1
+      for key, value in pairs { location = 2, process = 2, rank = 1 } do expected[n][key] = value end
+      expected[n].time_s = e.time_s
+      assert.are.same(expected[n], e)
+    end))
+    assert.are.equal(#expected, n)
+  end)
+
   it("is damaged if its events have no location, and has nothing to show without events", function()
     local path = write_broken "location_undefined"
     for _, command in ipairs { "trace %s", "trace %s --json", "trace %s --waits", "flame %s -o x.svg",
