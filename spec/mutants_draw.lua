@@ -167,7 +167,7 @@ local function specs_with(file, at)
 end
 
 --- The specs, best first: those that contain rare words of the line, share some with the file's name, or use what it defines.
---- C specs come earlier, and specs that run compilers or simulators later, because of the time that they take.
+--- Of these, C specs come earlier, and specs that run compilers or jobs later, because of the time that they take.
 function M.specs(file, at)
   if not M.all then M.all, M.with = all_specs() end
   local found = specs_with(file, at)
@@ -191,18 +191,23 @@ function M.specs(file, at)
     end
     for name in pairs(names) do score = score + (spec.tokens[name] and 5 or 0) end
     if module and spec.text:find(module, 1, true) then score = score + 5 end
-    score = score * spec.weight
     local runs_it = file.language == "c" or not spec.binary
     if score > 0 and runs_it then ranked[#ranked + 1] = setmetatable({ score = score }, { __index = spec }) end
   end
-  table.sort(ranked, function(a, b) return a.score > b.score or a.score == b.score and a.name < b.name end)
-  return table.move(ranked, 1, most_specs, 1, {})
+  local function sort_by(key)
+    table.sort(ranked, function(a, b) return key(a) > key(b) or key(a) == key(b) and a.name < b.name end)
+  end
+  sort_by(function(spec) return spec.score end)
+  ranked = table.move(ranked, 1, most_specs, 1, {})
+  sort_by(function(spec) return spec.score * spec.weight end)
+  return ranked
 end
 
 --- Run a spec in a copy of the checkout: whether it passes; nil if it is not known, because a Lua spec took too long.
 function M.passes(dir, spec)
   local run = spec.binary or "busted --lua=/usr/bin/lua5.4 --no-keep-going -o TAP " .. spec.path
-  local _, code = sh(("cd %s && mkdir -p tmp && TMPDIR=$PWD/tmp PMLUA_BUILD=build nice %s"):format(dir, run), spec_seconds)
+  local _, code = sh(("cd %s && mkdir -p tmp && TMPDIR=$PWD/tmp PMLUA_BUILD=build nice %s"):format(dir, run),
+    spec.weight < 0.5 and 5 * spec_seconds or spec_seconds)
   if code == 124 and not spec.binary then return nil end
   return code == 0 or code == 77
 end

@@ -53,9 +53,16 @@ int main(int argc, char **argv) {
 local told = ("2 none\n"):rep(11) .. "3 none\n" -- a script has its path as one more
 
 --- Executes `argv[1]` in each way with an environment of its own, and says which one a child has that calls crc32 10 times.
+--- Names like those of pmlua's variables, shorter and longer, stand for none of them.
 local apart = support.C .. [[
 int main(int argc, char **argv) {
-  char *const none[] = {NULL}, *const some[] = {"A=1", "LD_PRELOAD=", NULL}, *const words[] = {argv[1], NULL};
+  char *const none[] = {NULL}, *some[99] = {"A=1", "LD_PRELOAD="}, *const words[] = {argv[1], NULL};
+  for (int i = 0, n = 2; environ[i] != NULL && n < 97; i++) {
+    int length = (int)strcspn(environ[i], "=");
+    if (strncmp(environ[i], "PMLUA_", 6) != 0) continue;
+    asprintf(&some[n++], "%.*s=1", length - 1, environ[i]);
+    asprintf(&some[n++], "%.*s_=1", length, environ[i]);
+  }
   for (int way = 0; way < 6; way++) {
     pid_t pid = 0;
     int status = 0;
