@@ -13,9 +13,12 @@ SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(B)/spec/%)
 # C specs see the internals, so they link the static library; -rdynamic lets dlsym find their symbols.
 # A spec that needs more of the linker says so in its head: " * Link: FLAGS".
 link_of = $(shell sed -n 's/^ \* Link: //p' $(1))
-$(B)/spec/%: spec/c/%.c $(B)/libpmlua.a
+.PRECIOUS: $(B)/spec/%.o
+$(B)/spec/%.o: spec/c/%.c
 	@mkdir -p $(@D)
-	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $(call link_of,$<) $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
+	$(CC) $(ALLCFLAGS) -c $< -o $@
+$(B)/spec/%: $(B)/spec/%.o $(B)/libpmlua.a
+	$(CC) $(SAN) $(LDFLAGS) -rdynamic $(call link_of,spec/c/$*.c) $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
 # The drop-in for libsde is in it, too.
 $(B)/spec/cost: spec/c/cost.c $(SDE_OBJ) $(B)/libpmlua.a | $(B)/libpmlua_count.so
