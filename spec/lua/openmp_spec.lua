@@ -308,6 +308,40 @@ describe("pmlua record of a program of gcc", function()
   end)
 end)
 
+-- The second region begins when pmlua has freed the thread's data: keys are destroyed in the order of their creation.
+local late = [[
+#include <pthread.h>
+static void work(void *arg) {
+#pragma omp parallel num_threads(2)
+  __atomic_fetch_add((int *)arg, 1, __ATOMIC_RELAXED);
+}
+static void *thread(void *n) {
+  pthread_key_t key;
+  work(n);
+  pthread_key_create(&key, work);
+  pthread_setspecific(key, n);
+  return 0;
+}
+int main(void) {
+  pthread_t t;
+  int n = 0;
+  pthread_create(&t, 0, thread, &n);
+  pthread_join(t, 0);
+  return n != 4;
+}
+]]
+
+describe("pmlua record of a thread that ends", function()
+  local lacks = openmp.lacks "libgomp"
+  it("has regions of destructors", function()
+    if lacks then return pending(lacks) end
+    local dir = support.folder()
+    local all = openmp.record(dir, openmp.compile("libgomp", dir, late, "-pthread"), "", "MALLOC_PERTURB_=85")
+    local region = openmp.constructs(all)["omp parallel @program.c:3"]
+    assert.same({ 2, 2 }, { region.calls, region.threads })
+  end)
+end)
+
 -- Between the two regions the workers of the first one sleep.
 local pause = [[
 #include <sys/wait.h>
