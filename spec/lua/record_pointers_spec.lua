@@ -92,7 +92,7 @@ describe("pmlua record of functions whose address is taken", function()
         local calls, said = recorded "taken"
         assert.equal(1000, calls.adler32)
         if how == "clang -O2 -fno-plt" and way == "COMPARED" then -- one register is stored and called
-          assert.truthy(said:find("the code takes the address of crc32", 1, true), said)
+          assert.truthy(said:find("code or data contain the address of crc32", 1, true), said)
         else
           assert.equal(1000, calls.crc32)
         end
@@ -104,8 +104,37 @@ describe("pmlua record of functions whose address is taken", function()
     built("taken", "gcc -O1 -DPOINTERS", taken, ".c")
     local calls, said, all = recorded("taken", "--sym crc32")
     assert.same({ crc32 = 1000 }, calls)
-    assert.truthy(said:find("calls through pointers are not recorded; the code takes the address of crc32", 1, true), said)
+    assert.truthy(said:find("calls through pointers are not recorded; code or data contain the address of crc32", 1, true), said)
     assert.same({ { name = "crc32", library = "libz.so.1", missing = "pointers" } }, all.processes[1].left_functions)
+  end)
+
+  it("counts or names functions that are called through a table in data", function()
+    support.spit(dir .. "/table.c", [[
+#include <zlib.h>
+unsigned long (*table[])(unsigned long, const unsigned char *, unsigned) = {crc32, adler32};
+int main(void) { return table[0](0, (const unsigned char *)"a", 1) == table[1](0, (const unsigned char *)"a", 1); }]])
+    support.spit(dir .. "/plugin.c", [[
+#include <dlfcn.h>
+#include <stddef.h>
+int main(void) {
+  void *h = dlopen("./table.so", RTLD_NOW);
+  int (*run)(void) = NULL;
+  if (h != NULL) *(void **)&run = dlsym(h, "main");
+  return run == NULL || run();
+}]])
+    for _, how in ipairs { "table.c -o table", "-no-pie table.c -o table",
+      "-fPIC -shared table.c -o table.so -lz && cc plugin.c -o table" } do
+      for _, compiler in ipairs { "gcc -O2 ", "gcc -O2 -fno-plt ", "clang -O1 " } do
+        assert.equal(0, (shell(compiler .. how .. " -lz")))
+        local calls, said, all = recorded "table"
+        local named = {}
+        for _, left in ipairs(all.processes[1].left_functions) do named[left.name] = left.missing end
+        for _, name in ipairs { "crc32", "adler32" } do
+          assert.is_true(calls[name] == 1 or named[name] == "pointers", compiler .. how .. ": " .. name)
+          assert.equal(named[name] ~= nil, said:find("data contain the address of .*" .. name) ~= nil, said)
+        end
+      end
+    end
   end)
 
   it("does not claim that a function was not called if it cannot be sure", function()

@@ -76,9 +76,9 @@ size_t pml_arch_thunks_bytes(uint32_t n);
 void pml_arch_thunks_write(void *block, const void *functions, uint32_t n);
 uintptr_t pml_arch_thunk(uintptr_t block, uint32_t i);
 
-/* The relocations that fill a slot for calls, and one for addresses that code loads or calls through; and any without a
- * symbol. */
-extern const uint32_t pml__arch_jump_slot, pml__arch_glob_dat, pml__arch_relative;
+/* The relocations that fill a slot for calls, one for addresses that code loads or calls through, and a pointer in
+ * data; and any without a symbol. */
+extern const uint32_t pml__arch_jump_slot, pml__arch_glob_dat, pml__arch_abs64, pml__arch_relative;
 
 /*
  * Find uses of the address slots in [@lo, @hi) in @n bytes of code at @text, mapped at @at. @seen is called for each

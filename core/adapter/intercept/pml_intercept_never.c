@@ -29,7 +29,8 @@
 /* Do not return: the leave would be lost. */
 #define ENDS                                                                                                           \
   "pthread_exit:thrd_exit:__pthread_unwind*:_exit:_Exit:exit:quick_exit:abort:__libc_start_main:"                      \
-  "__libc_start_call_main:__stack_chk_fail:__cxa_call_unexpected:__cxa_call_terminate:"
+  "__libc_start_call_main:__stack_chk_fail:__cxa_call_unexpected:__cxa_call_terminate:"                                \
+  "__cxa_pure_virtual:__cxa_deleted_virtual:"
 
 /* C++ exceptions and forced unwinding: libgcc's and LLVM's unwinder, and the functions that start it. */
 #define EXCEPTIONS                                                                                                     \

@@ -71,7 +71,7 @@ uintptr_t *pml__slot_at(const struct pml__object *o, const Elf64_Rela *r, uint32
   return (uintptr_t *)at; /* NOLINT(performance-no-int-to-ptr) */
 }
 
-static bool is_function(const struct pml__object *o, const Elf64_Rela *r, bool address) {
+bool pml__scan_is_function(const struct pml__object *o, const Elf64_Rela *r, bool address) {
   size_t symbol = ELF64_R_SYM(r->r_info);
   const Elf64_Sym *s = symbol != 0 ? pml__object_symbol(o, symbol) : NULL;
   if (s == NULL || s->st_name >= o->nstr || pml__symbol_is_variant(s)) return false;
@@ -83,7 +83,7 @@ static void list_of(const struct pml__object *o, struct pml__scan *s, bool addre
   size_t n = address ? o->nrela : o->njmprel;
   uint32_t type = address ? pml__arch_glob_dat : pml__arch_jump_slot;
   for (size_t i = 0; i < n && i <= UINT32_MAX; i++)
-    if (pml__slot_at(o, &r[i], type) != NULL && is_function(o, &r[i], address))
+    if (pml__slot_at(o, &r[i], type) != NULL && pml__scan_is_function(o, &r[i], address))
       s->slot[s->n++] = (struct pml__scan_slot){.index = (uint32_t)i, .address = address};
 }
 

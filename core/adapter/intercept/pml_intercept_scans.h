@@ -74,6 +74,9 @@ bool pml__scan_shows_calls(const struct pml__scan *s);
 
 const Elf64_Rela *pml__scan_relocation(const struct pml__object *o, const struct pml__scan_slot *s);
 
+/* Whether @r refers to a function; @address: it may be used otherwise than in calls, and the symbol's type decides. */
+bool pml__scan_is_function(const struct pml__object *o, const Elf64_Rela *r, bool address);
+
 /* The slot filled by @r, if the relocation has @type. */
 uintptr_t *pml__slot_at(const struct pml__object *o, const Elf64_Rela *r, uint32_t type);
 

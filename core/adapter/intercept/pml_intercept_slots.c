@@ -136,10 +136,10 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, st
 }
 
 /* The name is the slot's symbol, because calls of the function would be recorded under it. */
-static uint32_t note_unrecorded(const struct pml__slots *x, const struct pml__object *o,
-                                const struct pml__scan_slot *slot, uintptr_t value) {
+static uint32_t note_unrecorded(const struct pml__slots *x, const struct pml__object *o, const Elf64_Rela *r,
+                                uintptr_t value) {
   size_t n;
-  const Elf64_Sym *s = pml__object_symbol(o, ELF64_R_SYM(pml__scan_relocation(o, slot)->r_info));
+  const Elf64_Sym *s = pml__object_symbol(o, ELF64_R_SYM(r->r_info));
   const char *name = s != NULL ? pml__object_name(o, s, &n) : NULL;
   const struct pml__object *of = pml__objects_find(&x->all, value);
   return pml__unrecorded_note(name != NULL ? name : "", of != NULL ? pml__object_file(&x->all.at[of - x->all.at]) : "");
@@ -150,7 +150,7 @@ static int change_calls(struct pml__slots *x, const struct pml__object *o, const
                         const struct pml__scan_slot *slot, uintptr_t *at, uintptr_t thunk) {
   size_t n;
   const struct pml__scan_site *site = pml__scan_sites(scan, slot, &n);
-  uint32_t function = note_unrecorded(x, o, slot, __atomic_load_n(at, __ATOMIC_RELAXED));
+  uint32_t function = note_unrecorded(x, o, pml__scan_relocation(o, slot), __atomic_load_n(at, __ATOMIC_RELAXED));
   if (slot->missed || !pml__scan_shows_calls(scan)) pml__unrecorded_calls(function);
   int err = pml__code_add(&x->code, o, at, site, n, thunk, function);
   return err < 0 ? pml_fail(err, "no memory to change calls of %.200s", o->path) : 0;
@@ -212,6 +212,29 @@ static int fill_slots(struct pml__slots *x, const struct pml__object *o, struct 
   return err;
 }
 
+/* ---- tables ---- */
+
+/*
+ * Data with the address of another object's function, such as a table of functions, stays unchanged because the program
+ * may compare it. Tables with an object's own functions, such as virtual functions, are not noted because most calls
+ * through such tables stay in the object.
+ */
+static void note_tables(struct pml__slots *x, const struct pml__object *o) {
+  for (size_t i = 0; i < o->nrela; i++) {
+    const Elf64_Rela *r = &o->rela[i];
+    const uintptr_t *at = pml__slot_at(o, r, pml__arch_abs64);
+    if (at == NULL || r->r_addend != 0 || !pml__scan_is_function(o, r, true)) continue;
+    uintptr_t value = __atomic_load_n(at, __ATOMIC_RELAXED);
+    const struct pml__object *of = pml__objects_find(&x->all, value);
+    size_t n;
+    const char *name = pml__object_name(o, pml__object_symbol(o, ELF64_R_SYM(r->r_info)), &n);
+    if (name == NULL || of == NULL || of == o || !of->wanted || !pml__object_is_code(of, value)) continue;
+    if (!pml__choice_function(x->choice, name, n)) continue;
+    (void)note_unrecorded(x, o, r, value);
+    x->stats->shared++;
+  }
+}
+
 /* ---- scanning ---- */
 
 static bool has_slots(const struct pml__choice *c, const struct pml__object *o) {
@@ -239,6 +262,7 @@ static int scan_object(struct pml__slots *x, struct pml__object *o) {
   if (!has_slots(x->choice, o) || !pml__object_pin(o)) return 0;
   struct pml__scan *scan = pml__scan_of(o, &x->stats->scans);
   int err = scan != NULL ? fill_slots(x, o, scan) : pml_fail(-ENOMEM, "no memory to look at %.200s", o->path);
+  if (!x->again && x->any_wanted && !x->choice->hooks) note_tables(x, o);
   x->stats->objects += !x->again;
   pml__object_unpin(o);
   return err;

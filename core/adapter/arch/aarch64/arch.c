@@ -12,7 +12,7 @@
 #define GET_SHADOW_STACK 74 /* option of prctl(2), since Linux 6.13 */
 
 const uint32_t pml__arch_jump_slot = R_AARCH64_JUMP_SLOT, pml__arch_glob_dat = R_AARCH64_GLOB_DAT,
-               pml__arch_relative = R_AARCH64_RELATIVE;
+               pml__arch_abs64 = R_AARCH64_ABS64, pml__arch_relative = R_AARCH64_RELATIVE;
 
 void pml__arch_enter(void);
 

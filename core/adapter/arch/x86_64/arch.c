@@ -23,7 +23,7 @@
 #define AVX512_BYTES 2688u
 
 const uint32_t pml__arch_jump_slot = R_X86_64_JUMP_SLOT, pml__arch_glob_dat = R_X86_64_GLOB_DAT,
-               pml__arch_relative = R_X86_64_RELATIVE;
+               pml__arch_abs64 = R_X86_64_64, pml__arch_relative = R_X86_64_RELATIVE;
 
 /* Defined in stubs.S. */
 extern __attribute__((visibility("hidden"))) uint32_t pml__arch_state;

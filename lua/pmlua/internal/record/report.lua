@@ -350,7 +350,7 @@ end
 local function report_left(all, complain)
   local pointers, named = left_of(all, "pointers"), left_of(all, "calls")
   if #pointers > 0 then
-    complain("calls through pointers are not recorded; the code takes the address of " .. listed(pointers))
+    complain("calls through pointers are not recorded; code or data contain the address of " .. listed(pointers))
   end
   if #named > 0 then complain("calls are missing, as code could not be changed to record them: " .. listed(named)) end
 end
