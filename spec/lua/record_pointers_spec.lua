@@ -137,6 +137,30 @@ int main(void) {
     end
   end)
 
+  it("counts calls through the program's PLT of functions that the loader chooses", function()
+    support.spit(dir .. "/chosen.c", [[
+#include <math.h>
+#include <stddef.h>
+double (*volatile by)(double);
+int main(int n, char **v) {
+  volatile double x = n;
+  double s = 0;
+  by = n > 5 ? cos : exp; /* exp: two versions; sin: IFUNC on x86-64 */
+  s += by(x);
+  by = n > 5 ? tan : sin;
+  s += by(x);
+  for (int i = 0; i < 3; i++) s += sin(x) + exp(x) + cbrt(x);
+  return s < 0 || v == NULL;
+}]])
+    for _, how in ipairs { "gcc -O1 -Wl,-z,lazy", "gcc -O1 -Wl,-z,now", "clang -O1 -Wl,-z,lazy" } do
+      assert.equal(0, (shell(how .. " -fno-pie -no-pie chosen.c -o chosen -lm")))
+      local out = support.done(shell("rm -rf r; " .. command .. " record --json --lib libm -o r -- ./chosen"))
+      local calls = {}
+      for _, f in ipairs(json.decode(out:match "{\n.*").functions) do calls[f.name] = f.calls end
+      assert.same({ exp = 4, sin = 4, cbrt = 3 }, calls, how)
+    end
+  end)
+
   it("does not claim that a function was not called if it cannot be sure", function()
     support.compile(dir, { ["only.c"] = [[
 #include <zlib.h>

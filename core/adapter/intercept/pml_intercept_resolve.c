@@ -52,13 +52,30 @@ static bool search(const struct pml__slots *x, void *handle, const char *name, c
          (*found != 0 && pml__objects_find(&x->all, any) == pml__objects_find(&x->all, *found));
 }
 
-/* The function behind the program's PLT entry, if a single library exports it or it is a loader hook. */
-static uintptr_t behind(struct pml__slots *x, uintptr_t global, const char *name, size_t n) {
+/* The function in the first library that has it, in the loader's order; 0: none has it. The loader's search runs the
+ * resolver of an IFUNC, and chooses among versions. */
+static uintptr_t in_libraries(const struct pml__slots *x, const char *name, const char *version) {
+  uintptr_t at = 0;
+  for (size_t i = 1; i < x->all.n && at == 0; i++) {
+    const struct pml__object *o = &x->all.at[i];
+    if (!o->startup || o->path[0] == '\0' || !pml__object_defines(o, name)) continue;
+    void *handle = pml__real_dlopen(o->path, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == NULL) continue;
+    at = look_up(handle, name, version);
+    if (at != 0 && pml__objects_find(&x->all, at) != o) at = 0; /* found in a dependency */
+    dlclose(handle);
+  }
+  return at;
+}
+
+/* The function behind the program's PLT entry, which is the function's address for the whole process. */
+static uintptr_t behind(struct pml__slots *x, uintptr_t global, const char *name, size_t n, const char *version) {
   const struct pml__loader_hook *loader_hook = pml__loader_hook_named(name);
   const struct pml__object *of = global != 0 ? pml__objects_find(&x->all, global) : NULL;
   if (loader_hook != NULL && global == loader_hook->linked) return loader_hook->real;
   if (of == NULL || !pml__object_stands_in(of, name, global)) return global;
   uintptr_t one = only(x, name, n);
+  if (one == 0) one = in_libraries(x, name, version);
   return one != 0 ? one : global;
 }
 
@@ -77,7 +94,7 @@ uintptr_t pml__slots_resolve(struct pml__slots *x, const struct pml__object *o, 
   }
   uintptr_t global, local;
   if (!search(x, pml__loader_hooks_global, name, version, &global)) return 0;
-  global = behind(x, global, name, n);
+  global = behind(x, global, name, n, version);
   const struct pml__object *of = global != 0 ? pml__objects_find(&x->all, global) : NULL;
   bool stays = of != NULL && of->startup;
   if (o->startup) return stays ? global : 0;
