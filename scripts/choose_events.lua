@@ -22,8 +22,7 @@ local function plan_of(chooser, names)
 end
 
 local function pmu_of(name)
-  local pmu, err = pml.pmus.get(name)
-  if not pmu then error(err, 0) end
+  local pmu = assert(pml.pmus.get(name))
   if next(pml.groups.of(pmu.name)) == nil then error(pmu.name .. ": no event groups for this PMU", 0) end
   return pmu
 end

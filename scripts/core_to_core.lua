@@ -21,8 +21,7 @@ local function prepare(options)
   cpus = table.move(allowed, 1, math.min(MOST, all), 1, {})
   if options.cpus then cpus, err = choice(options.cpus, allowed) end
   if not cpus then error("option --cpus: " .. err, 0) end
-  lab, err = laboratory.new { trips = options.trips, patience = options.patience }
-  if not lab then error(err, 0) end
+  lab = assert(laboratory.new { trips = options.trips, patience = options.patience })
   return { { "pair", laboratory.pairs(cpus) } }
 end
 

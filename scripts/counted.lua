@@ -19,10 +19,8 @@ local lab
 
 local function prepare(options)
   if os.getenv "PMLUA_SIM" then error("the experiment simulates its kernels itself; run it without --sim", 0) end
-  local err
   local chosen = choose(options.kernels, kernels.names, "kernels")
-  lab, err = counters.new(pml, { length = options.length, order = options.order, flags = options.flags })
-  if not lab then error(err, 0) end
+  lab = assert(counters.new(pml, { length = options.length, order = options.order, flags = options.flags }))
   lab.kernels = chosen
   for _, a in ipairs(lab:lacking()) do io.stderr:write(("counted: not counted by %s: %s\n"):format(a.who, a.why)) end
   return { { "kernel", chosen }, { "counter", lab.present } }

@@ -24,9 +24,7 @@ local function prepare(options)
   end
   if options.quick then steps = { steps[#steps // 2] } end
   steps[#steps + 1] = options.steps
-  local refused
-  lab, refused = laboratory.new(options)
-  if not lab then error(refused, 0) end
+  lab = assert(laboratory.new(options))
   return { { "program", { "original", "skeleton" } }, { "steps", steps } }
 end
 

@@ -14,9 +14,7 @@ local report = require "host_metrics.report"
 local lab
 
 local function prepare(options)
-  local err
-  lab, err = lab_of.new(pml, options)
-  if not lab then error(err, 0) end
+  lab = assert(lab_of.new(pml, options))
   return { { "phase", lab_of.phases } }
 end
 

@@ -31,8 +31,7 @@ end
 
 local function prepare(options)
   local err
-  lab, err = laboratory.new { unroll = options.unroll, init = options.init, patience = options.patience }
-  if not lab then error(err, 0) end
+  lab = assert(laboratory.new { unroll = options.unroll, init = options.init, patience = options.patience })
   local codes = split(options.code or DEFAULT[lab.machine])
   if #codes == 0 then error("option --code: the sequence is empty", 0) end
   sequences, given = {}, options.code ~= nil

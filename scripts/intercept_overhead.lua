@@ -30,8 +30,7 @@ local function prepare(options)
   local set, err = pml.eventset.open { options.event }
   if not set then error("option --event: " .. err:sentence(), 0) end
   set:close()
-  lab, err = measure.new(pml, { event = options.event })
-  if not lab then error(err, 0) end
+  lab = assert(measure.new(pml, { event = options.event }))
   return { { "way", names }, { "threads", threads } }
 end
 

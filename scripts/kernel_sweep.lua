@@ -43,8 +43,7 @@ local function prepare(options)
     _, err = flops.parse(options.flop_events)
     if err then error("option --flop-events: " .. err, 0) end
   end
-  lab, err = kernels.new(pml, { copies = options.copies, batch_ns = options.quick and 20000 or 100000 })
-  if not lab then error(err, 0) end
+  lab = assert(kernels.new(pml, { copies = options.copies, batch_ns = options.quick and 20000 or 100000 }))
   lab.chosen, lab.levels = chosen, caches.levels(lab.cores, pml.sys.affinity()[1])
   return {
     { "kernel", chosen.kernels }, { "precision", chosen.precisions }, { "build", chosen.builds },

@@ -21,9 +21,7 @@ local function prepare(options)
   if not options.program and #options.command == 0 then
     options.command = { "gnuplot", "-e", "set terminal dumb; plot sin(x)" } -- pmlua depends on it
   end
-  local err
-  lab, err = subject.new(options)
-  if not lab then error(err, 0) end
+  lab = assert(subject.new(options))
   return { { "view", options.compare and { "plain", "instrumentation", "sampling", "interception" }
     or { "plain", "interception" } } }
 end

@@ -12,9 +12,7 @@ local laboratory = require "memory_bandwidth.lab"
 local lab
 
 local function prepare(options)
-  local err
-  lab, err = laboratory.new { megabytes = options.megabytes }
-  if not lab then error(err, 0) end
+  lab = assert(laboratory.new { megabytes = options.megabytes })
   return { { "threads", laboratory.threads(#pml.sys.affinity()) }, { "writes", { 0, 25, 50, 75, 100 } } }
 end
 

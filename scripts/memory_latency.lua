@@ -27,15 +27,13 @@ local function strides(text)
 end
 
 local function prepare(options)
-  local err
   local room = laboratory.available()
   largest = options.largest << 20
   if room and largest > room then
     error(("option --largest is %d MiB; half of the memory that is available is %d MiB"):format(options.largest, room >> 20), 0)
   end
   local list = strides(options.strides)
-  lab, err = laboratory.new { loads = options.quick and 2048 or 8192 }
-  if not lab then error(err, 0) end
+  lab = assert(laboratory.new { loads = options.quick and 2048 or 8192 })
   return { { "stride", list }, { "pages", { "small", "huge" } }, { "bytes", laboratory.sizes(largest, options.steps) } }
 end
 

@@ -13,13 +13,8 @@ local model = require "multiplex.model"
 local lab
 
 local function prepare(options)
-  local err
-  if options.model then
-    lab = model.new { counters = options.model, turn_us = options.turn }
-  else
-    lab, err = laboratory.new { event = options.event }
-  end
-  if not lab then error(err, 0) end
+  lab = options.model and model.new { counters = options.model, turn_us = options.turn }
+    or assert(laboratory.new { event = options.event })
   lab.seconds = options.milliseconds / 1000
   return { { "events", { 1, 2, 4, 6, 8, 12, 16, 24 } }, { "phase", { 300, 1300, 4700, 17000, 70000 } } }
 end

@@ -18,11 +18,8 @@ local function prepare(options)
   local cpus
   cpus, err = laboratory.cpus(options.cpus, pml.sys.affinity())
   if not cpus then error("option --cpus: " .. err, 0) end
-  lab, err = laboratory.new { quantum = options.quantum, threshold = options.threshold, plant = plant }
-  if not lab then error(err, 0) end
-  local units
-  units, err = lab:calibrate(cpus[1])
-  if not units then error(err, 0) end
+  lab = assert(laboratory.new { quantum = options.quantum, threshold = options.threshold, plant = plant })
+  assert(lab:calibrate(cpus[1]))
   return { { "cpu", cpus }, { "quantum", { "work", "time" } } }
 end
 

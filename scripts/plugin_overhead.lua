@@ -37,10 +37,9 @@ local function prepare(options)
   if not (pml.paths.plugins and pml.paths.workloads and pml.paths.command) then
     error("the command, its plugins or its workloads were not found; run make", 0)
   end
-  local step, err = {}
+  local step = {}
   for i = 1, steps do step[i] = i end
-  folder, err = build.folder()
-  if not folder then error(err, 0) end
+  folder = assert(build.folder())
   return { { "subject", names }, { "step", step } }
 end
 

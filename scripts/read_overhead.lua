@@ -53,10 +53,8 @@ local function prepare(options)
     lu = { n = options.n, nb = options.nb, repeats = options.quick and 1 or 4 },
   }
   local err
-  lab.events, err = chosen.choose(pml, list(options.events))
-  if not lab.events then error(err, 0) end
-  lab.measure, err = measure.new(pml, sizes, lab.events)
-  if not lab.measure then error(err, 0) end
+  lab.events = assert(chosen.choose(pml, list(options.events)))
+  lab.measure = assert(measure.new(pml, sizes, lab.events))
   if options.image then
     err = select(2, lab.measure:look_at_image())
     if err then error("option --image: " .. err, 0) end

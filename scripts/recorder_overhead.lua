@@ -23,9 +23,7 @@ local lab = {}
 
 local function prepare(options)
   local threads = command_line.thread_numbers(options.threads, measure.most_threads)
-  local err
-  lab, err = measure.new(pml, { type = options.type, libsde = options.libsde })
-  if not lab then error(err, 0) end
+  lab = assert(measure.new(pml, { type = options.type, libsde = options.libsde }))
   return {
     { "library", { "none", "pmlua", "libsde" } }, { "keep", { "all", "sketch" } }, { "threads", threads },
     { "recorder", { "same", "different" } },

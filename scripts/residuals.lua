@@ -43,11 +43,9 @@ local function stop_above(limit)
 end
 
 local function prepare(options)
-  local err
-  lab.solve, err = solve.new(pml, {
+  lab.solve = assert(solve.new(pml, {
     tolerance = options.tolerance, iterations = options.most, restart = options.restart, s = options.s, stop = options.stop,
-  })
-  if not lab.solve then error(err, 0) end
+  }))
   lab.limit = options.watch
   if lab.limit > 0 then lab.watch = stop_above(lab.limit) end
   lab.part = options.part

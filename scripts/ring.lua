@@ -16,9 +16,7 @@ local few = { 8, 4096, 262144 }
 local lab
 
 local function prepare(options)
-  local err
-  lab, err = laboratory.new(options)
-  if not lab then error(err, 0) end
+  lab = assert(laboratory.new(options))
   return { { "between", { "pairs", "around" } }, { "bytes", options.quick and few or sizes } }
 end
 

@@ -40,8 +40,7 @@ local function prepare(options)
   local sections, why = roof.sections(pml, options.report)
   if not sections then error("option --report: " .. why, 0) end
   table.move(sections, 1, #sections, #placed + 1, placed)
-  lab, err = kernels.new(pml, { copies = options.copies, batch_ns = options.quick and 50000 or 200000 })
-  if not lab then error(err, 0) end
+  lab = assert(kernels.new(pml, { copies = options.copies, batch_ns = options.quick and 50000 or 200000 }))
   lab.builds, lab.levels, lab.placed, lab.level = builds, caches.levels(lab.cores, pml.sys.affinity()[1]), placed, {}
   lab.way = counting(options.counts)
   local names = { "registers" }

@@ -17,9 +17,7 @@ local report = require "scaling.report"
 local lab
 
 local function prepare(options)
-  local err
-  lab, err = laboratory.new(options)
-  if not lab then error(tostring(err), 0) end
+  lab = assert(laboratory.new(options))
   return { { "scaling", lab.scalings }, { "ranks", lab.levels } }
 end
 

@@ -26,9 +26,7 @@ local function prepare(options)
     occupied = options.occupied, virtual = options.virtual, tile = options.tile, threads = options.threads, blas = options.blas,
     unpaired = options.unpaired,
   }
-  local err
-  lab, err = contract.new(pml, names, sizes)
-  if not lab then error(err, 0) end
+  lab = assert(contract.new(pml, names, sizes))
   return { { "contraction", names } }
 end
 

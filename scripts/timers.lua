@@ -16,10 +16,8 @@ local report = require "timers.report"
 local lab
 
 local function prepare(options)
-  local err
   local chosen = command_line.choose(options.clocks, clocks.names, "clocks")
-  lab, err = clocks.new(pml, { reads = options.reads, threads = options.threads })
-  if not lab then error(err, 0) end
+  lab = assert(clocks.new(pml, { reads = options.reads, threads = options.threads }))
   return { { "clock", chosen } }
 end
 

@@ -123,8 +123,7 @@ local known = {} -- folder -> name -> what the metrics of this name have in comm
 
 local function known_of(folder)
   if not known[folder] then
-    local data, err = literal.read(literal.shipped(folder .. "/part/metrics.lua"))
-    if not data then error(err, 0) end
+    local data = assert(literal.read(literal.shipped(folder .. "/part/metrics.lua")))
     known[folder] = data.metrics
   end
   return known[folder]
@@ -239,8 +238,7 @@ local function files_of(folder)
   if shipped[folder] then return shipped[folder] end
   local files = {}
   for _, file in ipairs(literal.list(folder)) do
-    local read, err = M.read(file.path)
-    if not read then error(err, 0) end
+    local read = assert(M.read(file.path))
     files[#files + 1] = read
   end
   shipped[folder] = files

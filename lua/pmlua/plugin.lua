@@ -70,8 +70,7 @@ end
 local function from_code(kind, text)
   local chunk, err
   if kind == "file" then
-    local code, unreadable = disk.read(text)
-    if not code then error(unreadable, 0) end
+    local code = assert(disk.read(text))
     chunk, err = load((code:gsub("^#[^\n]*", "")), "@" .. text, "t")
   else chunk, err = load(text, "=plugin", "t") end
   if not chunk then error(err, 0) end

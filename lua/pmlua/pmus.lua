@@ -38,11 +38,8 @@ local facts -- by name
 local function load_facts()
   facts = {}
   for _, file in ipairs(literal.list("pmus")) do
-    local data, said = literal.read(file.path)
-    if not data then error(said, 0) end
-    local err
-    data, err = overlay.whole(data, said, file.path)
-    if not data then error(err, 0) end
+    local data, said = assert(literal.read(file.path))
+    data = assert(overlay.whole(data, said, file.path))
     for _, name in ipairs(data.names) do facts[name] = data end
   end
 end

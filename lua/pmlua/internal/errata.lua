@@ -28,8 +28,7 @@ end
 local function of(cpu)
   local list = {}
   for _, file in ipairs(literal.list "errata") do
-    local data, err = literal.read(file.path)
-    if not data then error(err, 0) end
+    local data = assert(literal.read(file.path))
     for _, processors in ipairs(data.errata) do
       if is_of_family(processors, cpu) or processor.has_core(cpu, processors) then
         table.move(processors, 1, #processors, #list + 1, list)

@@ -79,8 +79,7 @@ local spellings
 --- libpfm4's name of a core event that LIKWID spells differently.
 local function spelling_of(pmu, name)
   if not spellings then
-    local data, why = literal.read(literal.shipped "spellings/likwid.lua")
-    if not data then error(why, 0) end
+    local data = assert(literal.read(literal.shipped "spellings/likwid.lua"))
     spellings = data.spellings
   end
   for pmus, events in sorted(spellings) do

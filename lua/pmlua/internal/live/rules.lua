@@ -206,8 +206,7 @@ end
 ---@param path string
 function M.load(path)
   M.scheduled = true
-  local f, err = loadfile(path, "t")
-  if not f then error(err, 0) end
+  local f = assert(loadfile(path, "t"))
   _G.pml = require "pmlua"
   local before = {}
   for _, rule in ipairs(rules) do
