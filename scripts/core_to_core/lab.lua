@@ -4,6 +4,7 @@
 -- Try:  print(require("core_to_core.lab").new { trips = 100, patience = 2 }:measure("0-1", 5)[1])
 
 local pml = require "pmlua"
+local workloads = require "workloads.workload"
 
 local M = {}
 
@@ -14,14 +15,11 @@ Lab.__index = Lab
 ---@return table? lab
 ---@return string? err
 function M.new(options)
-  if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
-  local workload, err = pml.workload.load(pml.paths.workloads .. "/exchange.so")
-  if not workload then return nil, err:sentence() end
-  local clock = pml.clock.info()
+  local workload, err = workloads.load "exchange"
+  if not workload then return nil, err end
   return setmetatable({
     -- a trip takes some tens of nanoseconds: a batch of them is far longer than what the clock resolves
-    workload = workload, trips = math.max(options.trips, math.ceil(clock.resolution_ns)), patience = options.patience,
-    tick = 1e9 / clock.ticks_per_second,
+    workload = workload, trips = math.max(options.trips, math.ceil(pml.clock.info().resolution_ns)), patience = options.patience,
   }, Lab)
 end
 
@@ -66,15 +64,8 @@ end
 ---@return table|string about phases; or why not
 function Lab:measure(pair, n)
   local from, to = M.cpus(pair)
-  local samples <close> = pml.samples.new(n)
-  local run, err = self.workload:run {
-    operation = "empty", samples = { samples }, phases = 1,
-    options = { from = from, to = to, trips = self.trips, patience = self.patience * 1000 },
-  }
-  if not run then return nil, (err:sentence():gsub("^exchange: ", "")) end
-  local out = {}
-  for i = 1, #samples do out[i] = samples[i] * self.tick / self.trips / 2 end
-  return out, { phases = run.phases }
+  return workloads.measure(self.workload, { from = from, to = to, trips = self.trips, patience = self.patience * 1000 }, n,
+    2 * self.trips)
 end
 
 return M

@@ -5,6 +5,7 @@
 
 local own_plugins = require "pmlua.internal.own_plugins"
 local series_of = require "pmlua.internal.host.series"
+local workloads = require "workloads.workload"
 
 local M = {}
 
@@ -58,9 +59,8 @@ end
 ---@return string? err
 function M.new(pml, options)
   local self = setmetatable({ pml = pml, options = options, visits = {} }, Lab)
-  if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
   local err
-  self.workload, err = pml.workload.load(pml.paths.workloads .. "/phases.so")
+  self.workload, err = workloads.load "phases"
   if not self.workload then return nil, err end
   local every = pml.plugin.seconds(options.every)
   if not every or every < 0.001 then return nil, ("option --every is '%s'; it must be at least 1ms"):format(options.every) end

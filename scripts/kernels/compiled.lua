@@ -22,11 +22,11 @@ function M.open(pml)
   local ways, names = {}, {}
   for i, name in ipairs(events) do names[i] = "sde:::BYFL::" .. name end
   for _, at in ipairs(M.STAGES) do
-    local path = ("%s/counted/kernels_%s.so"):format(pml.paths.workloads, at)
-    if not pml.sys.realpath(path) then
+    local workload = "counted/kernels_" .. at
+    if not pml.sys.realpath(("%s/%s.so"):format(pml.paths.workloads, workload)) then
       return nil, "the kernels that count are not built; install clang-N and llvm-N-dev, N from 14 to 19, then run make"
     end
-    local lab, err = kernels.new(pml, { copies = 1, batch_ns = 1, workload = path })
+    local lab, err = kernels.new(pml, { copies = 1, batch_ns = 1, workload = workload })
     if not lab then return nil, err end
     ways[at] = { lab = lab, at = at }
   end

@@ -8,6 +8,9 @@
 -- kernel without elements: the cost of a call. It is reported beside the samples, so that the raw
 -- times are kept.
 
+local latency = require "memory_latency.lab"
+local workloads = require "workloads.workload"
+
 local M = {}
 
 M.precisions = { "double", "single" }
@@ -21,41 +24,27 @@ M.bytes = { double = 8, single = 4 }
 local Lab = {}
 Lab.__index = Lab
 
---- Bytes of memory that may be taken, or nil where the kernel does not tell.
-local function available_memory()
-  local f <close> = io.open("/proc/meminfo")
-  local kilobytes = f and f:read("a"):match "MemAvailable:%s*(%d+) kB"
-  return kilobytes and tonumber(kilobytes) * 1024
-end
-
 ---@param pml table
 ---@param options? { copies: integer?, batch_ns: integer?, workload: string? } copies 0: all cores; workload: another build
 ---@return table? lab
 ---@return string? err
 function M.new(pml, options)
-  if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
   options = options or {}
-  local workload, err = pml.workload.load(options.workload or pml.paths.workloads .. "/kernels.so")
+  local workload, err = workloads.load(options.workload or "kernels")
   if not workload then return nil, err end
   local self = setmetatable({
     pml = pml, workload = workload, copies = options.copies or 0, batch_ns = options.batch_ns or 100000,
-    ns_per_tick = 1e9 / pml.clock.rate(), memory = available_memory(), refused = {},
+    memory = latency.available(), refused = {},
   }, Lab)
   self.cores = self.copies > 0 and self.copies or #pml.sys.affinity()
   return self
 end
 
-local function by_name(results)
-  local out = {}
-  for _, r in ipairs(results) do out[r.name] = r.value end
-  return out
-end
-
 --- Why a size cannot be measured on this machine, or nil.
 function Lab:too_large(precision, n)
   local bytes = 3.0 * M.bytes[precision] * n * self.cores
-  if not self.memory or bytes <= self.memory / 2 then return nil end
-  return ("needs %.3g GB for %d cores; half of the free memory is %.3g GB"):format(bytes / 1e9, self.cores, self.memory / 2e9)
+  if not self.memory or bytes <= self.memory then return nil end
+  return ("needs %.3g GB for %d cores; half of the free memory is %.3g GB"):format(bytes / 1e9, self.cores, self.memory / 1e9)
 end
 
 --- Why a build cannot run on this machine, or nil: asked of the workload, once.
@@ -78,18 +67,13 @@ end
 ---@return table|string about overhead [ns], cores, spread, flops and bytes per call, calls_made, phases; or what failed
 ---@return string? code
 function Lab:measure(o, count)
-  local samples <close> = self.pml.samples.new(count)
-  local run, err, code = self.workload:run {
-    operation = "empty", samples = { samples }, phases = 1, options = {
-      kernel = o.kernel, precision = o.precision, build = o.build, n = o.n, copies = o.copies or self.copies,
-      batch_ns = o.batch_ns or self.batch_ns, samples = count,
-    },
-  }
-  if not run then return nil, err, code end
-  local about = by_name(run.results)
-  about.overhead, about.phases = about.overhead * self.ns_per_tick, run.phases
-  local out = {}
-  for i = 1, #samples do out[i] = samples[i] * self.ns_per_tick / about.calls end
+  local out, about, code = workloads.measure(self.workload, {
+    kernel = o.kernel, precision = o.precision, build = o.build, n = o.n, copies = o.copies or self.copies,
+    batch_ns = o.batch_ns or self.batch_ns, samples = count,
+  }, count)
+  if not out then return nil, about, code end
+  about.overhead = about.overhead * 1e9 / self.pml.clock.rate()
+  for i, ns in ipairs(out) do out[i] = ns / about.calls end
   return out, about
 end
 

@@ -6,6 +6,7 @@
 local caches = require "kernels.caches"
 local latency = require "memory_latency.lab"
 local pml = require "pmlua"
+local workloads = require "workloads.workload"
 
 local M = {}
 
@@ -39,11 +40,9 @@ end
 ---@return table? lab
 ---@return string? err
 function M.new(options)
-  if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
-  local workload, err = pml.workload.load(pml.paths.workloads .. "/bandwidth.so")
-  if not workload then return nil, err:sentence() end
-  return setmetatable({ workload = workload, each = (options.megabytes << 20) // GROUP * GROUP,
-    tick = 1e9 / pml.clock.rate() }, Lab)
+  local workload, err = workloads.load "bandwidth"
+  if not workload then return nil, err end
+  return setmetatable({ workload = workload, each = (options.megabytes << 20) // GROUP * GROUP }, Lab)
 end
 
 --- Bytes that all threads read and write in a pass.
@@ -61,15 +60,7 @@ end
 ---@return number[]? samples
 ---@return table|string about phases; or why not
 function Lab:measure(p, n)
-  local samples <close> = pml.samples.new(n)
-  local run, err = self.workload:run {
-    operation = "empty", samples = { samples }, phases = 1,
-    options = { threads = p.threads, bytes = self.each, writes = p.writes // 25 },
-  }
-  if not run then return nil, (err:sentence():gsub("^bandwidth: ", "")) end
-  local out = {}
-  for i = 1, #samples do out[i] = samples[i] * self.tick end
-  return out, { phases = run.phases }
+  return workloads.measure(self.workload, { threads = p.threads, bytes = self.each, writes = p.writes // 25 }, n)
 end
 
 --- Say so where the memory of all threads fits into a cache.

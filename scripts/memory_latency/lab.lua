@@ -4,6 +4,7 @@
 -- Try:  print(require("memory_latency.lab").new { loads = 4096 }:measure({ bytes = 32768, stride = 64, pages = "small" }, 5)[1])
 
 local pml = require "pmlua"
+local workloads = require "workloads.workload"
 
 local M = {}
 
@@ -16,13 +17,10 @@ local LEAST = 4096
 ---@return table? lab
 ---@return string? err
 function M.new(options)
-  if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
-  local workload, err = pml.workload.load(pml.paths.workloads .. "/chase.so")
-  if not workload then return nil, err:sentence() end
-  local clock = pml.clock.info()
-  local simulated = require("memory_latency.simulated").open()
-  return setmetatable({ workload = workload, loads = options.loads, tick = 1e9 / clock.ticks_per_second,
-    grain = clock.resolution_ns / options.loads, simulated = simulated }, Lab)
+  local workload, err = workloads.load "chase"
+  if not workload then return nil, err end
+  return setmetatable({ workload = workload, loads = options.loads, grain = pml.clock.info().resolution_ns / options.loads,
+    simulated = require("memory_latency.simulated").open() }, Lab)
 end
 
 --- Sizes from 4 KiB to @largest, @steps to each doubling, multiples of a line.
@@ -49,17 +47,11 @@ end
 ---@return number[]? samples
 ---@return table|string about huge: share of the working set that lies in huge pages; or why not
 function Lab:measure(p, n)
-  local samples <close> = pml.samples.new(n)
-  local run, err = self.workload:run {
-    operation = "empty", samples = { samples }, phases = 1,
-    options = { bytes = p.bytes, stride = p.stride, pages = p.pages, loads = self.loads },
-  }
-  if not run then return nil, (err:sentence():gsub("^chase: ", "")) end
-  local about, out = { phases = run.phases }, {}
-  for _, r in ipairs(run.results) do about[r.name] = r.value end
+  local options = { bytes = p.bytes, stride = p.stride, pages = p.pages, loads = self.loads }
+  local out, about = workloads.measure(self.workload, options, n, self.loads)
+  if not out then return nil, about end
   about.huge = about.huge_bytes >= 0 and math.min(1, about.huge_bytes / p.bytes) or nil
   if p.pages == "huge" and about.huge == 0 then return nil, "the kernel gave no huge pages: see transparent_hugepage/enabled" end
-  for i = 1, #samples do out[i] = samples[i] * self.tick / self.loads end
   return out, about
 end
 

@@ -7,6 +7,7 @@
 local kernel = require "noise.kernel"
 local pml = require "pmlua"
 local provenance = require "pmlua.internal.experiment.provenance"
+local workloads = require "workloads.workload"
 
 local M = {}
 
@@ -44,9 +45,8 @@ end
 ---@return table? lab
 ---@return string? err
 function M.new(options)
-  if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
-  local workload, err = pml.workload.load(pml.paths.workloads .. "/noise.so")
-  if not workload then return nil, err:sentence() end
+  local workload, err = workloads.load "noise"
+  if not workload then return nil, err end
   return setmetatable({
     workload = workload, tick = 1e9 / pml.clock.rate(), quantum = options.quantum * 1000,
     threshold = options.threshold, plant = options.plant or { period = 0, length = 0 }, visits = {},
@@ -71,15 +71,12 @@ end
 
 function Lab:run(cpu, units, n)
   local s = series(n)
-  local run, err = self.workload:run {
-    operation = "empty", samples = s, phases = 1, options = {
-      cpu = cpu, quantum = self.quantum, units = units, threshold = self.threshold,
-      plant_period = self.plant.period, plant_length = self.plant.length,
-    },
-  }
-  if not run then return nil, (err:sentence():gsub("^noise: ", "")) end
-  local out = { phases = run.phases, quanta = {}, units = {}, at = {}, length = {}, state = {} }
-  for _, r in ipairs(run.results) do out[r.name] = r.value end
+  local out, err = workloads.run(self.workload, {
+    cpu = cpu, quantum = self.quantum, units = units, threshold = self.threshold,
+    plant_period = self.plant.period, plant_length = self.plant.length,
+  }, s)
+  if not out then return nil, err end
+  out.quanta, out.units, out.at, out.length, out.state = {}, {}, {}, {}, {}
   for i = 1, #s[1] do out.quanta[i], out.units[i] = s[1][i] * self.tick, s[2][i] end
   for i = 1, #s[4] do out.at[i], out.length[i], out.state[i] = s[3][i] * self.tick, s[4][i] * self.tick, s[5][i] end
   for _, one in ipairs(s) do one:close() end

@@ -9,6 +9,7 @@
 
 local cells = require "read_overhead.cells"
 local chosen = require "read_overhead.events"
+local workloads = require "workloads.workload"
 
 local M = {}
 
@@ -25,9 +26,8 @@ Measure.__index = Measure
 --- @return string? err
 function M.new(pml, sizes, events)
   local self = setmetatable({ pml = pml, sizes = sizes, events = events, workload = {}, waiting = {}, results = {} }, Measure)
-  if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
   for _, name in ipairs { "loop", "sobel", "stream", "lu" } do
-    local w, err = pml.workload.load(("%s/%s.so"):format(pml.paths.workloads, name))
+    local w, err = workloads.load(name)
     if not w then return nil, err end
     self.workload[name] = w
   end

@@ -8,6 +8,8 @@
 -- thread's lane, and libsde's array of one thread, grow at the same push each time. Watching is slow (some 15 us per push)
 -- and stops after 65,536 pushes.
 
+local workloads = require "workloads.workload"
+
 local M = {}
 
 M.most_threads = 8
@@ -31,15 +33,14 @@ Measure.__index = Measure
 --- @return recorder_overhead.Measure? measure
 --- @return string? err
 function M.new(pml, options)
-  if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
-  local workload, err = pml.workload.load(pml.paths.workloads .. "/recorder.so")
+  local workload, err = workloads.load "recorder"
   if not workload then return nil, err end
   local self = setmetatable({ pml = pml, options = options, workload = workload, grown = {}, last = {} }, Measure)
   self.least_spike = M.least_spike_ns * pml.clock.rate() / 1e9
   local ok, why = self:try "none"
   if not ok then return nil, why end
   ok, why = self:try "libsde"
-  if not ok then self.no_libsde = why:sentence():gsub("^recorder: ", "") end
+  if not ok then self.no_libsde = why end
   return self
 end
 
@@ -55,9 +56,8 @@ function Measure:run(options, n, wanted)
     samples[i] = room
   end
   options.pushes, options.type, options.libsde = n, self.options.type, self.options.libsde
-  local done, err = self.workload:run { operation = "empty", samples = samples, options = options, phases = 1 }
+  local done, err = workloads.run(self.workload, options, samples)
   if not done then return nil, err end
-  for _, r in ipairs(done.results) do done[r.name] = r.value end
   return samples, done
 end
 

@@ -7,6 +7,8 @@
 -- The workload solves; everything reported comes from its software-defined events, as it would for a solver deep inside an
 -- application.
 
+local workloads = require "workloads.workload"
+
 local M = {}
 
 --- The single-valued events in the order of the paper's table, then those that pmlua adds.
@@ -24,8 +26,7 @@ Solve.__index = Solve
 --- @return table? solve
 --- @return string? err
 function M.new(pml, options)
-  if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
-  local workload, err = pml.workload.load(pml.paths.workloads .. "/krylov.so")
+  local workload, err = workloads.load "krylov"
   if not workload then return nil, err end
   local self = setmetatable({ pml = pml, options = options, workload = workload, runs = {}, event = {} }, Solve)
   for _, name in ipairs(M.events) do

@@ -7,6 +7,8 @@
 -- The workload contracts; everything reported comes from its software-defined events. Counters are read by an event set
 -- around a contraction, as differences. Recorders keep the last contraction of each number, task by task.
 
+local workloads = require "workloads.workload"
+
 local M = {}
 
 -- Names of the events without sde:::TAMM:: and ::ContrID=N, grouped by how they are read.
@@ -61,8 +63,7 @@ end
 --- @return table? contract
 --- @return string? err
 function M.new(pml, names, sizes)
-  if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
-  local workload, err = pml.workload.load(pml.paths.workloads .. "/tamm.so")
+  local workload, err = workloads.load "tamm"
   if not workload then return nil, err end
   local self = setmetatable({ pml = pml, sizes = sizes, workload = workload, event = {}, runs = {} }, Contract)
   local which

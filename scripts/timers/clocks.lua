@@ -3,6 +3,8 @@
 --
 -- Try:  print(require("timers.clocks").new(require "pmlua", { reads = 1000, threads = 0 }):measure("MONOTONIC", 5)[1])
 
+local workloads = require "workloads.workload"
+
 local M = {}
 
 M.names = {
@@ -23,8 +25,7 @@ Lab.__index = Lab
 ---@return table? lab
 ---@return string? err
 function M.new(pml, options)
-  if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
-  local workload, err = pml.workload.load(pml.paths.workloads .. "/timers.so")
+  local workload, err = workloads.load "timers"
   if not workload then return nil, err end
   local tick = 1e9 / pml.clock.rate()
   return setmetatable({
@@ -58,13 +59,9 @@ function Lab:in_c(name, n)
   local step <close> = new(self.options.reads)
   local at <close> = new(shown)
   local said <close> = new(shown)
-  local run, err, code = self.workload:run {
-    operation = "empty", samples = { cost, step, at, said }, phases = 1,
-    options = { clock = name, reads = self.options.reads, threads = self.options.threads },
-  }
-  if not run then return nil, err, code end
-  local about = { phases = run.phases }
-  for _, r in ipairs(run.results) do about[r.name] = r.value end
+  local options = { clock = name, reads = self.options.reads, threads = self.options.threads }
+  local about, err = workloads.run(self.workload, options, { cost, step, at, said })
+  if not about then return nil, err end
   for _, k in ipairs { "worst_back", "least", "most", "across_worst" } do about[k] = about[k] and about[k] * about.unit end
   if about.least == 0 then about.least = nil end
   local out, stairs = {}, {}
@@ -110,10 +107,7 @@ end
 ---@return number[]? ns
 ---@return table|string about claimed, least, most, worst_back, across_worst [ns]; reads, still, back, across_...; or why not
 function Lab:measure(name, n)
-  if self.lua[name] then return self:in_lua(name, n) end
-  local out, about = self:in_c(name, n)
-  if not out then return nil, (about:sentence():gsub("^timers: ", "")) end
-  return out, about
+  return (self.lua[name] and self.in_lua or self.in_c)(self, name, n)
 end
 
 return M
