@@ -149,6 +149,20 @@ const char *lutil_stringfield(lua_State *L, int arg, const char *key, const char
   return s;
 }
 
+int lutil_choice(lua_State *L, int arg, const char *key, const char *const *names, int def) {
+  const char *name = lutil_stringfield(L, arg, key, names[def]);
+  int i = 0;
+  while (names[i] != NULL && strcmp(names[i], name) != 0) i++;
+  if (names[i] != NULL) return i;
+  luaL_checkstack(L, 4, NULL);
+  lua_pushfstring(L, "option '%s' cannot be '%s'; choose %s", key, name, names[0]);
+  for (i = 1; names[i] != NULL; i++) {
+    lua_pushfstring(L, "%s%s", names[i + 1] != NULL ? ", " : " or ", names[i]);
+    lua_concat(L, 2);
+  }
+  return luaL_argerror(L, arg, lua_tostring(L, -1));
+}
+
 size_t lutil_names(lua_State *L, int arg, const char **names, size_t max) {
   luaL_checktype(L, arg, LUA_TTABLE);
   size_t n = lua_rawlen(L, arg), len;

@@ -20,6 +20,8 @@ int lutil_field(lua_State *L, int arg, const char *key); /* push t[key] or nil; 
 int lutil_flag(lua_State *L, int arg, const char *key);
 lua_Integer lutil_intfield(lua_State *L, int arg, const char *key, lua_Integer def, lua_Integer min, lua_Integer max);
 const char *lutil_stringfield(lua_State *L, int arg, const char *key, const char *def); /* stays on the stack */
+/* lutil_choice - the index in @names, which ends with NULL, of the option @key; @def without it. */
+int lutil_choice(lua_State *L, int arg, const char *key, const char *const *names, int def);
 
 /* lutil_names - the strings of the array at @arg, pushed so that they stay alive, and their number (1 to @max). */
 size_t lutil_names(lua_State *L, int arg, const char **names, size_t max);

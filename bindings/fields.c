@@ -22,6 +22,8 @@ static const size_t bytes_of[] = {
     [FIELD_BIT] = sizeof(unsigned),
     [FIELD_PLUS_1] = sizeof(int),
     [FIELD_CHARS] = 0,
+    [FIELD_WRITTEN] = 0,
+    [FIELD_VALUE] = 0,
 };
 
 union member {
@@ -48,9 +50,15 @@ static bool push_member(lua_State *L, enum field_kind kind, const char *at) {
   case FIELD_DOUBLE:
     lua_pushnumber(L, m.real);
     return true;
+  case FIELD_WRITTEN:
+    if (at[0] == '\0') return false;
+    lua_pushstring(L, at);
+    return true;
   case FIELD_CHARS:
     lua_pushstring(L, at);
     return true;
+  case FIELD_VALUE:
+    return lutil_pushvalue(L, (const struct pml_value *)(const void *)at) == 1;
   case FIELD_TEXT:
   case FIELD_FILLED:
     if (m.text == NULL || (kind == FIELD_FILLED && m.text[0] == '\0')) return false;
@@ -93,6 +101,25 @@ int field_list(lua_State *L, const struct field *f, const void *from, size_t n, 
   return 1;
 }
 
+void field_values(lua_State *L, const char *key, enum field_kind kind, const void *from, size_t n) {
+  lua_createtable(L, n < INT32_MAX ? (int)n : 0, 0);
+  for (size_t i = 0; i < n; i++) {
+    if (!push_member(L, kind, (const char *)from + i * bytes_of[kind])) lua_pushboolean(L, 0);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, key);
+}
+
+void field_each(lua_State *L, const char *key, size_t n, void (*push)(lua_State *L, const void *of, size_t i),
+                const void *of) {
+  lua_createtable(L, n < INT32_MAX ? (int)n : 0, 0);
+  for (size_t i = 0; i < n; i++) {
+    push(L, of, i);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, key);
+}
+
 void lutil_setint(lua_State *L, const char *key, uint64_t v) {
   lua_pushinteger(L, (lua_Integer)v);
   lua_setfield(L, -2, key);
@@ -127,6 +154,11 @@ void field_set_region(lua_State *L, uint32_t region) {
   lutil_setstr(L, "file", info.file);
 }
 
+void lutil_setbits(lua_State *L, const char *key, uint64_t bits, bool real) {
+  lutil_pushbits(L, bits, real);
+  lua_setfield(L, -2, key);
+}
+
 int lutil_pushint(lua_State *L, uint64_t v) {
   lua_pushinteger(L, (lua_Integer)v);
   return 1;
@@ -145,6 +177,16 @@ int lutil_pushbool(lua_State *L, int v) {
 int lutil_pushstr(lua_State *L, const char *v) {
   lua_pushstring(L, v);
   return 1;
+}
+
+int lutil_pushbits(lua_State *L, uint64_t bits, bool real) {
+  double d;
+  memcpy(&d, &bits, sizeof d);
+  return real ? lutil_pushnum(L, d) : lutil_pushint(L, bits);
+}
+
+int lutil_pushvalue(lua_State *L, const struct pml_value *v) {
+  return v->type == PML_TYPE_DOUBLE ? lutil_pushnum(L, v->d) : lutil_pushint(L, (uint64_t)v->i);
 }
 
 /* ---- options ---- */

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct pml_reading;
+struct pml_value;
 
 enum field_kind {
   FIELD_UNREAD, /* an option that its function reads itself */
@@ -21,8 +22,10 @@ enum field_kind {
   FIELD_DOUBLE,
   FIELD_TEXT,  /* NULL: not set */
   FIELD_CHARS, /* an array of char */
+  FIELD_VALUE, /* a struct pml_value: an integer or a double */
   /* Never by the type of a member alone: */
   FIELD_FILLED,  /* text; empty: not set */
+  FIELD_WRITTEN, /* an array of char; empty: not set */
   FIELD_PLACE,   /* a size_t from 0 that Lua counts from 1; SIZE_MAX: not set */
   FIELD_NATURAL, /* an int64_t; negative: not set */
   FIELD_BIT,     /* an unsigned in which a true option sets the bits of its maximum */
@@ -38,7 +41,9 @@ enum field_kind {
       long *: FIELD_INT64,                                                                                             \
       unsigned long *: FIELD_UINT64,                                                                                   \
       double *: FIELD_DOUBLE,                                                                                          \
-      const char **: FIELD_TEXT)
+      const char **: FIELD_TEXT,                                                                                       \
+      char **: FIELD_TEXT,                                                                                             \
+      struct pml_value *: FIELD_VALUE)
 _Static_assert(sizeof(long) == sizeof(int64_t) && sizeof(size_t) == sizeof(uint64_t), "the kinds of 64 bits");
 
 /* ---- tables ---- */
@@ -90,21 +95,32 @@ void field_set(lua_State *L, const struct field *f, const void *from);
 int field_push(lua_State *L, const struct field *f, const void *from);
 int field_list(lua_State *L, const struct field *f, const void *from, size_t n, size_t size);
 
+/* field_values - set the list @key of the table on top to @n values of @kind at @from. */
+void field_values(lua_State *L, const char *key, enum field_kind kind, const void *from, size_t n);
+
+/* field_each - set the list @key of the table on top to what @push pushes for 0 to @n - 1 of @of. */
+void field_each(lua_State *L, const char *key, size_t n, void (*push)(lua_State *L, const void *of, size_t i),
+                const void *of);
+
 /* One field of the table on top. Counts are 64 bits wide, and so are Lua's integers. */
 void lutil_setint(lua_State *L, const char *key, uint64_t v);
 void lutil_setnum(lua_State *L, const char *key, double v);
 void lutil_setstr(lua_State *L, const char *key, const char *v); /* NULL: not set */
 void lutil_setbool(lua_State *L, const char *key, int v);
 void lutil_setreading(lua_State *L, const struct pml_reading *r);
+void lutil_setbits(lua_State *L, const char *key, uint64_t bits, bool real); /* an integer, or a double's */
 
 /* field_set_region - name and file of a region; its name is "?" where it is unknown. */
 void field_set_region(lua_State *L, uint32_t region);
 
-/* lutil_pushint, lutil_pushnum, lutil_pushbool, lutil_pushstr - push @v, nil for NULL; return 1. */
+/* lutil_pushint, lutil_pushnum, lutil_pushbool, lutil_pushstr - push @v, nil for NULL; return 1. lutil_pushbits - a
+ * double with these bits, or an integer; lutil_pushvalue - the same of a core's value. */
 int lutil_pushint(lua_State *L, uint64_t v);
 int lutil_pushnum(lua_State *L, double v);
 int lutil_pushbool(lua_State *L, int v);
 int lutil_pushstr(lua_State *L, const char *v);
+int lutil_pushbits(lua_State *L, uint64_t bits, bool real);
+int lutil_pushvalue(lua_State *L, const struct pml_value *v);
 
 /* ---- options ---- */
 

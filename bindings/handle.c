@@ -127,12 +127,17 @@ static void rows_close(void *handle) {
 
 static const struct lutil_class rows_class = {"rowsofbytes", sizeof(struct lutil_rows), rows_close};
 
-struct lutil_rows *lutil_rows(lua_State *L) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &rows_class) == LUA_TNIL) lutil_class(L, &rows_class, NULL, NULL);
+/* Push an open handle of a class that no module declares. */
+static void *new_unnamed(lua_State *L, const struct lutil_class *class) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, class) == LUA_TNIL) lutil_class(L, class, NULL, NULL);
   lua_pop(L, 1);
-  struct lutil_rows *r = lutil_new(L, &rows_class, 0, 0);
-  r->h.open = 1;
-  return r;
+  struct lutil_handle *h = lutil_new(L, class, 0, 0);
+  h->open = 1;
+  return h;
+}
+
+struct lutil_rows *lutil_rows(lua_State *L) {
+  return new_unnamed(L, &rows_class);
 }
 
 int lutil_add(struct lutil_rows *r, const void *bytes, size_t n) {
@@ -146,6 +151,19 @@ int lutil_add(struct lutil_rows *r, const void *bytes, size_t n) {
   memcpy(r->at + r->used, bytes, n);
   r->used += n;
   return 0;
+}
+
+static void guard_close(void *handle) {
+  struct lutil_guard *g = handle;
+  if (g->of != NULL) g->release(g->of);
+}
+
+static const struct lutil_class guard_class = {"guard", sizeof(struct lutil_guard), guard_close};
+
+struct lutil_guard *lutil_guard(lua_State *L, void (*release)(void *of)) {
+  struct lutil_guard *g = new_unnamed(L, &guard_class);
+  g->release = release;
+  return g;
 }
 
 /* The class is an upvalue, so that one function serves all. */

@@ -51,6 +51,13 @@ int lutil_opened(lua_State *L, struct lutil_handle *h, int err, const char *wher
 /* lutil_test - the handle at @idx, open or not, or NULL if it is not of @class. */
 void *lutil_test(lua_State *L, int idx, const struct lutil_class *class);
 
+/* LUTIL_CLASS - the class @name_class of struct @t, whose @member @free takes. */
+#define LUTIL_CLASS(name, t, free, member)                                                                             \
+  static void name##_close(void *handle) {                                                                             \
+    free(((struct t *)handle)->member);                                                                                \
+  }                                                                                                                    \
+  static const struct lutil_class name##_class = {#name, sizeof(struct t), name##_close};
+
 /* lutil_self, lutil_check - the handle at argument @arg; raise if it is not of @class, or (check) if it is closed. */
 void *lutil_self(lua_State *L, int arg, const struct lutil_class *class);
 void *lutil_check(lua_State *L, int arg, const struct lutil_class *class);
@@ -66,6 +73,17 @@ struct lutil_rows {
 };
 struct lutil_rows *lutil_rows(lua_State *L);
 int lutil_add(struct lutil_rows *r, const void *bytes, size_t n);
+
+/*
+ * lutil_guard - push an open handle that owns memory of C while tables are made of it, so that an error frees it: it
+ * gives @of, NULL until the caller sets it, to @release when it is closed or collected.
+ */
+struct lutil_guard {
+  struct lutil_handle h;
+  void (*release)(void *of);
+  void *of;
+};
+struct lutil_guard *lutil_guard(lua_State *L, void (*release)(void *of));
 
 /* lutil_close - close the handle at argument 1 if it is open; a method, __gc and __close in one. */
 void lutil_close(struct lutil_handle *h);

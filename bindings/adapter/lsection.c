@@ -45,15 +45,7 @@ static struct pml_section *check(lua_State *L) {
 
 /* --- defining --- */
 
-static const char *const type_name[] = {"calculation", "communication"};
-
-static enum pml_section_type type_option(lua_State *L, int arg) {
-  const char *name = lutil_stringfield(L, arg, "type", "calculation");
-  for (int i = 0; i <= PML_SECTION_COMMUNICATION; i++)
-    if (strcmp(name, type_name[i]) == 0) return (enum pml_section_type)i;
-  luaL_argerror(L, arg, "option 'type' must be 'calculation' or 'communication'");
-  return PML_SECTION_CALCULATION;
-}
+static const char *const type_name[] = {"calculation", "communication", NULL};
 
 static enum pml_section_record record_option(lua_State *L, int arg) {
   int type = lutil_field(L, arg, "record"), yes = lua_toboolean(L, -1);
@@ -88,7 +80,7 @@ static int l_define(lua_State *L) {
   const char *label = lutil_stringfield(L, 1, "label", NULL);
   if (label == NULL || *label == '\0')
     return luaL_argerror(L, 1, "option 'label' is needed, a string that is not empty");
-  struct pml_section_options o = {.type = type_option(L, 1),
+  struct pml_section_options o = {.type = (enum pml_section_type)lutil_choice(L, 1, "type", type_name, 0),
                                   .exclusive = lutil_flag(L, 1, "exclusive"),
                                   .record = record_option(L, 1),
                                   .events = events,
@@ -98,9 +90,7 @@ static int l_define(lua_State *L) {
     o.nevents = lutil_names(L, lua_gettop(L), events, PML_SECTION_EVENTS_MAX);
   struct handle *h = lutil_new(L, &section_class, 0, 0);
   int err = define(L, label, &o, &h->section);
-  if (err < 0) return pml_pusherr(L, err, "section.define");
-  h->h.open = 1;
-  return 1;
+  return lutil_opened(L, &h->h, err, "section.define");
 }
 
 /* --- starting and stopping --- */
@@ -145,10 +135,7 @@ static int l_section_stop(lua_State *L) {
 static int l_enter(lua_State *L) {
   struct scope *scope = lutil_new(L, &scope_class, 0, 0);
   scope->section = check(L);
-  int err = pml_section_start(scope->section);
-  if (err < 0) return pml_pusherr(L, err, "section.enter");
-  scope->h.open = 1;
-  return 1;
+  return lutil_opened(L, &scope->h, pml_section_start(scope->section), "section.enter");
 }
 
 static int l_scope_stop(lua_State *L) {
@@ -174,21 +161,13 @@ static int l_stop(lua_State *L) {
 
 static int l_info(lua_State *L) {
   static const char *const record_name[] = {NULL, "all", "sketch"};
+  static const struct field fields[] = FIELDS(struct pml_section_info, label, region, exclusive);
   struct pml_section_info info;
   pml_section_describe(check(L), &info);
-  lua_createtable(L, 0, 6);
-  lutil_setstr(L, "label", info.label);
-  lutil_setint(L, "region", info.region);
+  field_push(L, fields, &info);
   lutil_setstr(L, "type", type_name[info.type]);
-  lutil_setbool(L, "exclusive", info.exclusive);
   lutil_setstr(L, "record", record_name[info.record]);
-  if (info.events == NULL) return 1;
-  lua_createtable(L, (int)info.events->n, 0);
-  for (uint32_t i = 0; i < info.events->n; i++) {
-    lua_pushstring(L, info.events->name[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "events");
+  if (info.events != NULL) field_values(L, "events", FIELD_TEXT, info.events->name, info.events->n);
   return 1;
 }
 
@@ -196,9 +175,7 @@ static int l_quantile(lua_State *L) {
   struct pml_section *s = check(L);
   double ns;
   int err = pml_section_quantile(s, (unsigned)lutil_int(L, 2, 0, 100), &ns);
-  if (err < 0) return pml_pusherr(L, err, "section.quantile");
-  lua_pushnumber(L, ns);
-  return 1;
+  return err < 0 ? pml_pusherr(L, err, "section.quantile") : lutil_pushnum(L, ns);
 }
 
 /* misuse = { name = count }, counts above 0 only; nil: no misuse. */
@@ -225,24 +202,17 @@ static void setevents(lua_State *L, const struct pml_section_row *row, const str
 }
 
 static void pushrow(lua_State *L, const struct pml_section_row *row, int by_thread) {
+  static const struct field fields[] =
+      FIELDS(struct pml_section_row, running, count, total_ns, self_ns, min_ns, max_ns, mean_ns, stddev_ns, iterations);
   struct pml_section_info info;
   pml_section_describe(row->section, &info);
-  lua_createtable(L, 0, 16);
+  field_push(L, fields, row);
   lutil_setstr(L, "label", info.label);
   lutil_setstr(L, "type", type_name[info.type]);
   lutil_setbool(L, "exclusive", info.exclusive);
   if (by_thread) lutil_setint(L, "thread", row->thread);
   lutil_setint(L, "threads", row->nthreads);
-  lutil_setint(L, "running", row->running);
-  lutil_setint(L, "count", row->count);
-  lutil_setnum(L, "total_ns", row->total_ns);
-  lutil_setnum(L, "self_ns", row->self_ns);
-  lutil_setnum(L, "min_ns", row->min_ns);
-  lutil_setnum(L, "max_ns", row->max_ns);
-  lutil_setnum(L, "mean_ns", row->mean_ns);
-  lutil_setnum(L, "stddev_ns", row->stddev_ns);
   lutil_setnum(L, info.type == PML_SECTION_COMMUNICATION ? "bytes" : "operations", row->work);
-  lutil_setint(L, "iterations", row->iterations);
   setmisuse(L, row);
   if (row->value != NULL) setevents(L, row, info.events);
 }
@@ -264,29 +234,18 @@ static int l_report(lua_State *L) {
   return 1;
 }
 
-/* Holds the bytes of a log while a string is made of them. */
-struct bytes {
-  struct lutil_handle h;
-  char *at;
-};
-
-static void bytes_close(void *handle) {
-  free(((struct bytes *)handle)->at);
-}
-
-static const struct lutil_class bytes_class = {"sectionbytes", sizeof(struct bytes), bytes_close};
-
 static int l_snapshot(lua_State *L) {
   static const char *const known[] = {"timeline", NULL};
   lutil_options(L, 1, known);
   size_t n;
+  char *at;
   bool timeline = lutil_flag(L, 1, "timeline");
-  struct bytes *b = lutil_new(L, &bytes_class, 0, 0);
-  int err = pml__section_snapshot(timeline, &b->at, &n);
+  struct lutil_guard *bytes = lutil_guard(L, free);
+  int err = pml__section_snapshot(timeline, &at, &n);
   if (err < 0) return pml_pusherr(L, err, "section.snapshot");
-  b->h.open = 1;
-  lua_pushlstring(L, b->at, n);
-  lutil_close(&b->h);
+  bytes->of = at;
+  lua_pushlstring(L, at, n);
+  lutil_close(&bytes->h);
   return 1;
 }
 
@@ -315,14 +274,11 @@ int luaopen_pmlua_section(lua_State *L) {
   static const luaL_Reg section_methods[] = {{"start", l_section_start}, {"stop", l_section_stop}, {"enter", l_enter},
                                              {"info", l_info},           {"quantile", l_quantile}, {NULL, NULL}};
   static const luaL_Reg scope_methods[] = {{"stop", l_scope_stop}, {NULL, NULL}};
-  static const luaL_Reg none[] = {{NULL, NULL}};
   static const luaL_Reg functions[] = {
       {"define", l_define}, {"start", l_start},       {"stop", l_stop},   {"report", l_report},     {"reset", l_reset},
       {"enable", l_enable}, {"snapshot", l_snapshot}, {"write", l_write}, {"timeline", l_timeline}, {NULL, NULL}};
   lutil_class(L, &section_class, section_methods, NULL);
   lutil_class(L, &scope_class, scope_methods, NULL);
-  lutil_class(L, &report_class, none, NULL);
-  lutil_class(L, &bytes_class, none, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  lutil_class(L, &report_class, NULL, NULL);
+  return lutil_module(L, functions);
 }

@@ -44,19 +44,15 @@ static size_t noptions(const struct pml_workload *w) {
 
 /* --- load --- */
 
-static void pushoptions(lua_State *L, const struct pml_workload *w) {
-  lua_newtable(L);
-  for (size_t i = 0; i < noptions(w); i++) {
-    const struct pml_workload_option *o = &w->option[i];
-    lua_createtable(L, 0, 3);
-    lutil_setstr(L, "name", o->name);
-    lutil_setstr(L, "help", o->help != NULL ? o->help : "");
-    if (o->text != NULL)
-      lutil_setstr(L, "default", o->text);
-    else
-      lutil_setnum(L, "default", o->value);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
+static void push_option(lua_State *L, const void *workload, size_t i) {
+  const struct pml_workload_option *o = &((const struct pml_workload *)workload)->option[i];
+  lua_createtable(L, 0, 3);
+  lutil_setstr(L, "name", o->name);
+  lutil_setstr(L, "help", o->help != NULL ? o->help : "");
+  if (o->text != NULL)
+    lutil_setstr(L, "default", o->text);
+  else
+    lutil_setnum(L, "default", o->value);
 }
 
 /* The description of the workload for scripts, made once: the user value of the handle. */
@@ -64,14 +60,8 @@ static void pushdescription(lua_State *L, const struct pml_workload *w) {
   lua_createtable(L, 0, 4);
   lutil_setstr(L, "name", w->name);
   lutil_setstr(L, "help", w->help != NULL ? w->help : "");
-  lua_newtable(L);
-  for (size_t i = 0; i < nsites(w); i++) {
-    lua_pushstring(L, w->site[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "sites");
-  pushoptions(L, w);
-  lua_setfield(L, -2, "options");
+  field_values(L, "sites", FIELD_TEXT, w->site, nsites(w));
+  field_each(L, "options", noptions(w), push_option, w);
 }
 
 /*
@@ -135,12 +125,9 @@ struct scratch {
 
 enum { ARG = 2, OPTIONS = 3, SAMPLES = 4, SET = 5 }; /* stack slots of l_run */
 
-static void readoperation(lua_State *L, struct scratch *r) {
-  const char *name = lutil_stringfield(L, ARG, "operation", "read");
-  int op = pml_probe_operation_by_name(name);
-  if (op < 0) luaL_argerror(L, ARG, lua_pushfstring(L, "unknown operation '%s'", name));
-  r->operation = (enum pml_probe_operation)op;
-}
+#define NAME(id, name) name,
+static const char *const operations[] = {PML_PROBE_OPERATION_LIST(NAME) NULL};
+#undef NAME
 
 static void readoption(lua_State *L, const struct pml_workload_option *o, double *number, const char **text) {
   size_t len;
@@ -213,12 +200,7 @@ static int pushoutcome(lua_State *L, const struct scratch *r, size_t sites, size
   }
   lua_setfield(L, -3, "skipped");
   lua_setfield(L, -2, "retries");
-  lua_createtable(L, (int)nvalues, 0);
-  for (size_t i = 0; i < nvalues; i++) {
-    lua_pushinteger(L, (lua_Integer)r->probe[0].values[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "values");
+  field_values(L, "values", FIELD_UINT64, r->probe[0].values, nvalues);
   pushphases(L, r);
   lua_setfield(L, -2, "phases");
   return 1;
@@ -247,7 +229,7 @@ static int l_run(lua_State *L) {
   memset(r, 0, sizeof *r);
   r->run.phase_capacity = (size_t)lutil_intfield(L, ARG, "phases", 0, 0, PHASES_MAX);
   if (r->run.phase_capacity > 0) r->run.phase = lua_newuserdatauv(L, r->run.phase_capacity * sizeof *r->run.phase, 0);
-  readoperation(L, r);
+  r->operation = (enum pml_probe_operation)lutil_choice(L, ARG, "operation", operations, PML_PROBE_READ);
   readoptions(L, w, r);
   readsamples(L, w, r);
   check(L);
@@ -262,18 +244,10 @@ static int l_run(lua_State *L) {
 }
 
 int luaopen_pmlua_workload(lua_State *L) {
-#define NAME(id, name) name,
-  static const char *const operation[] = {PML_PROBE_OPERATION_LIST(NAME)};
-#undef NAME
   static const luaL_Reg methods[] = {{"run", l_run}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"load", l_load}, {NULL, NULL}};
   lutil_class(L, &workload_class, methods, l_index);
   luaL_newlib(L, functions);
-  lua_createtable(L, PML_PROBE_OPERATIONS, 0);
-  for (int i = 0; i < PML_PROBE_OPERATIONS; i++) {
-    lua_pushstring(L, operation[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_setfield(L, -2, "operations");
+  field_values(L, "operations", FIELD_TEXT, operations, PML_PROBE_OPERATIONS);
   return 1;
 }

@@ -72,15 +72,13 @@ static int l_open(lua_State *L) {
                                         OPTION_AS(struct pml_balance_options, "dry_run", tune.dry_run),
                                         RULE_OPTIONS(struct pml_balance_options, rule.),
                                         OPTION_END};
+  static const char *const cpus[] = {"thread", "current", NULL};
   const char *names[SYNC_MAX];
   struct pml_balance_options o = {.sync = names};
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   option_read(L, 1, known, &o);
-  const char *cpus = lutil_stringfield(L, 1, "cpus", "thread");
-  o.tune.cpus = strcmp(cpus, "current") == 0 ? PML_TUNE_CURRENT : PML_TUNE_THREAD;
-  if (o.tune.cpus == PML_TUNE_THREAD && strcmp(cpus, "thread") != 0)
-    luaL_argerror(L, 1, "cpus must be \"thread\" or \"current\"");
+  o.tune.cpus = (enum pml_tune_cpus)lutil_choice(L, 1, "cpus", cpus, PML_TUNE_THREAD);
   if (lutil_field(L, 1, "sync") != LUA_TTABLE) luaL_argerror(L, 1, "sync must be a list of names of regions");
   o.nsync = lutil_names(L, lua_gettop(L), names, SYNC_MAX);
   struct handle *h = lutil_new(L, &balancer_class, 0, 0);
@@ -112,16 +110,14 @@ static int l_log(lua_State *L) {
 }
 
 static void push_record(lua_State *L, const struct pml_balance_record *r) {
+  static const struct field fields[] = {EACH(FIELD, struct pml_balance_record, thread, region, hz),
+                                        FIELD_AS(struct pml_balance_record, "next", next_hz), FIELD_END};
   struct pml_region_info info;
-  lua_createtable(L, 0, 8);
-  lutil_setint(L, "thread", r->thread);
-  lutil_setint(L, "region", r->region);
+  field_push(L, fields, r);
   if (pml_region_describe(r->sync, &info) == 0) lutil_setstr(L, "sync", info.name);
   lutil_setint(L, "ns", pml_clock_at_ns(r->begin_ticks));
   lutil_setnum(L, "compute", (double)pml_clock_ticks_to_ns(r->sync_ticks - r->begin_ticks) * 1e-9);
   lutil_setnum(L, "total", (double)pml_clock_ticks_to_ns(r->end_ticks - r->begin_ticks) * 1e-9);
-  lutil_setnum(L, "hz", r->hz);
-  lutil_setnum(L, "next", r->next_hz);
 }
 
 /* take() -> the repetitions that were not taken; times in s, from ns on by pml.clock. */
@@ -141,13 +137,13 @@ static int l_take(lua_State *L) {
 }
 
 static int l_stats(lua_State *L) {
-  static const struct field counts[] = FIELDS(struct pml_balance_stats, repetitions, lost, threads, writes, refused);
+  static const struct field fields[] = {
+      EACH(FIELD, struct pml_balance_stats, repetitions, lost, threads, writes, refused),
+      FIELD_AS(struct pml_balance_stats, "compute", compute_s), FIELD_AS(struct pml_balance_stats, "total", total_s),
+      FIELD_END};
   struct pml_balance_stats s;
   pml_balance_stats(check(L)->balancer, &s);
-  field_push(L, counts, &s);
-  lutil_setnum(L, "compute", s.compute_s);
-  lutil_setnum(L, "total", s.total_s);
-  return 1;
+  return field_push(L, fields, &s);
 }
 
 /* rule() -> the rule in force, with defaults */

@@ -191,9 +191,7 @@ static void take_options(lua_State *L, struct pml_tune_options *o) {
                                         OPTIONS(struct pml_tune_options, root, dry_run), OPTION_END};
   static const char *const cpus[] = {"thread", "current", "all", NULL};
   option_read(L, 1, known, o);
-  const char *which = lutil_stringfield(L, 1, "cpus", "thread");
-  while (cpus[o->cpus] != NULL && strcmp(cpus[o->cpus], which) != 0) o->cpus++;
-  if (cpus[o->cpus] == NULL) luaL_argerror(L, 1, "cpus must be \"thread\", \"current\" or \"all\"");
+  o->cpus = (enum pml_tune_cpus)lutil_choice(L, 1, "cpus", cpus, PML_TUNE_THREAD);
   if (lutil_field(L, 1, "rules") != LUA_TTABLE) luaL_argerror(L, 1, "rules must be a list of rules");
 }
 

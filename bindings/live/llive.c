@@ -10,13 +10,11 @@
 #define VALUES_MAX 16
 
 static int l_start(lua_State *L) {
-  static const char *const known[] = {"name", "rules", "unasked", NULL};
+  static const struct option known[] = {OPTIONS(struct pmlua_live_options, name, rules),
+                                        OPTION_BIT(struct pmlua_live_options, "unasked", unasked, 1), OPTION_END};
   char path[LIVE_PATH_MAX];
-  lutil_options(L, 1, known);
   struct pmlua_live_options o = {0};
-  o.name = lutil_stringfield(L, 1, "name", NULL);
-  o.rules = lutil_stringfield(L, 1, "rules", NULL);
-  o.unasked = lutil_flag(L, 1, "unasked");
+  option_read(L, 1, known, &o);
   int err = pmlua_live_start(&o);
   if (err == 0 && o.unasked) return pml_pushdone(L, err, "live.start");
   if (err == 0) err = pmlua_live_path(path, sizeof path);
@@ -79,37 +77,26 @@ static int l_stop_run(lua_State *L) {
   return lutil_pushbool(L, rc == 0);
 }
 
-/* --- texts allocated by C: freed even after a Lua error --- */
-
-static int push_names(lua_State *L) {
-  const char *name = lua_touserdata(L, 1);
+static int l_functions(lua_State *L) {
+  struct lutil_guard *names = lutil_guard(L, free);
+  const char *name = names->of = live__functions();
+  if (name == NULL) return pml_pusherr(L, -ENOMEM, "live.functions");
   lua_newtable(L);
   for (lua_Integer i = 1; *name != '\0'; i++, name += strlen(name) + 1) {
     lua_pushstring(L, name);
     lua_rawseti(L, -2, i);
   }
+  lutil_close(&names->h);
   return 1;
 }
 
-static int push_text(lua_State *L) {
-  return lutil_pushstr(L, lua_touserdata(L, 1));
-}
-
-static int push(lua_State *L, lua_CFunction f, char *text, const char *where) {
-  if (text == NULL) return pml_pusherr(L, -ENOMEM, where);
-  lua_pushcfunction(L, f);
-  lua_pushlightuserdata(L, text);
-  int status = lua_pcall(L, 1, 1, 0);
-  free(text);
-  return status == LUA_OK ? 1 : lua_error(L);
-}
-
-static int l_functions(lua_State *L) {
-  return push(L, push_names, live__functions(), "live.functions");
-}
-
 static int l_rules(lua_State *L) {
-  return push(L, push_text, live__rules_text(), "live.rules");
+  struct lutil_guard *text = lutil_guard(L, free);
+  text->of = live__rules_text();
+  if (text->of == NULL) return pml_pusherr(L, -ENOMEM, "live.rules");
+  lua_pushstring(L, text->of);
+  lutil_close(&text->h);
+  return 1;
 }
 
 int luaopen_pmlua_live(lua_State *L) {

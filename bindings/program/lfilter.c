@@ -9,11 +9,7 @@ struct handle {
   struct pml_filter *filter;
 };
 
-static void filter_close(void *handle) {
-  pml_filter_close(((struct handle *)handle)->filter);
-}
-
-static const struct lutil_class filter_class = {"filter", sizeof(struct handle), filter_close};
+LUTIL_CLASS(filter, handle, pml_filter_close, filter)
 
 static int l_open(lua_State *L) {
   const char *path = lutil_string(L, 1);

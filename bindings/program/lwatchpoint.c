@@ -84,25 +84,23 @@ struct handle {
   struct pml_watchpoint_store *store;
 };
 
-static void store_close(void *handle) {
-  pml_watchpoint_unload(((struct handle *)handle)->store);
-}
-
-static const struct lutil_class store_class = {"watchpoints", sizeof(struct handle), store_close};
+LUTIL_CLASS(watchpoints, handle, pml_watchpoint_unload, store)
 
 static const struct pml_watchpoint_store *check(lua_State *L) {
-  return ((struct handle *)lutil_check(L, 1, &store_class))->store;
+  return ((struct handle *)lutil_check(L, 1, &watchpoints_class))->store;
 }
 
 static int l_load(lua_State *L) {
   const char *path = lutil_string(L, 1);
-  struct handle *s = lutil_new(L, &store_class, 0, 0);
+  struct handle *s = lutil_new(L, &watchpoints_class, 0, 0);
   int err = pml_watchpoint_load(&s->store, path);
   return lutil_opened(L, &s->h, err, "watchpoint.load");
 }
 
-static void push_point(lua_State *L, const struct pml_watchpoint *p, int64_t hits) {
+static void push_point(lua_State *L, const void *summary, size_t i) {
   static const struct field fields[] = FIELDS(struct pml_watchpoint, name, type, address, length);
+  const struct pml_watchpoint_summary *s = summary;
+  const struct pml_watchpoint *p = &s->point[i];
   char access[4] = "";
   size_t n = 0;
   if (p->access & HW_BREAKPOINT_R) access[n++] = 'r';
@@ -111,7 +109,7 @@ static void push_point(lua_State *L, const struct pml_watchpoint *p, int64_t hit
   field_push(L, fields, p);
   lutil_setstr(L, "access", access);
   lutil_setstr(L, "content", content_name[p->content <= PML_CONTENT_LONG_DOUBLE ? p->content : PML_CONTENT_NONE]);
-  if (hits >= 0) lutil_setint(L, "hits", (uint64_t)hits);
+  if (s->hits[i] >= 0) lutil_setint(L, "hits", (uint64_t)s->hits[i]);
 }
 
 static int l_summary(lua_State *L) {
@@ -122,12 +120,7 @@ static int l_summary(lua_State *L) {
   field_push(L, fields, &s);
   lutil_setbool(L, "closed", s.hits[0] == PML_WATCHPOINT_CLOSED);
   if (s.stop_ticks != 0) lutil_setint(L, "stop_ticks", s.stop_ticks);
-  lua_createtable(L, (int)s.points, 0);
-  for (unsigned i = 0; i < s.points; i++) {
-    push_point(L, &s.point[i], s.hits[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "points");
+  field_each(L, "points", s.points, push_point, &s);
   return 1;
 }
 
@@ -140,13 +133,6 @@ static int l_lane(lua_State *L) {
   field_push(L, fields, &lane);
   lutil_setint(L, "point", lane.point + 1u);
   return 1;
-}
-
-static void push_number(lua_State *L, struct pml_value v) {
-  if (v.type == PML_TYPE_DOUBLE)
-    lua_pushnumber(L, v.d);
-  else
-    lua_pushinteger(L, (lua_Integer)v.i);
 }
 
 /* lane -> ticks, values: two arrays. The store is looked at anew in every round: a finalizer may have closed it. */
@@ -166,7 +152,8 @@ static int l_values(lua_State *L) {
       at++;
       lua_pushinteger(L, (lua_Integer)v[k].ticks);
       lua_rawseti(L, 3, at);
-      push_number(L, pml_watchpoint_decode(&s.point[lane.point], v[k].bits));
+      const struct pml_value value = pml_watchpoint_decode(&s.point[lane.point], v[k].bits);
+      lutil_pushvalue(L, &value);
       lua_rawseti(L, 4, at);
     }
   }
@@ -177,6 +164,6 @@ int luaopen_pmlua_watchpoint(lua_State *L) {
   static const luaL_Reg methods[] = {{"summary", l_summary}, {"lane", l_lane}, {"values", l_values}, {NULL, NULL}};
   static const luaL_Reg functions[] = {
       {"available", l_available}, {"find", l_find}, {"plan", l_plan}, {"load", l_load}, {NULL, NULL}};
-  lutil_class(L, &store_class, methods, NULL);
+  lutil_class(L, &watchpoints_class, methods, NULL);
   return lutil_module(L, functions);
 }

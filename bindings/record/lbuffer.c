@@ -84,14 +84,10 @@ static int take(const struct pml_buffer_event *e, void *arg) {
 
 static void push_value(lua_State *L, const struct values *v, uint32_t i) {
   const char *text = pml_wrap_is_text(v->metrics, i) ? pml_wrap_text(v->value[i]) : NULL;
-  double real;
-  if (text != NULL) {
+  if (text != NULL)
     lua_pushstring(L, text);
-  } else if (pml_stream_metrics_real(v->metrics, i)) {
-    memcpy(&real, &v->value[i], sizeof real);
-    lua_pushnumber(L, real);
-  } else
-    lua_pushinteger(L, (lua_Integer)v->value[i]);
+  else
+    lutil_pushbits(L, v->value[i], pml_stream_metrics_real(v->metrics, i));
 }
 
 static void push_values(lua_State *L, const struct values *v) {

@@ -11,23 +11,13 @@
 
 const struct lutil_class lsde_recorder_class = {"recorder", sizeof(struct lsde_handle), lsde_handle_close};
 
-static enum pml_type type_option(lua_State *L, int arg) {
-  const char *name = lutil_stringfield(L, arg, "type", "double");
-  for (int i = 0; i < PML_TYPE_OTHER; i++)
-    if (strcmp(name, lsde_type_names[i]) == 0) return (enum pml_type)i;
-  luaL_argerror(L, arg, "option 'type' must be int64, int32, double or float");
-  return PML_TYPE_OTHER;
-}
-
 static struct pml_recorder_options recorder_options(lua_State *L, int arg) {
   static const char *const known[] = {"type", "keep", "alpha", "cap", NULL};
+  static const char *const types[] = {"int64", "int32", "double", "float", NULL}, *const keep[] = {"all", "sketch",
+                                                                                                   NULL};
   lutil_options(L, arg, known);
-  struct pml_recorder_options o = {.type = type_option(L, arg)};
-  const char *keep = lutil_stringfield(L, arg, "keep", "all");
-  if (strcmp(keep, "sketch") == 0)
-    o.keep = PML_KEEP_SKETCH;
-  else if (strcmp(keep, "all") != 0)
-    luaL_argerror(L, arg, "option 'keep' must be all or sketch");
+  struct pml_recorder_options o = {.type = (enum pml_type)lutil_choice(L, arg, "type", types, PML_TYPE_DOUBLE)};
+  if (lutil_choice(L, arg, "keep", keep, 0) == 1) o.keep = PML_KEEP_SKETCH;
   o.cap = (uint64_t)lutil_intfield(L, arg, "cap", 0, 0, LUA_MAXINTEGER);
   int type = lutil_field(L, arg, "alpha");
   o.alpha = type == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
@@ -135,7 +125,7 @@ static int l_recorder_quantile(lua_State *L) {
   struct pml_value v;
   struct pml_recorder *r = check_recorder(L);
   int err = pml_recorder_quantile(r, (unsigned)lutil_int(L, 2, 0, 100), &v);
-  return err < 0 ? pml_pusherr(L, err, "recorder.quantile") : lsde_pushvalue(L, &v);
+  return err < 0 ? pml_pusherr(L, err, "recorder.quantile") : lutil_pushvalue(L, &v);
 }
 
 static int l_recorder_count(lua_State *L) {

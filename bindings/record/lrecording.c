@@ -96,16 +96,13 @@ static int l_profile(lua_State *L) {
 
 /* The value at @key of the table on top grows by that much. */
 static void add_value(lua_State *L, lua_Integer key, uint64_t more, bool real) {
-  double d;
-  lua_rawgeti(L, -1, key);
-  if (real) {
-    memcpy(&d, &more, sizeof d);
-    lua_pushnumber(L, lua_tonumber(L, -1) + d);
-  } else {
-    lua_pushinteger(L, lua_tointeger(L, -1) + (lua_Integer)more);
+  if (lua_rawgeti(L, -1, key) == LUA_TNIL) {
+    lua_pop(L, 1);
+    lua_pushinteger(L, 0);
   }
-  lua_rawseti(L, -3, key);
-  lua_pop(L, 1);
+  lutil_pushbits(L, more, real);
+  lua_arith(L, LUA_OPADD);
+  lua_rawseti(L, -2, key);
 }
 
 /* On top is the table of functions by region. */
@@ -164,10 +161,8 @@ static int add_openmp(const struct pml_recording_openmp *o, void *arg) {
   static const struct field fields[] =
       FIELDS(struct pml_recording_openmp, construct, runtime, index, threads, calls, count, ns, waited_ns);
   lua_State *L = arg;
-  struct pml_region_info info = {.name = "?"};
-  (void)pml_region_describe(o->region, &info);
   field_push(L, fields, o);
-  lutil_setstr(L, "name", info.name);
+  field_set_region(L, o->region);
   lua_rawseti(L, -2, luaL_len(L, -2) + 1);
   return 0;
 }
@@ -182,11 +177,9 @@ static int l_openmp(lua_State *L) {
 }
 
 static int add_child(const struct pml_recording_child *c, void *arg) {
+  static const struct field fields[] = FIELDS(struct pml_recording_child, pid, parent, has_log);
   lua_State *L = arg;
-  lua_createtable(L, 0, 5);
-  lutil_setint(L, "pid", (uint64_t)(int64_t)c->pid);
-  lutil_setint(L, "parent", (uint64_t)(int64_t)c->parent);
-  lutil_setbool(L, "has_log", c->has_log);
+  field_push(L, fields, c);
   lutil_setstr(L, "ended", endings[c->ended]);
   if (c->refused != 0) lutil_setstr(L, "refused", pml_error_text(c->refused));
   lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
@@ -202,26 +195,17 @@ static int l_children(lua_State *L) {
   return closed_meanwhile(L, read_children, "recording.children");
 }
 
-static void push_value(lua_State *L, const struct pml_value *v) {
-  if (v->type == PML_TYPE_DOUBLE)
-    lua_pushnumber(L, v->d);
-  else
-    lua_pushinteger(L, v->i);
-}
-
 /* On top is the list. */
 static int add_function_value(const struct pml_recording_function_value *v, void *arg) {
+  static const struct field fields[] = {FIELD_AS(struct pml_recording_function_value, "value", name),
+                                        FIELD(struct pml_recording_function_value, count),
+                                        FIELD(struct pml_recording_function_value, sum),
+                                        FIELD_AS(struct pml_recording_function_value, "min", least),
+                                        FIELD_AS(struct pml_recording_function_value, "max", most),
+                                        FIELD_END};
   lua_State *L = arg;
-  lua_createtable(L, 0, 7);
+  field_push(L, fields, v);
   field_set_region(L, v->region);
-  lutil_setstr(L, "value", v->name);
-  lutil_setint(L, "count", v->count);
-  push_value(L, &v->sum);
-  lua_setfield(L, -2, "sum");
-  push_value(L, &v->least);
-  lua_setfield(L, -2, "min");
-  push_value(L, &v->most);
-  lua_setfield(L, -2, "max");
   lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
   return 0;
 }
@@ -274,20 +258,6 @@ static int l_flow(lua_State *L) {
 }
 
 /* ---- calls as rows ---- */
-
-struct calls {
-  struct lutil_handle h;
-  struct pml_recording_call *at;
-  struct pml__cells_writer writer;
-};
-
-static void calls_close(void *handle) {
-  struct calls *c = handle;
-  free(c->at);
-  free(c->writer.text.at);
-}
-
-static const struct lutil_class calls_class = {"recordingcalls", sizeof(struct calls), calls_close};
 
 /* The string at @idx, which the table at @kept keeps. */
 static const char *kept_string(lua_State *L, int idx, int kept) {
@@ -346,19 +316,21 @@ static int l_calls(lua_State *L) {
     rows.process[i] = absent ? NULL : lutil_string(L, -1);
   }
   int form = lutil_form(L, 2);
-  struct calls *c = lutil_new(L, &calls_class, 0, 0);
-  c->writer.form = (enum pml__cells_form)form;
-  c->writer.indent = "";
-  int err = pml_recording_read_calls(h->reader, &c->at, &rows.n);
-  c->h.open = 1;
+  struct pml_recording_call *calls = NULL;
+  struct pml__cells_writer w = {.form = (enum pml__cells_form)form, .indent = ""};
+  struct lutil_guard *of_calls = lutil_guard(L, free), *of_text = lutil_guard(L, free);
+  int err = pml_recording_read_calls(h->reader, &calls, &rows.n);
+  of_calls->of = calls;
   if (err < 0) return pml_pusherr(L, err, "recording.calls");
-  rows.call = c->at;
+  rows.call = calls;
   rows.name = name_all(L, &rows, 3);
-  pml__recording_rows_write(&rows, &c->writer);
-  if (c->writer.text.failed) return pml_pusherr(L, -ENOMEM, "recording.calls");
-  lua_pushlstring(L, c->writer.text.at != NULL ? c->writer.text.at : "", c->writer.text.n);
+  pml__recording_rows_write(&rows, &w);
+  of_text->of = w.text.at;
+  if (w.text.failed) return pml_pusherr(L, -ENOMEM, "recording.calls");
+  lua_pushlstring(L, w.text.at != NULL ? w.text.at : "", w.text.n);
   lua_pushinteger(L, (lua_Integer)rows.n);
-  lutil_close(&c->h);
+  lutil_close(&of_calls->h);
+  lutil_close(&of_text->h);
   return 2;
 }
 
@@ -456,6 +428,5 @@ int luaopen_pmlua_recording(lua_State *L) {
                                        {"clock", l_clock}, {"archive", l_archive}, {"series", l_series},
                                        {NULL, NULL}};
   lutil_class(L, &recording_class, methods, NULL);
-  lutil_class(L, &calls_class, NULL, NULL);
   return lutil_module(L, functions);
 }

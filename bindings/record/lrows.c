@@ -19,18 +19,6 @@ struct handle {
 
 static const struct lutil_class rows_class = {"rows", sizeof(struct handle), NULL};
 
-/* Owns text while it becomes a string. */
-struct written {
-  struct lutil_handle h;
-  struct pml__cells_writer writer;
-};
-
-static void written_close(void *handle) {
-  free(((struct written *)handle)->writer.text.at);
-}
-
-static const struct lutil_class written_class = {"rowswritten", sizeof(struct written), written_close};
-
 /* ---- a table ---- */
 
 /* Pop the value on top, and keep it alive in the table at @kept. */
@@ -170,45 +158,37 @@ static int l_open(lua_State *L) {
  * number; nil and a failure if it cannot be read. A cache has the log already.
  */
 static int l_log(lua_State *L) {
-  static const char *const known[] = {"path", "label",        "text",  "threads", "whole",
-                                      "own",  "counted_work", "cache", NULL};
+  static const struct option known[] = {OPTIONS(struct pml__section_question, path, label, counted_work, threads, own),
+                                        OPTION_AS(struct pml__section_question, "whole", whole), OPTION_UNREAD("text"),
+                                        OPTION_UNREAD("cache"), OPTION_END};
   const char *text[TEXTS_MAX + 1] = {NULL};
-  struct pml__section_question q = {.text = text};
+  struct pml__section_question q = {.text = text, .path = ""};
   struct handle *h = lutil_check(L, 1, &rows_class);
-  lutil_options(L, 2, known);
   lua_settop(L, 2);
   luaL_checkstack(L, TEXTS_MAX + LUA_MINSTACK, "texts");
-  q.path = lutil_stringfield(L, 2, "path", "");
-  q.label = lutil_stringfield(L, 2, "label", NULL);
-  q.counted_work = lutil_stringfield(L, 2, "counted_work", NULL);
-  q.threads = lutil_flag(L, 2, "threads");
-  q.own = lutil_flag(L, 2, "own");
+  option_read(L, 2, known, &q);
   (void)lutil_field(L, 2, "cache"); /* the question's table keeps it alive */
   q.cache = lsection_cache_at(L, -1);
   luaL_argcheck(L, (q.threads && q.cache == NULL) || q.label != NULL, 2, "rows of a process or a cache are of a label");
-  (void)lutil_field(L, 2, "whole");
-  q.whole = luaL_optnumber(L, -1, 0);
   if (lutil_field(L, 2, "text") == LUA_TTABLE) {
     int texts = lua_gettop(L);
     for (size_t i = 0; i < h->of_process; i++)
       text[i] = lua_rawgeti(L, texts, (lua_Integer)i + 1) != LUA_TNIL ? lutil_string(L, -1) : NULL;
   }
-  struct written *w = lutil_new(L, &written_class, 0, 0);
-  int err = pml__section_rows_write(&h->table, &q, &w->writer);
-  w->h.open = 1;
+  struct pml__cells_writer w = {0};
+  struct lutil_guard *text_of_rows = lutil_guard(L, free);
+  int err = pml__section_rows_write(&h->table, &q, &w);
+  text_of_rows->of = w.text.at;
   if (err < 0) return pml_pusherr(L, err, "rows.log");
-  lua_pushlstring(L, w->writer.text.at != NULL ? w->writer.text.at : "", w->writer.text.n);
-  lua_pushinteger(L, (lua_Integer)w->writer.rows);
-  lutil_close(&w->h);
+  lua_pushlstring(L, w.text.at != NULL ? w.text.at : "", w.text.n);
+  lua_pushinteger(L, (lua_Integer)w.rows);
+  lutil_close(&text_of_rows->h);
   return 2;
 }
 
 int luaopen_pmlua_rows(lua_State *L) {
-  static const luaL_Reg none[] = {{NULL, NULL}};
   static const luaL_Reg methods[] = {{"log", l_log}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"open", l_open}, {NULL, NULL}};
   lutil_class(L, &rows_class, methods, NULL);
-  lutil_class(L, &written_class, none, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  return lutil_module(L, functions);
 }

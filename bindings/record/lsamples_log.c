@@ -13,7 +13,6 @@
 #include "record/pml_samples_log.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static int l_open(lua_State *L) {
   return pml_pushdone(L, pml_samples_log_open(lutil_string(L, 1)), "samples_log.open");
@@ -49,39 +48,18 @@ static int l_close(lua_State *L) {
   return 0;
 }
 
-static void push_value(lua_State *L, const struct pml_samples_left *left, size_t i) {
-  double v;
-  memcpy(&v, &left->value[i], sizeof v);
-  if (left->real)
-    lua_pushnumber(L, v);
-  else
-    lua_pushinteger(L, (lua_Integer)left->value[i]);
-}
-
-static int push_left(lua_State *L) {
-  static const struct field fields[] = FIELDS(struct pml_samples_left, cell, round, planned);
-  const struct pml_samples_left *left = lua_touserdata(L, 1);
-  field_push(L, fields, left);
-  lua_newtable(L);
-  for (size_t i = 0; i < left->n; i++) {
-    push_value(L, left, i);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "values");
-  return 1;
-}
-
 static int l_left(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_samples_left, cell, round, planned);
   struct pml_samples_left left;
   const char *path = lutil_string(L, 1);
-  luaL_checkstack(L, 4, NULL);
-  lua_pushcfunction(L, push_left);
+  struct lutil_guard *values = lutil_guard(L, free);
   int err = pml_samples_left(path, &left);
   if (err < 0) return pml_pusherr(L, err, "samples_log.left");
-  lua_pushlightuserdata(L, &left);
-  int status = lua_pcall(L, 1, 1, 0);
-  free(left.value);
-  return status == LUA_OK ? 1 : lua_error(L);
+  values->of = left.value;
+  field_push(L, fields, &left);
+  field_values(L, "values", left.real ? FIELD_DOUBLE : FIELD_INT64, left.value, left.n);
+  lutil_close(&values->h);
+  return 1;
 }
 
 int luaopen_pmlua_samples_log(lua_State *L) {

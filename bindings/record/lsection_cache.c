@@ -24,8 +24,7 @@ int lsection_cache_open(lua_State *L) {
 }
 
 void lsection_cache_class(lua_State *L) {
-  static const luaL_Reg none[] = {{NULL, NULL}};
-  lutil_class(L, &cache_class, none, NULL);
+  lutil_class(L, &cache_class, NULL, NULL);
 }
 
 const struct pml__section_cache *lsection_cache_at(lua_State *L, int idx) {

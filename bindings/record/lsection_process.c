@@ -10,20 +10,16 @@
 /* ---- the process ---- */
 
 static void set_head(lua_State *L, const struct pml__section_reader *b) {
+  static const struct field fields[] =
+      FIELDS(struct pml__log_head, pid, host, command, started_ns, clock, ticks_per_second, born);
   const struct pml__log_head *h = &b->log.head;
   uint64_t written = h->ended_ns != 0 ? h->ended_ns : b->log.modified_ns;
+  field_set(L, fields, h);
   lutil_setstr(L, "name", b->log.path);
   lutil_setstr(L, "log", b->log.path);
-  lutil_setint(L, "pid", (uint64_t)h->pid);
   if (h->rank >= 0) lutil_setint(L, "rank", (uint64_t)h->rank);
   if (h->rank >= 0 && h->size >= 0) lutil_setint(L, "size", (uint64_t)h->size);
-  lutil_setstr(L, "host", h->host);
-  lutil_setstr(L, "command", h->command);
-  lutil_setint(L, "started_ns", h->started_ns);
   lutil_setint(L, "written_ns", written > h->started_ns ? written : h->started_ns);
-  lutil_setstr(L, "clock", h->clock);
-  lutil_setnum(L, "ticks_per_second", h->ticks_per_second);
-  lutil_setint(L, "born", h->born);
   if (h->ended != PML__LOG_SNAPSHOT) lutil_setstr(L, "ended", h->ended == PML__LOG_ENDED_EXIT ? "exit" : "unknown");
   if (h->refused > 0 && h->refused < 4096) lutil_setstr(L, "refused", pml_error_text(-h->refused));
   if (b->log.missing > 0) lutil_setint(L, "missing", b->log.missing);
@@ -48,31 +44,16 @@ static void set_notes(lua_State *L, const struct pml__section_reader *b) {
 /* ---- counters and recorders ---- */
 
 static void push_counter(lua_State *L, const struct pml__sde_left *c) {
-  double real;
-  memcpy(&real, &c->bits, sizeof real);
-  lua_createtable(L, 0, 5);
-  lutil_setstr(L, "kind", c->kind);
-  lutil_setbool(L, "instant", c->instant);
-  if (c->real)
-    lutil_setnum(L, "value", real);
-  else
-    lutil_setint(L, "value", c->bits);
-  if (c->as_of_ns >= 0) lutil_setint(L, "as_of_ns", (uint64_t)c->as_of_ns);
+  static const struct field fields[] = {EACH(FIELD, struct pml__sde_left, name, kind, instant),
+                                        FIELD_OF(struct pml__sde_left, "as_of_ns", as_of_ns, FIELD_NATURAL), FIELD_END};
+  field_push(L, fields, c);
+  lutil_setbits(L, "value", c->bits, c->real);
 }
 
 static void push_recorder(lua_State *L, const struct pml__sde_left *r) {
-  lua_createtable(L, 0, 6);
-  lutil_setint(L, "count", r->count);
-  lutil_setint(L, "dropped", r->dropped);
-  lutil_setint(L, "nans", r->nans);
-  lutil_setbool(L, "cut", r->cut);
-  if (!r->has_quantiles) return;
-  lua_createtable(L, PML__QUANTILES, 0);
-  for (unsigned i = 0; i < PML__QUANTILES; i++) {
-    lua_pushnumber(L, r->quantile[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "quantiles");
+  static const struct field fields[] = FIELDS(struct pml__sde_left, name, count, dropped, nans, cut);
+  field_push(L, fields, r);
+  if (r->has_quantiles) field_values(L, "quantiles", FIELD_DOUBLE, r->quantile, PML__QUANTILES);
 }
 
 static void set_left(lua_State *L, const struct pml__sde_log *left, bool counters) {
@@ -83,7 +64,6 @@ static void set_left(lua_State *L, const struct pml__sde_log *left, bool counter
       push_counter(L, &left->at[i]);
     else
       push_recorder(L, &left->at[i]);
-    lutil_setstr(L, "name", left->at[i].name);
     lua_rawseti(L, -2, (lua_Integer)++n);
   }
   lua_setfield(L, -2, counters ? "counters" : "recorders");
@@ -104,21 +84,20 @@ void lsection_process_push(lua_State *L, const struct pml__section_reader *b, co
 
 /* ---- sections ---- */
 
+static void push_section_event(lua_State *L, const void *section, size_t i) {
+  const struct pml__section_definition *s = section;
+  lua_createtable(L, 0, 2);
+  lutil_setstr(L, "name", s->event[i]);
+  lutil_setbool(L, "real", (s->real >> i & 1) != 0);
+}
+
 void lsection_process_section(lua_State *L, const struct pml__section_definition *s) {
+  static const struct field fields[] = FIELDS(struct pml__section_definition, label, exclusive);
   static const char *const record[] = {"none", "all", "sketch"};
-  lua_createtable(L, 0, 7);
-  lutil_setstr(L, "label", s->label);
+  field_push(L, fields, s);
   lutil_setstr(L, "type", s->type == PML_SECTION_COMMUNICATION ? "communication" : "calculation");
-  lutil_setbool(L, "exclusive", s->exclusive);
   lutil_setstr(L, "record", record[s->record]);
-  lua_createtable(L, (int)s->nevents, 0);
-  for (uint32_t i = 0; i < s->nevents; i++) {
-    lua_createtable(L, 0, 2);
-    lutil_setstr(L, "name", s->event[i]);
-    lutil_setbool(L, "real", (s->real >> i & 1) != 0);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "events");
+  field_each(L, "events", s->nevents, push_section_event, s);
 }
 
 /* ---- the timeline ---- */

@@ -19,11 +19,7 @@ struct handle {
   struct pml_summary *summary;
 };
 
-static void summary_close(void *handle) {
-  pml_summary_close(((struct handle *)handle)->summary);
-}
-
-static const struct lutil_class summary_class = {"summary", sizeof(struct handle), summary_close};
+LUTIL_CLASS(summary, handle, pml_summary_close, summary)
 
 static struct pml_summary *check(lua_State *L, int arg) {
   return ((struct handle *)lutil_check(L, arg, &summary_class))->summary;
@@ -31,10 +27,7 @@ static struct pml_summary *check(lua_State *L, int arg) {
 
 static int l_open(lua_State *L) {
   struct handle *h = lutil_new(L, &summary_class, 0, 0);
-  int err = pml_summary_open(&h->summary);
-  if (err < 0) return pml_pusherr(L, err, "summary.open");
-  h->h.open = 1;
-  return 1;
+  return lutil_opened(L, &h->h, pml_summary_open(&h->summary), "summary.open");
 }
 
 /* ---- logs ---- */
@@ -70,19 +63,18 @@ static int l_process(lua_State *L) {
 /* ---- what there is ---- */
 
 static void set_spread(lua_State *L, const char *name, const struct pml_summary_spread *s) {
-  lua_createtable(L, 0, 8);
+  static const struct field fields[] = {EACH(FIELD, struct pml_summary_spread, sum, least, most),
+                                        FIELD_AS(struct pml_summary_spread, "mean", of.mean),
+                                        FIELD_AS(struct pml_summary_spread, "min", of.min),
+                                        FIELD_AS(struct pml_summary_spread, "max", of.max), FIELD_END};
+  field_push(L, fields, s);
   lutil_setint(L, "n", s->of.count < 0x1p63 ? (uint64_t)s->of.count : INT64_MAX); /* more is of damaged files */
-  lutil_setnum(L, "sum", s->sum);
-  lutil_setnum(L, "mean", s->of.mean);
   lutil_setnum(L, "deviation", pml_sums_deviation(&s->of));
-  lutil_setnum(L, "min", s->of.min);
-  lutil_setnum(L, "max", s->of.max);
-  lutil_setint(L, "least", (uint64_t)s->least);
-  lutil_setint(L, "most", (uint64_t)s->most);
   lua_setfield(L, -2, name);
 }
 
-static void push_value(lua_State *L, const struct pml_summary_value *v) {
+static void push_value(lua_State *L, const void *row, size_t i) {
+  const struct pml_summary_value *v = &((const struct pml_summary_row *)row)->value[i];
   lua_createtable(L, 0, 3);
   lutil_setstr(L, "name", v->name);
   if (v->real)
@@ -94,35 +86,25 @@ static void push_value(lua_State *L, const struct pml_summary_value *v) {
 
 /* Quantiles of calls, or of elements: 0, 25, 50, 75, 95, 99 and 100 %. */
 static void set_sketch(lua_State *L, const struct pml_sketch *sketch) {
+  double quantile[PML__QUANTILES];
   if (sketch == NULL || pml_sketch_count(sketch) == 0) return;
-  lua_createtable(L, PML__QUANTILES, 0);
-  for (unsigned i = 0; i < PML__QUANTILES; i++) {
-    lua_pushnumber(L, pml_sketch_value(sketch, pml__quantile_share(i)));
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "quantiles");
+  for (unsigned i = 0; i < PML__QUANTILES; i++) quantile[i] = pml_sketch_value(sketch, pml__quantile_share(i));
+  field_values(L, "quantiles", FIELD_DOUBLE, quantile, PML__QUANTILES);
   lutil_setint(L, "quantiles_of", pml_sketch_count(sketch));
 }
 
 static void push_row(lua_State *L, const struct pml_summary_row *row) {
-  lua_createtable(L, 0, 10);
-  lutil_setstr(L, "label", row->name);
-  lutil_setstr(L, "detail", row->detail);
+  static const struct field fields[] = {FIELD_AS(struct pml_summary_row, "label", name),
+                                        EACH(FIELD, struct pml_summary_row, detail, processes, threads, first),
+                                        FIELD_END};
+  field_push(L, fields, row);
   lutil_setbool(L, "communication", row->flags & PML_SUMMARY_COMMUNICATION);
   lutil_setbool(L, "inclusive", row->flags & PML_SUMMARY_INCLUSIVE);
-  lutil_setint(L, "processes", row->processes);
-  lutil_setint(L, "threads", row->threads);
-  lutil_setint(L, "first", (uint64_t)row->first);
   set_spread(L, "calls", &row->calls);
   set_spread(L, "time", &row->time);
   set_spread(L, "self", &row->self);
   set_sketch(L, row->sketch);
-  lua_createtable(L, (int)row->nvalues, 0);
-  for (size_t i = 0; i < row->nvalues; i++) {
-    push_value(L, &row->value[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "values");
+  field_each(L, "values", row->nvalues, push_value, row);
 }
 
 static int push_rows(lua_State *L, enum pml_summary_kind kind) {
@@ -221,33 +203,19 @@ static void set_misuse(lua_State *L, const struct pml_section_row *row) {
 }
 
 static void push_thread(lua_State *L, const struct pml__section_stored *kept, double ticks_per_second) {
+  static const struct field fields[] = FIELDS(struct pml_section_row, running, count, total_ns, self_ns, min_ns, max_ns,
+                                              mean_ns, stddev_ns, work, iterations);
   struct pml_section_row row;
   pml__section_row(&kept->entry.sums, kept->entry.section->exclusive, ticks_per_second, &row);
-  lua_createtable(L, 0, 17);
+  field_push(L, fields, &row);
   lutil_setint(L, "thread", kept->entry.thread);
-  lutil_setint(L, "running", row.running);
-  lutil_setint(L, "count", row.count);
-  lutil_setnum(L, "total_ns", row.total_ns);
-  lutil_setnum(L, "self_ns", row.self_ns);
-  lutil_setnum(L, "min_ns", row.min_ns);
-  lutil_setnum(L, "max_ns", row.max_ns);
-  lutil_setnum(L, "mean_ns", row.mean_ns);
-  lutil_setnum(L, "stddev_ns", row.stddev_ns);
-  lutil_setnum(L, "work", row.work);
-  lutil_setint(L, "iterations", row.iterations);
   if (kept->entry.torn) lutil_setbool(L, "torn", 1);
   set_values(L, kept);
   set_misuse(L, &row);
 }
 
 static void set_quantiles(lua_State *L, const struct pml__section_definition *section) {
-  if (!section->has_quantiles) return;
-  lua_createtable(L, PML__QUANTILES, 0);
-  for (unsigned i = 0; i < PML__QUANTILES; i++) {
-    lua_pushnumber(L, section->quantile[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "quantiles");
+  if (section->has_quantiles) field_values(L, "quantiles", FIELD_DOUBLE, section->quantile, PML__QUANTILES);
 }
 
 static int read_log(struct reading *r, const char *path, const char *label) {
@@ -329,6 +297,9 @@ static int l_all(lua_State *L) {
 /* s:log(path, number) - add a log's sections; return its process without sections and timeline, and "totals" of the
  * sections for a report. */
 static int l_log(lua_State *L) {
+  static const struct field fields[] = {
+      EACH(FIELD, struct pml__section_totals, threads, rows, exclusive_ns, recorded, sketch),
+      FIELD_AS(struct pml__section_totals, "self_ns", own_ns), FIELD_END};
   struct pml_summary *s = check(L, 1);
   const char *path = lutil_string(L, 2);
   int64_t number = lutil_int(L, 3, 0, INT64_MAX / 2);
@@ -339,13 +310,7 @@ static int l_log(lua_State *L) {
   if (err == 0) err = pml__section_reader_summary(&r->reader, s, number, &totals);
   if (err < 0) return pml_pusherr(L, err, "summary.log");
   lsection_process_push(L, &r->reader, &r->left);
-  lua_createtable(L, 0, 6);
-  lutil_setint(L, "threads", totals.threads);
-  lutil_setint(L, "rows", totals.rows);
-  lutil_setnum(L, "exclusive_ns", totals.exclusive_ns);
-  lutil_setnum(L, "self_ns", totals.own_ns);
-  lutil_setbool(L, "recorded", totals.recorded);
-  lutil_setbool(L, "sketch", totals.sketch);
+  field_push(L, fields, &totals);
   lua_setfield(L, -2, "totals");
   lutil_close(&r->h);
   return 1;
@@ -409,14 +374,10 @@ static int l_unpack(lua_State *L) {
   size_t n;
   const char *bytes = luaL_checklstring(L, 1, &n);
   struct handle *h = lutil_new(L, &summary_class, 0, 0);
-  int err = pml_summary_unpack(&h->summary, bytes, n);
-  if (err < 0) return pml_pusherr(L, err, "summary.unpack");
-  h->h.open = 1;
-  return 1;
+  return lutil_opened(L, &h->h, pml_summary_unpack(&h->summary, bytes, n), "summary.unpack");
 }
 
 int luaopen_pmlua_summary(lua_State *L) {
-  static const luaL_Reg none[] = {{NULL, NULL}};
   static const luaL_Reg methods[] = {{"log", l_log},   {"sections", l_sections}, {"process", l_process},
                                      {"rows", l_rows}, {"numbers", l_numbers},   {"section", l_section},
                                      {NULL, NULL}};
@@ -426,7 +387,6 @@ int luaopen_pmlua_summary(lua_State *L) {
                                        {"whole", l_whole},     {NULL, NULL}};
   lsection_cache_class(L);
   lutil_class(L, &summary_class, methods, NULL);
-  lutil_class(L, &reading_class, none, NULL);
-  luaL_newlib(L, functions);
-  return 1;
+  lutil_class(L, &reading_class, NULL, NULL);
+  return lutil_module(L, functions);
 }

@@ -17,44 +17,39 @@ static void push_counts(lua_State *L, const struct pml_counts *c) {
   lua_setfield(L, -2, "operations");
 }
 
-static void push_parts(lua_State *L, const struct pml_counts *c) {
-  lua_createtable(L, (int)c->nparts, 0);
-  for (size_t i = 0; i < c->nparts; i++) {
-    lua_createtable(L, 0, 3);
-    lutil_setstr(L, "name", c->part[i].name);
-    lutil_setstr(L, "at", pml_count_at_name(c->part[i].at));
-    lutil_setint(L, "uncounted", c->part[i].uncounted);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "parts");
+static void push_part(lua_State *L, const void *counts, size_t i) {
+  static const struct field fields[] = FIELDS(struct pml_count_part, name, uncounted);
+  const struct pml_count_part *p = &((const struct pml_counts *)counts)->part[i];
+  field_push(L, fields, p);
+  lutil_setstr(L, "at", pml_count_at_name(p->at));
 }
 
-static int push_all(lua_State *L) {
+static void push_all(lua_State *L, const struct pml_counts *c) {
   static const struct field process[] =
       FIELDS(struct pml_counts, pid, parent, started_ns, ended, host, command, others);
   static const struct field counts[] =
       FIELDS(struct pml_counts, threads, sharing, underway, modules, refused, uncounted);
-  const struct pml_counts *c = lua_touserdata(L, 1);
   field_push(L, process, c);
   field_set(L, counts, c);
   lutil_setstr(L, "at", pml_count_at_name(c->at));
   push_counts(L, c);
-  push_parts(L, c);
-  return 1;
+  field_each(L, "parts", c->nparts, push_part, c);
 }
 
-/* Protected, so that the counts are freed when Lua runs out of memory. */
+static void free_counts(void *counts) {
+  pml_counts_free(counts);
+}
+
 static int l_read(lua_State *L) {
   const char *path = lutil_string(L, 1);
-  struct pml_counts *c;
-  luaL_checkstack(L, 4, NULL);
-  lua_pushcfunction(L, push_all);
+  struct pml_counts *c = NULL;
+  struct lutil_guard *guard = lutil_guard(L, free_counts);
   int err = pml_count_read(path, &c);
   if (err < 0) return pml_pusherr(L, err, "count.read");
-  lua_pushlightuserdata(L, c);
-  int status = lua_pcall(L, 1, 1, 0);
-  pml_counts_free(c);
-  return status == LUA_OK ? 1 : lua_error(L);
+  guard->of = c;
+  push_all(L, c);
+  lutil_close(&guard->h);
+  return 1;
 }
 
 static int l_kinds(lua_State *L) {

@@ -9,38 +9,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void pushparts(lua_State *L, const struct pml_event *ev) {
-  lua_createtable(L, (int)ev->nparts, 0);
-  for (unsigned i = 0; i < ev->nparts; i++) {
-    const struct pml_event_part part = pml_event_part(ev, i), *p = &part;
-    lua_createtable(L, 0, 11);
-    lutil_setstr(L, "pmu", p->pmu);
-    lutil_setbool(L, "here", p->here);
-    lutil_setint(L, "type", p->attr.type);
-    lutil_setint(L, "config", p->attr.config);
-    lutil_setint(L, "config1", p->attr.config1);
-    lutil_setint(L, "config2", p->attr.config2);
-    lutil_setbool(L, "exclude_user", p->attr.exclude_user);
-    lutil_setbool(L, "exclude_kernel", p->attr.exclude_kernel);
-    lutil_setbool(L, "exclude_hv", p->attr.exclude_hv);
-    if (p->attr.precise_ip > 0) lutil_setint(L, "precise", p->attr.precise_ip);
-    if (p->cpu_any >= 0) lutil_setint(L, "cpu", (uint64_t)p->cpu_any);
-    if (p->place[0] != '\0') lutil_setstr(L, "place", p->place);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
+static void push_part(lua_State *L, const void *event, size_t i) {
+  static const struct field fields[] = {FIELD(struct pml_event_part, pmu), FIELD(struct pml_event_part, here),
+                                        FIELD_OF(struct pml_event_part, "place", place, FIELD_WRITTEN), FIELD_END};
+  const struct pml_event_part p = pml_event_part(event, (unsigned)i);
+  field_push(L, fields, &p);
+  lutil_setint(L, "type", p.attr.type);
+  lutil_setint(L, "config", p.attr.config);
+  lutil_setint(L, "config1", p.attr.config1);
+  lutil_setint(L, "config2", p.attr.config2);
+  lutil_setbool(L, "exclude_user", p.attr.exclude_user);
+  lutil_setbool(L, "exclude_kernel", p.attr.exclude_kernel);
+  lutil_setbool(L, "exclude_hv", p.attr.exclude_hv);
+  if (p.attr.precise_ip > 0) lutil_setint(L, "precise", p.attr.precise_ip);
+  if (p.cpu_any >= 0) lutil_setint(L, "cpu", (uint64_t)p.cpu_any);
 }
 
 static int l_parse(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_event, name, unit, scale);
   struct pml_event ev;
   int err = pml_event_parse(&ev, lutil_string(L, 1));
   if (err < 0) return pml_pusherr(L, err, "event.parse");
-  lua_createtable(L, 0, 5);
-  lutil_setstr(L, "name", ev.name);
+  field_push(L, fields, &ev);
   lutil_setstr(L, "kind", pml_event_source(ev.name));
-  lutil_setstr(L, "unit", ev.unit);
-  lutil_setnum(L, "scale", ev.scale);
-  pushparts(L, &ev);
-  lua_setfield(L, -2, "parts");
+  field_each(L, "parts", ev.nparts, push_part, &ev);
   return 1;
 }
 

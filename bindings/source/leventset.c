@@ -216,20 +216,21 @@ static int l_readings(lua_State *L) {
 }
 
 static int l_event(lua_State *L) {
+  static const struct field fields[] = {FIELD(struct copy, name),
+                                        FIELD(struct copy, unit),
+                                        FIELD_OF(struct copy, "why", why, FIELD_WRITTEN),
+                                        FIELD_AS(struct copy, "scale", info.scale),
+                                        FIELD_AS(struct copy, "nparts", info.nparts),
+                                        FIELD_AS(struct copy, "exponent", info.exponent),
+                                        FIELD_END};
   const struct handle *s = check(L);
   struct copy c;
   copyevent(s->set, (size_t)lutil_int(L, 2, 1, s->n) - 1, &c);
-  lua_createtable(L, 0, 6);
-  lutil_setstr(L, "name", c.name);
-  lutil_setstr(L, "unit", c.unit);
-  lutil_setnum(L, "scale", c.info.scale);
+  field_push(L, fields, &c);
   lutil_setstr(L, "path", c.info.path == PML_PATH_PAGE ? "page" : "read");
-  if (c.why[0] != '\0') lutil_setstr(L, "why", c.why);
-  lutil_setint(L, "nparts", c.info.nparts);
   lutil_setstr(L, "type", c.info.type == PML_TYPE_DOUBLE ? "float" : c.info.is_unsigned ? "unsigned" : "integer");
   lutil_setstr(L, "mode", pml_mode_name(c.info.mode));
   lutil_setint(L, "base", c.info.binary ? 2 : 10);
-  lutil_setint(L, "exponent", (uint64_t)c.info.exponent);
   return 1;
 }
 

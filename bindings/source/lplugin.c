@@ -82,38 +82,23 @@ static int l_find(lua_State *L) {
 
 /* --- provided by Lua code --- */
 
-static int choice(lua_State *L, int arg, const char *key, const char *(*name)(int), int n, int def) {
-  const char *s = lutil_stringfield(L, arg, key, NULL);
-  if (s == NULL) return def;
-  for (int i = 0; i < n; i++)
-    if (strcmp(s, name(i)) == 0) return i;
-  return luaL_argerror(L, 1, lua_pushfstring(L, "option '%s' cannot be '%s'", key, s));
-}
-
-static const char *scope_name(int i) {
-  return pml_plugin_scope_name((enum pml_plugin_scope)i);
-}
-
-static const char *mode_name(int i) {
-  return pml_mode_name((enum pml_mode)i);
-}
-
-static const char *type_name(int i) {
-  return i == 0 ? "integer" : "float";
-}
-
 static void getmetric(lua_State *L, int arg, struct pml_plugin_metric *m) {
-  static const char *const known[] = {"name", "description", "unit", "mode", "type", "base", "exponent", NULL};
+  static const struct option known[] = {OPTIONS(struct pml_plugin_metric, name, description, unit),
+                                        OPTION_UNREAD("mode"),
+                                        OPTION_UNREAD("type"),
+                                        OPTION_UNREAD("base"),
+                                        OPTION_RANGE(struct pml_plugin_metric, "exponent", exponent, -300, 300),
+                                        OPTION_END};
+  static const char *const types[] = {"integer", "float", NULL};
+  const char *modes[PML_MODES + 1] = {NULL};
+  for (int i = 0; i < PML_MODES; i++) modes[i] = pml_mode_name((enum pml_mode)i);
   luaL_checkstack(L, 10, NULL);
-  lutil_options(L, arg, known);
-  m->name = lutil_stringfield(L, arg, "name", NULL);
+  *m = (struct pml_plugin_metric){.description = "", .unit = ""};
+  option_read(L, arg, known, m);
   if (m->name == NULL) luaL_argerror(L, 1, "an event has no name");
-  m->description = lutil_stringfield(L, arg, "description", "");
-  m->unit = lutil_stringfield(L, arg, "unit", "");
-  m->mode = (enum pml_mode)choice(L, arg, "mode", mode_name, PML_MODES, PML_MODE_ABSOLUTE_POINT);
-  m->value = choice(L, arg, "type", type_name, 2, 1) == 0 ? PML_PLUGIN_INT64 : PML_PLUGIN_DOUBLE;
+  m->mode = (enum pml_mode)lutil_choice(L, arg, "mode", modes, PML_MODE_ABSOLUTE_POINT);
+  m->value = lutil_choice(L, arg, "type", types, 1) == 0 ? PML_PLUGIN_INT64 : PML_PLUGIN_DOUBLE;
   m->binary = lutil_intfield(L, arg, "base", 10, 2, 10) == 2;
-  m->exponent = lutil_intfield(L, arg, "exponent", 0, -300, 300);
 }
 
 static size_t getmetrics(lua_State *L, struct pml_plugin_metric **metric) {
@@ -134,6 +119,7 @@ static size_t getmetrics(lua_State *L, struct pml_plugin_metric **metric) {
 /* pmlua.plugin makes one of what the user says. */
 static int l_provide(lua_State *L) {
   static const char *const known[] = {"name", "kind", "text", "scope", "every", "events", NULL};
+  const char *scopes[PML_PLUGIN_SCOPES + 1] = {NULL};
   struct pml_plugin_metric *metric;
   struct pml_plugin *p;
   lua_settop(L, 1);
@@ -147,7 +133,8 @@ static int l_provide(lua_State *L) {
   int type = lutil_field(L, 1, "every");
   o.every_s = type == LUA_TNIL ? 0 : luaL_checknumber(L, -1);
   if (!(o.every_s >= 0 && o.every_s < 1e6)) luaL_argerror(L, 1, "option 'every' must be seconds");
-  o.scope = (enum pml_plugin_scope)choice(L, 1, "scope", scope_name, PML_PLUGIN_SCOPES, PML_PLUGIN_PROCESS);
+  for (int i = 0; i < PML_PLUGIN_SCOPES; i++) scopes[i] = pml_plugin_scope_name((enum pml_plugin_scope)i);
+  o.scope = (enum pml_plugin_scope)lutil_choice(L, 1, "scope", scopes, PML_PLUGIN_PROCESS);
   if (o.scope == PML_PLUGIN_THREAD) luaL_argerror(L, 1, "a plugin in Lua cannot be per thread");
   o.nmetrics = getmetrics(L, &metric);
   o.metric = metric;
@@ -170,40 +157,35 @@ static int l_stop(lua_State *L) {
   return pml_pushdone(L, pml_plugin_end(lutil_plugin(L, 1)), "plugin.stop");
 }
 
-static void setmetric(lua_State *L, const char *plugin, const struct pml_plugin_metric *m) {
+static void push_metric(lua_State *L, const char *plugin, const struct pml_plugin_metric *m) {
+  static const struct field fields[] = FIELDS(struct pml_plugin_metric, name, description, unit, exponent);
+  field_push(L, fields, m);
   lua_pushfstring(L, "plugin::%s::%s", plugin, m->name);
   lua_setfield(L, -2, "event");
-  lutil_setstr(L, "name", m->name);
-  lutil_setstr(L, "description", m->description);
-  lutil_setstr(L, "unit", m->unit);
   lutil_setstr(L, "mode", pml_mode_name(m->mode));
   lutil_setstr(L, "type",
                m->value == PML_PLUGIN_DOUBLE   ? "float"
                : m->value == PML_PLUGIN_UINT64 ? "unsigned"
                                                : "integer");
   lutil_setint(L, "base", m->binary ? 2 : 10);
-  lutil_setint(L, "exponent", (uint64_t)m->exponent);
   lutil_setnum(L, "scale", pml_plugin_scale(m));
 }
 
+static void push_metric_at(lua_State *L, const void *info, size_t i) {
+  const struct pml_plugin_info *of = info;
+  push_metric(L, of->name, &of->metric[i]);
+}
+
 static void pushinfo(lua_State *L, struct pml_plugin *p) {
+  static const struct field fields[] = {EACH(FIELD, struct pml_plugin_info, name, path, here),
+                                        FIELD_OF(struct pml_plugin_info, "trouble", trouble, FIELD_FILLED), FIELD_END};
   struct pml_plugin_info info;
   pml_plugin_describe(p, &info);
-  lua_createtable(L, 0, 10);
-  lutil_setstr(L, "name", info.name);
-  lutil_setstr(L, "path", info.path);
+  field_push(L, fields, &info);
   lutil_setstr(L, "sync", pml_plugin_sync_name(info.sync));
   lutil_setstr(L, "scope", pml_plugin_scope_name(info.scope));
   lutil_setstr(L, "state", pml_plugin_state_name(info.state));
-  lutil_setbool(L, "here", info.here);
-  if (info.trouble[0] != '\0') lutil_setstr(L, "trouble", info.trouble);
-  lua_createtable(L, (int)info.nmetrics, 0);
-  for (size_t i = 0; i < info.nmetrics; i++) {
-    lua_createtable(L, 0, 9);
-    setmetric(L, info.name, &info.metric[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "metrics");
+  field_each(L, "metrics", info.nmetrics, push_metric_at, &info);
 }
 
 static int l_info(lua_State *L) {
@@ -306,14 +288,10 @@ static int keep_loaded(const char *plugin, const struct pml_plugin_series *s, co
 
 /* An unsigned value above Lua's largest integer becomes a float. */
 static void pushvalue(lua_State *L, enum pml_plugin_value type, uint64_t value) {
-  double d;
-  memcpy(&d, &value, sizeof d);
-  if (type == PML_PLUGIN_DOUBLE)
-    lua_pushnumber(L, d);
-  else if (type == PML_PLUGIN_UINT64 && value > INT64_MAX)
+  if (type == PML_PLUGIN_UINT64 && value > INT64_MAX)
     lua_pushnumber(L, (double)value);
   else
-    lua_pushinteger(L, (lua_Integer)value);
+    lutil_pushbits(L, value, type == PML_PLUGIN_DOUBLE);
 }
 
 /* Time on this process's clock; for a log the wall clock's, because the clock of its process is unknown here. */
@@ -324,8 +302,7 @@ static lua_Integer moment(const struct pml_plugin_log_clock *clock, uint64_t tic
 
 static void pushcopy(lua_State *L, const char *plugin, const struct copy *c, const struct pml_plugin_log_clock *clock) {
   int n = c->of.n < 1 << 28 ? (int)c->of.n : 0;
-  lua_createtable(L, 0, 14);
-  setmetric(L, plugin, c->of.metric);
+  push_metric(L, plugin, c->of.metric);
   if (c->of.thread != 0) lutil_setint(L, "thread", (uint64_t)c->of.tid);
   lutil_setint(L, "outside", c->of.outside);
   lutil_setint(L, "backwards", c->of.backwards);

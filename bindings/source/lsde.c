@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const lsde_type_names[] = {"int64", "int32", "double", "float", "other"};
-
 void lsde_handle_close(void *handle) {
   struct lsde_handle *h = handle;
   pml_sde_release(h->event);
@@ -22,15 +20,6 @@ void lsde_handle_close(void *handle) {
 static const struct lutil_class library_class = {"sdelibrary", sizeof(struct lsde_handle), lsde_handle_close};
 static const struct lutil_class counter_class = {"sdecounter", sizeof(struct lsde_handle), lsde_handle_close};
 static const struct lutil_class event_class = {"sdeevent", sizeof(struct lsde_handle), lsde_handle_close};
-
-static int open_handle(struct lsde_handle *h) {
-  h->h.open = 1;
-  return 1;
-}
-
-int lsde_pushvalue(lua_State *L, const struct pml_value *v) {
-  return v->type == PML_TYPE_DOUBLE ? lutil_pushnum(L, v->d) : lutil_pushint(L, (uint64_t)v->i);
-}
 
 int lsde_charge(lua_State *L, size_t bytes, struct lsde_charge *c) {
   c->bytes = bytes;
@@ -52,7 +41,7 @@ static int l_library(lua_State *L) {
   int err = lsde_charge(L, LSDE_EVENT_BYTES + strlen(name), &c);
   if (err == 0) err = pml_sde_library(&h->library, name);
   lsde_settle(&c);
-  return err < 0 ? pml_pusherr(L, err, "sde.library") : open_handle(h);
+  return lutil_opened(L, &h->h, err, "sde.library");
 }
 
 struct pml_sde_library *lsde_library(lua_State *L) {
@@ -159,13 +148,13 @@ static int l_find(lua_State *L) {
   int err = lutil_charge(L, &h->h, LSDE_EVENT_BYTES + strlen(name)); /* a placeholder goes with its last handle */
   if (err == 0) err = pml_sde_find(name, &h->event, &made);
   if (!made) lutil_uncharge(&h->h);
-  return err < 0 ? pml_pusherr(L, err, "sde.find") : open_handle(h);
+  return lutil_opened(L, &h->h, err, "sde.find");
 }
 
 static int l_event_read(lua_State *L) {
   struct pml_value v;
   int err = pml_sde_read(check_event(L), &v);
-  return err < 0 ? pml_pusherr(L, err, "sdeevent.read") : lsde_pushvalue(L, &v);
+  return err < 0 ? pml_pusherr(L, err, "sdeevent.read") : lutil_pushvalue(L, &v);
 }
 
 static int l_event_write(lua_State *L) {
@@ -181,6 +170,7 @@ static int l_event_reset(lua_State *L) {
 
 /* Copied before a table is made: a finalizer may close the event, and the strings would go with it. */
 static int push_info(lua_State *L, struct pml_sde_event *ev) {
+  static const char *const types[] = {"int64", "int32", "double", "float", "other"};
   static const char *const kinds[] = {"placeholder", "registered", "callback", "created", "recorder",
                                       "quantile",    "count",      "group",    "set",     "per thread"};
   struct pml_sde_info info;
@@ -197,7 +187,7 @@ static int push_info(lua_State *L, struct pml_sde_event *ev) {
   lutil_setstr(L, "name", full);
   lutil_setstr(L, "description", description);
   lutil_setstr(L, "kind", kinds[info.kind]);
-  lutil_setstr(L, "type", lsde_type_names[info.type]);
+  lutil_setstr(L, "type", types[info.type]);
   lutil_setbool(L, "writable", (info.mode & PML_SDE_RW) != 0);
   lutil_setbool(L, "instant", (info.mode & PML_SDE_INSTANT) != 0);
   return 1;

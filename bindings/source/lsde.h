@@ -44,12 +44,8 @@ struct lsde_handle *lsde_new(lua_State *L, const struct lutil_class *class, cons
 /* lsde_done - 1 with the handle on top, or closes it and gives what pml_pusherr() does. */
 int lsde_done(lua_State *L, struct lsde_handle *h, int err, const char *where);
 
-int lsde_pushvalue(lua_State *L, const struct pml_value *v);
-
 /* lsde_info - method info of every handle with an event. */
 int lsde_info(lua_State *L);
-
-extern const char *const lsde_type_names[];
 
 /* Methods of libraries that make recorders and sets; and the metatables of these. */
 int lsde_library_recorder(lua_State *L);

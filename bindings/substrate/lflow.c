@@ -54,9 +54,11 @@ static int l_stop(lua_State *L) {
   return pml_pushdone(L, pml_flow_stop(check(L)->flow), "flow.stop");
 }
 
-static void push_node(lua_State *L, const struct pml_flow_graph *g, const struct pml_flow_node *node) {
+static void push_node(lua_State *L, const void *graph, size_t at) {
   static const struct field fields[] =
       FIELDS(struct pml_flow_node, region, depth, visits, count, inclusive_ns, exclusive_ns);
+  const struct pml_flow_graph *g = graph;
+  const struct pml_flow_node *node = &g->node[at];
   struct pml_region_info info = {.name = ""};
   if (node->region != 0) (void)pml_region_describe(node->region, &info);
   field_push(L, fields, node);
@@ -69,7 +71,8 @@ static void push_node(lua_State *L, const struct pml_flow_graph *g, const struct
 }
 
 /* Push a label in its written form: {n}, {i, j, k} or {i, j, k, l, m}. */
-static void push_label(lua_State *L, const struct pml_flow_label *a) {
+static void push_label(lua_State *L, const void *edge, size_t at) {
+  const struct pml_flow_label *a = &((const struct pml_flow_edge *)edge)->label[at];
   const uint64_t part[] = {a->i, a->j, a->k, a->l, a->m};
   int n = a->m > 1 ? 5 : a->k > 0 ? 3 : 1;
   lua_createtable(L, n, 0);
@@ -79,43 +82,23 @@ static void push_label(lua_State *L, const struct pml_flow_label *a) {
   }
 }
 
-static void push_edge(lua_State *L, const struct pml_flow_edge *edge) {
+static void push_edge(lua_State *L, const void *graph, size_t at) {
+  const struct pml_flow_edge *edge = &((const struct pml_flow_graph *)graph)->edge[at];
   lua_createtable(L, 0, 4);
   lutil_setint(L, "from", edge->from + 1u);
   lutil_setint(L, "to", edge->to + 1u);
   lutil_setint(L, "count", edge->count);
-  lua_createtable(L, (int)edge->nlabels, 0);
-  for (uint32_t i = 0; i < edge->nlabels; i++) {
-    push_label(L, &edge->label[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "labels");
+  field_each(L, "labels", edge->nlabels, push_label, edge);
 }
 
 static void push_graph(lua_State *L, const struct pml_flow_graph *g) {
-  lua_createtable(L, 0, 7);
-  lutil_setint(L, "threads", g->nthreads);
+  static const struct field fields[] = {FIELD_AS(struct pml_flow_graph, "threads", nthreads),
+                                        EACH(FIELD, struct pml_flow_graph, unmatched, missing), FIELD_END};
+  field_push(L, fields, g);
   lutil_setint(L, "last", g->last + 1u);
-  lutil_setint(L, "unmatched", g->unmatched);
-  lutil_setint(L, "missing", g->missing);
-  lua_createtable(L, (int)g->nnodes, 0);
-  for (uint32_t i = 0; i < g->nnodes; i++) {
-    push_node(L, g, &g->node[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "nodes");
-  lua_createtable(L, (int)g->nedges, 0);
-  for (uint32_t i = 0; i < g->nedges; i++) {
-    push_edge(L, &g->edge[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "edges");
-  lua_createtable(L, (int)g->nmetrics, 0);
-  for (uint32_t i = 0; i < g->nmetrics; i++) {
-    lua_pushstring(L, g->metric[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "metrics");
+  field_each(L, "nodes", g->nnodes, push_node, g);
+  field_each(L, "edges", g->nedges, push_edge, g);
+  field_values(L, "metrics", FIELD_TEXT, g->metric, g->nmetrics);
 }
 
 static int push_graphs(lua_State *L) {

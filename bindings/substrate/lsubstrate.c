@@ -138,13 +138,11 @@ static int l_flush(lua_State *L) {
 }
 
 static int l_functions_stats(lua_State *L) {
+  static const struct field fields[] = {FIELD(struct substrate_stats, events), FIELD(struct substrate_stats, late),
+                                        FIELD_OF(struct substrate_stats, "error", error, FIELD_WRITTEN), FIELD_END};
   struct substrate_stats s;
   substrate_state_stats(check_functions(L)->state, &s);
-  lua_createtable(L, 0, 3);
-  lutil_setint(L, "events", s.events);
-  lutil_setint(L, "late", s.late);
-  if (s.error[0] != '\0') lutil_setstr(L, "error", s.error);
-  return 1;
+  return field_push(L, fields, &s);
 }
 
 /* ---- consumers of events ---- */

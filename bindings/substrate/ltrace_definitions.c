@@ -97,12 +97,7 @@ int ltrace_system(lua_State *L) {
 
 static void set_members(lua_State *L, const void *of) {
   const struct pml_otf2_read_group *g = of;
-  lua_createtable(L, g->n < INT32_MAX ? (int)g->n : 0, 0);
-  for (size_t k = 0; k < g->n; k++) {
-    lua_pushinteger(L, (lua_Integer)g->member[k]);
-    lua_rawseti(L, -2, (lua_Integer)k + 1);
-  }
-  lua_setfield(L, -2, "members");
+  field_values(L, "members", FIELD_UINT64, g->member, g->n);
 }
 
 int ltrace_groups(lua_State *L) {

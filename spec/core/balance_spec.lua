@@ -117,7 +117,7 @@ describe("A balancer", function()
       ["sync must be a list of names of regions"] = { sync = "x" },
       ["a list of 1 to 64 names is needed"] = { sync = {} },
       ["name 1 is a number, not a string"] = { sync = { 1 } },
-      ["cpus must be \"thread\" or \"current\""] = { sync = { "x" }, cpus = "all" },
+      ["option 'cpus' cannot be 'all'; choose thread or current"] = { sync = { "x" }, cpus = "all" },
       ["reference must be a number"] = { sync = { "x" }, reference = "3 GHz" },
     } do
       local ok, err = pcall(function() local b = pml.balance(options) return b end)

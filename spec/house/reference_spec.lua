@@ -26,9 +26,9 @@ local HANDLES = {
 }
 -- Those that only pmlua's own modules hold, and those that hold memory while tables are built.
 local INNER_HANDLES = { flow = true, interception = true, link = true, log = true, recording = true, ["data file"] = true,
-  rowsofbytes = true, summary = true, summarybytes = true, summaryreading = true, rows = true, rowswritten = true,
+  rowsofbytes = true, summary = true, summarybytes = true, summaryreading = true, rows = true, guard = true,
   sectioncache = true, numbers = true, tallykeys = true,
-  recordingcalls = true, pluginseries = true, sectionreport = true, sectionbytes = true,
+  pluginseries = true, sectionreport = true,
   traceeach = true, tracerows = true, traceovertime = true }
 -- Tables with methods that no function hands out.
 local INNER_TABLES = { Parser = true, Reader = true, evaluator = true }
