@@ -51,10 +51,12 @@ int lutil_opened(lua_State *L, struct lutil_handle *h, int err, const char *wher
 /* lutil_test - the handle at @idx, open or not, or NULL if it is not of @class. */
 void *lutil_test(lua_State *L, int idx, const struct lutil_class *class);
 
-/* LUTIL_CLASS - the class @name_class of struct @t, whose @member @free takes. */
-#define LUTIL_CLASS(name, t, free, member)                                                                             \
+/* LUTIL_CLASS - the class @name_class of struct @t; @close is an expression that frees the resource of the handle @h.
+ */
+#define LUTIL_CLASS(name, t, close)                                                                                    \
   static void name##_close(void *handle) {                                                                             \
-    free(((struct t *)handle)->member);                                                                                \
+    struct t *h = handle;                                                                                              \
+    close;                                                                                                             \
   }                                                                                                                    \
   static const struct lutil_class name##_class = {#name, sizeof(struct t), name##_close};
 

@@ -21,23 +21,15 @@ struct scope {
   struct pml_section *section;
 };
 
-static void scope_close(void *handle) {
-  (void)pml_section_stop(((struct scope *)handle)->section);
-}
-
 /* Holds a report while tables are built from it. */
 struct report {
   struct lutil_handle h;
   struct pml_section_report report;
 };
 
-static void report_close(void *handle) {
-  pml_section_report_free(&((struct report *)handle)->report);
-}
-
 static const struct lutil_class section_class = {"section", sizeof(struct handle), NULL};
-static const struct lutil_class scope_class = {"sectionscope", sizeof(struct scope), scope_close};
-static const struct lutil_class report_class = {"sectionreport", sizeof(struct report), report_close};
+LUTIL_CLASS(sectionscope, scope, (void)pml_section_stop(h->section))
+LUTIL_CLASS(sectionreport, report, pml_section_report_free(&h->report))
 
 static struct pml_section *check(lua_State *L) {
   return ((struct handle *)lutil_check(L, 1, &section_class))->section;
@@ -133,14 +125,14 @@ static int l_section_stop(lua_State *L) {
 }
 
 static int l_enter(lua_State *L) {
-  struct scope *scope = lutil_new(L, &scope_class, 0, 0);
+  struct scope *scope = lutil_new(L, &sectionscope_class, 0, 0);
   scope->section = check(L);
   return lutil_opened(L, &scope->h, pml_section_start(scope->section), "section.enter");
 }
 
 static int l_scope_stop(lua_State *L) {
   struct work w = read_work(L, 2);
-  struct scope *scope = lutil_check(L, 1, &scope_class);
+  struct scope *scope = lutil_check(L, 1, &sectionscope_class);
   scope->h.open = 0;
   return pml_pushdone(L, stop(scope->section, &w), "section.stop");
 }
@@ -221,7 +213,7 @@ static int l_report(lua_State *L) {
   static const char *const known[] = {"threads", NULL};
   lutil_options(L, 1, known);
   int by_thread = lutil_flag(L, 1, "threads");
-  struct report *r = lutil_new(L, &report_class, 0, 0);
+  struct report *r = lutil_new(L, &sectionreport_class, 0, 0);
   int err = pml_section_report(by_thread, &r->report);
   if (err < 0) return pml_pusherr(L, err, "section.report");
   r->h.open = 1;
@@ -278,7 +270,7 @@ int luaopen_pmlua_section(lua_State *L) {
       {"define", l_define}, {"start", l_start},       {"stop", l_stop},   {"report", l_report},     {"reset", l_reset},
       {"enable", l_enable}, {"snapshot", l_snapshot}, {"write", l_write}, {"timeline", l_timeline}, {NULL, NULL}};
   lutil_class(L, &section_class, section_methods, NULL);
-  lutil_class(L, &scope_class, scope_methods, NULL);
-  lutil_class(L, &report_class, NULL, NULL);
+  lutil_class(L, &sectionscope_class, scope_methods, NULL);
+  lutil_class(L, &sectionreport_class, NULL, NULL);
   return lutil_module(L, functions);
 }

@@ -20,11 +20,7 @@ struct handle {
   const struct pml_workload *w;
 };
 
-static void workload_close(void *handle) {
-  dlclose(((struct handle *)handle)->object);
-}
-
-static const struct lutil_class workload_class = {"workload", sizeof(struct handle), workload_close};
+LUTIL_CLASS(workload, handle, dlclose(h->object))
 
 static struct handle *check(lua_State *L) {
   return lutil_check(L, 1, &workload_class);

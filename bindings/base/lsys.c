@@ -205,11 +205,7 @@ struct point {
   locale_t was;
 };
 
-static void point_close(void *handle) {
-  numeric_leave(((struct point *)handle)->was);
-}
-
-static const struct lutil_class point_class = {"point", sizeof(struct point), point_close};
+LUTIL_CLASS(point, point, numeric_leave(h->was))
 
 /* with_point() - the calling thread has the "C" locale until the result is closed: numbers have a decimal point. */
 static int l_with_point(lua_State *L) {

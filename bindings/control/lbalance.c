@@ -53,13 +53,7 @@ struct handle {
   struct pml_balance *balancer;
 };
 
-static void balancer_close(void *handle) {
-  struct handle *h = handle;
-  pml_balance_close(h->balancer);
-  h->balancer = NULL;
-}
-
-static const struct lutil_class balancer_class = {"balancer", sizeof(struct handle), balancer_close};
+LUTIL_CLASS(balancer, handle, pml_balance_close(h->balancer))
 
 static struct handle *check(lua_State *L) {
   return lutil_check(L, 1, &balancer_class);

@@ -52,9 +52,7 @@ static int l_connect(lua_State *L) {
   struct link *l = lutil_new(L, &link_class, 0, 0);
   live_frame_answer(&l->answer);
   l->fd = connect_to(path);
-  if (l->fd < 0) return pml_pusherr(L, l->fd, "link.connect");
-  l->h.open = 1;
-  return 1;
+  return lutil_opened(L, &l->h, l->fd, "link.connect");
 }
 
 /* --- one question and its answer --- */

@@ -19,11 +19,7 @@ struct handle {
   struct pml_command c;
 };
 
-static void command_close(void *handle) {
-  pml_command_close(&((struct handle *)handle)->c);
-}
-
-static const struct lutil_class command_class = {"command", sizeof(struct handle), command_close};
+LUTIL_CLASS(command, handle, pml_command_close(&h->c))
 
 static struct pml_command *check(lua_State *L) {
   return &((struct handle *)lutil_check(L, 1, &command_class))->c;

@@ -9,7 +9,7 @@ struct handle {
   struct pml_filter *filter;
 };
 
-LUTIL_CLASS(filter, handle, pml_filter_close, filter)
+LUTIL_CLASS(filter, handle, pml_filter_close(h->filter))
 
 static int l_open(lua_State *L) {
   const char *path = lutil_string(L, 1);

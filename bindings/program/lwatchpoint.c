@@ -84,7 +84,7 @@ struct handle {
   struct pml_watchpoint_store *store;
 };
 
-LUTIL_CLASS(watchpoints, handle, pml_watchpoint_unload, store)
+LUTIL_CLASS(watchpoints, handle, pml_watchpoint_unload(h->store))
 
 static const struct pml_watchpoint_store *check(lua_State *L) {
   return ((struct handle *)lutil_check(L, 1, &watchpoints_class))->store;

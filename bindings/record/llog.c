@@ -9,12 +9,7 @@ struct handle {
   struct pml__log_reader reader;
 };
 
-static void log_close(void *handle) {
-  struct handle *h = handle;
-  pml__log_read_close(&h->reader);
-}
-
-static const struct lutil_class log_class = {"log", sizeof(struct handle), log_close};
+LUTIL_CLASS(log, handle, pml__log_read_close(&h->reader))
 
 static void push_head(lua_State *L, const struct pml__log_head *head) {
   static const struct field fields[] = FIELDS(struct pml__log_head, pid, parent, started_ns, host, command);

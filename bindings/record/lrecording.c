@@ -21,13 +21,7 @@ struct handle {
   struct pml_recording_reader *reader;
 };
 
-static void recording_close(void *handle) {
-  struct handle *h = handle;
-  pml_recording_read_close(h->reader);
-  h->reader = NULL;
-}
-
-static const struct lutil_class recording_class = {"recording", sizeof(struct handle), recording_close};
+LUTIL_CLASS(recording, handle, pml_recording_read_close(h->reader))
 
 static struct handle *check(lua_State *L) {
   return lutil_check(L, 1, &recording_class);

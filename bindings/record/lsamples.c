@@ -22,11 +22,7 @@ struct handle {
   struct pml_samples series;
 };
 
-static void samples_close(void *handle) {
-  pml_samples_close(&((struct handle *)handle)->series);
-}
-
-static const struct lutil_class samples_class = {"samples", sizeof(struct handle), samples_close};
+LUTIL_CLASS(samples, handle, pml_samples_close(&h->series))
 
 static struct pml_samples *check(lua_State *L) {
   return lutil_samples(L, 1);

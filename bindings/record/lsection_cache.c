@@ -7,15 +7,11 @@ struct handle {
   struct pml__section_cache cache;
 };
 
-static void cache_close(void *handle) {
-  pml__section_cache_close(&((struct handle *)handle)->cache);
-}
-
-static const struct lutil_class cache_class = {"sectioncache", sizeof(struct handle), cache_close};
+LUTIL_CLASS(sectioncache, handle, pml__section_cache_close(&h->cache))
 
 int lsection_cache_open(lua_State *L) {
   const char *path = lutil_string(L, 1);
-  struct handle *h = lutil_new(L, &cache_class, 0, 0);
+  struct handle *h = lutil_new(L, &sectioncache_class, 0, 0);
   int err = pml__section_cache_open(&h->cache, path);
   h->h.open = 1;
   if (err == 0) return 1;
@@ -24,11 +20,11 @@ int lsection_cache_open(lua_State *L) {
 }
 
 void lsection_cache_class(lua_State *L) {
-  lutil_class(L, &cache_class, NULL, NULL);
+  lutil_class(L, &sectioncache_class, NULL, NULL);
 }
 
 const struct pml__section_cache *lsection_cache_at(lua_State *L, int idx) {
-  struct handle *h = lutil_test(L, idx, &cache_class);
+  struct handle *h = lutil_test(L, idx, &sectioncache_class);
   if (h != NULL && !h->h.open) luaL_error(L, "the section cache is closed");
   return h != NULL ? &h->cache : NULL;
 }

@@ -19,7 +19,7 @@ struct handle {
   struct pml_summary *summary;
 };
 
-LUTIL_CLASS(summary, handle, pml_summary_close, summary)
+LUTIL_CLASS(summary, handle, pml_summary_close(h->summary))
 
 static struct pml_summary *check(lua_State *L, int arg) {
   return ((struct handle *)lutil_check(L, arg, &summary_class))->summary;

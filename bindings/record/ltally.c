@@ -88,11 +88,7 @@ struct keys {
   bool real, natural; /* doubles; unsigned integers, which are their own keys */
 };
 
-static void keys_close(void *handle) {
-  free(((struct keys *)handle)->key);
-}
-
-static const struct lutil_class keys_class = {"tallykeys", sizeof(struct keys), keys_close};
+LUTIL_CLASS(tallykeys, keys, free(h->key))
 
 static uint64_t key_of_real(double v) {
   uint64_t bits;
@@ -165,7 +161,7 @@ static void count(lua_State *L, const struct keys *k) {
 static int l_tally(lua_State *L) {
   if (lua_type(L, 1) != LUA_TUSERDATA) luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  struct keys *k = lutil_new(L, &keys_class, 0, 0);
+  struct keys *k = lutil_new(L, &tallykeys_class, 0, 0);
   lua_Integer wrong = 0;
   if (lua_istable(L, 1))
     wrong = take_table(L, k);
@@ -243,7 +239,7 @@ static int l_merge_tallies(lua_State *L) {
 void ltally_open(lua_State *L) {
   static const luaL_Reg meta[] = {{"__index", l_index}, {"__len", l_length}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"tally", l_tally}, {"merge_tallies", l_merge_tallies}, {NULL, NULL}};
-  lutil_class(L, &keys_class, NULL, NULL);
+  lutil_class(L, &tallykeys_class, NULL, NULL);
   luaL_setfuncs(L, functions, 0);
   if (luaL_newmetatable(L, PACKED)) luaL_setfuncs(L, meta, 0);
   lua_pushboolean(L, 0);

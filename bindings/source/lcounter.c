@@ -14,11 +14,7 @@ struct handle {
   char name[PML_EVENT_NAME_MAX];
 };
 
-static void counter_close(void *handle) {
-  pml_counter_close(&((struct handle *)handle)->counter);
-}
-
-static const struct lutil_class counter_class = {"counter", sizeof(struct handle), counter_close};
+LUTIL_CLASS(counter, handle, pml_counter_close(&h->counter))
 
 static int l_open(lua_State *L) {
   struct options {
@@ -37,10 +33,8 @@ static int l_open(lua_State *L) {
   if (err == 0 && o.part > ev.nparts && ev.nparts > 0)
     return luaL_argerror(L, 2, lua_pushfstring(L, "the event has %d part(s)", (int)ev.nparts));
   if (err == 0) err = pml_counter_open(&c->counter, &ev, o.part - 1, &o.target, NULL, o.flags);
-  if (err < 0) return pml_pusherr(L, err, "counter.open");
   snprintf(c->name, sizeof c->name, "%s%s", name, c->counter.flags & PML_OPENED_USER_ONLY ? ":u" : "");
-  c->h.open = 1;
-  return 1;
+  return lutil_opened(L, &c->h, err, "counter.open");
 }
 
 static int l_read(lua_State *L) {

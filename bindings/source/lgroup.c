@@ -12,11 +12,7 @@ struct handle {
   char (*name)[PML_EVENT_NAME_MAX]; /* names of members: the user value */
 };
 
-static void group_close(void *handle) {
-  pml_group_close(&((struct handle *)handle)->group);
-}
-
-static const struct lutil_class group_class = {"group", sizeof(struct handle), group_close};
+LUTIL_CLASS(group, handle, pml_group_close(&h->group))
 
 static int l_open(lua_State *L) {
   struct options {
@@ -41,12 +37,10 @@ static int l_open(lua_State *L) {
     ev[i] = &parsed[i];
   }
   if (err == 0) err = pml_group_open(&g->group, ev, NULL, n, &o.target, o.flags, NULL);
-  if (err < 0) return pml_pusherr(L, err, "group.open");
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < n && err == 0; i++)
     snprintf(g->name[i], sizeof g->name[i], "%s%s", name[i],
              g->group.member[i].flags & PML_OPENED_USER_ONLY ? ":u" : "");
-  g->h.open = 1;
-  return 1;
+  return lutil_opened(L, &g->h, err, "group.open");
 }
 
 static int l_read(lua_State *L) {

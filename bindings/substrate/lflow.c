@@ -11,13 +11,7 @@ struct handle {
   struct pml_profile_memory memory; /* where the state keeps to a limit */
 };
 
-static void flow_close(void *handle) {
-  struct handle *h = handle;
-  pml_flow_close(h->flow);
-  h->flow = NULL;
-}
-
-static const struct lutil_class flow_class = {"flow", sizeof(struct handle), flow_close};
+LUTIL_CLASS(flow, handle, pml_flow_close(h->flow))
 
 static struct handle *check(lua_State *L) {
   return lutil_check(L, 1, &flow_class);

@@ -12,18 +12,12 @@ struct handle {
   struct pml_profile_memory memory; /* where the state keeps to a limit */
 };
 
-static void profile_close(void *handle) {
-  struct handle *h = handle;
-  pml_profile_close(h->profile);
-  h->profile = NULL;
-}
-
 struct function {
   struct pml_profile_function f;
   uint64_t bucket[PML_HISTOGRAM_BUCKETS];
 };
 
-static const struct lutil_class profile_class = {"profile", sizeof(struct handle), profile_close};
+LUTIL_CLASS(profile, handle, pml_profile_close(h->profile))
 
 static struct pml_profile *check(lua_State *L) {
   return ((struct handle *)lutil_check(L, 1, &profile_class))->profile;

@@ -11,16 +11,10 @@ struct plugin {
   struct pml_scorep *plugin;
 };
 
-static void plugin_close(void *handle) {
-  struct plugin *h = handle;
-  pml_scorep_close(h->plugin);
-  h->plugin = NULL;
-}
-
-static const struct lutil_class plugin_class = {"substrateplugin", sizeof(struct plugin), plugin_close};
+LUTIL_CLASS(substrateplugin, plugin, pml_scorep_close(h->plugin))
 
 static struct pml_scorep *check_plugin(lua_State *L) {
-  return ((struct plugin *)lutil_check(L, 1, &plugin_class))->plugin;
+  return ((struct plugin *)lutil_check(L, 1, &substrateplugin_class))->plugin;
 }
 
 static int l_load(lua_State *L) {
@@ -28,7 +22,7 @@ static int l_load(lua_State *L) {
   struct pml_scorep_options o = {.name = lutil_string(L, 1)};
   lua_settop(L, 2);
   option_read(L, 2, known, &o);
-  struct plugin *h = lutil_new(L, &plugin_class, 0, 0);
+  struct plugin *h = lutil_new(L, &substrateplugin_class, 0, 0);
   int err = pml_scorep_open(&h->plugin, &o);
   return lutil_opened(L, &h->h, err, "substrate.load");
 }
@@ -167,7 +161,7 @@ int luaopen_pmlua_substrate(lua_State *L) {
   static const luaL_Reg each[] = {{"flush", l_flush}, {"stats", l_functions_stats}, {NULL, NULL}};
   static const luaL_Reg functions[] = {
       {"load", l_load}, {"lines", l_lines}, {"each", l_each}, {"list", l_list}, {NULL, NULL}};
-  lutil_class(L, &plugin_class, plugin, NULL);
+  lutil_class(L, &substrateplugin_class, plugin, NULL);
   lutil_class(L, &functions_class, each, NULL);
   return lutil_module(L, functions);
 }

@@ -30,11 +30,9 @@ int ltrace_open(lua_State *L) {
   lua_settop(L, 2);
   struct ltrace_reader *r = lutil_new(L, &reader_class, 0, 1);
   int err = pml_otf2_read_open(&r->trace, path);
-  if (err < 0) return pml_pusherr(L, err, "trace.open");
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, -2, 1);
-  r->h.open = 1;
-  return 1;
+  return lutil_opened(L, &r->h, err, "trace.open");
 }
 
 void ltrace_read_classes(lua_State *L) {
