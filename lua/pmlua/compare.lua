@@ -318,6 +318,7 @@ local function overall(result)
     local word = cell.verdict:match("^%a+")
     count[word] = count[word] + 1
   end
+  if #result.cells == 0 then return "0 cells: A and B have no combination of factors in common; name runs of one experiment" end
   local parts = {}
   for _, word in ipairs { "faster", "slower", "less", "more", "same" } do
     if count[word] > 0 or word == "same" then parts[#parts + 1] = ("%d %s"):format(count[word], word) end

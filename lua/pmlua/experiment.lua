@@ -141,6 +141,7 @@ end
 -- Raise an error about a definition, with the line of the named field, or else of the definition, in the script.
 local function misuse_of(def, name, ...)
   local source, line = origin(def)
+  if line == 0 then line = line_of(source, "name") or 0 end -- a definition without functions
   local _, prefix = place(source, name and line_of(source, name) or line)
   error(prefix .. "experiment: " .. string.format(...), 0)
 end
@@ -162,7 +163,7 @@ local function check_kinds(def)
   if not def.name or not def.name:match("^[%w_][%w_%-]*$") then
     misuse(def, "name must consist of letters, digits, _ and -: it names a folder")
   end
-  if not def.measure then misuse(def, "measure is missing") end
+  if not def.measure then misuse(def, "measure is missing; write measure = function(_, p) ... return VALUE end") end
   for _, k in ipairs { "repeats", "rounds", "warmup", "calls" } do
     local v = def[k]
     if v and (not math.tointeger(v) or v < (k == "warmup" and 0 or 1)) then misuse(def, "%s must be a positive integer", k) end
@@ -197,7 +198,9 @@ local function check_columns(def)
     end
   end
   for i, m in ipairs(def.metrics) do
-    if type(m) ~= "table" or type(m.name) ~= "string" or m.name == "" then misuse(def, "metrics[%d] must have a name", i) end
+    if type(m) ~= "table" or type(m.name) ~= "string" or m.name == "" then
+      misuse(def, "metrics[%d] must be a table with a name, such as { name = \"memory\", unit = \"bytes\" }", i)
+    end
   end
 end
 

@@ -54,7 +54,7 @@ function M.find(stem, script)
     local path = ("%s/%s.gp"):format(place, stem)
     if lfs.attributes(path, "mode") == "file" then return path end
   end
-  return refuse("ENOENT", ("no plot %s.gp in %s"):format(stem, table.concat(places, ", ")))
+  return refuse("ENOENT", ("no plot %s.gp in %s"):format(stem, table.concat(places, ", ")), "write it, or leave out plot")
 end
 
 local function subtitle(meta)

@@ -25,7 +25,7 @@ local function make_folders(path)
       local ok, err = lfs.mkdir(made)
       -- another run may have made it in between
       if not ok and lfs.attributes(made, "mode") ~= "directory" then
-        return refuse("EIO", ("cannot make the folder %s: %s"):format(path, err))
+        return refuse("EIO", ("cannot make the folder %s: %s"):format(path, err), "name another folder by --out DIR")
       end
     end
   end
@@ -69,7 +69,7 @@ function M.create(base, name)
       return setmetatable({ path = path, link_error = not pointed and no_link or nil }, Folder)
     end
     if code ~= 17 and lfs.symlinkattributes(path, "mode") == nil then -- not EEXIST
-      return refuse("EIO", ("cannot make the folder %s: %s"):format(path, why))
+      return refuse("EIO", ("cannot make the folder %s: %s"):format(path, why), "name another folder by --out DIR")
     end
   end
   return refuse("EEXIST", ("cannot make a folder with a new name in %s"):format(parent))
@@ -213,6 +213,8 @@ local function nothing_yet(path, status, ending)
   return refuse("ENODATA", path .. ": the run ended before its first cell was measured", "start it again")
 end
 
+local NAME_A_RUN <const> = "name a folder such as results/NAME/latest"
+
 --- Open a run's folder. For a run that was killed, its tables are first made from the samples that it left.
 ---@param path string also .../latest
 ---@return {path: string, meta: table, status: string, ending: string, complete: boolean, data: table, rounds: table?}? run
@@ -220,11 +222,13 @@ end
 function M.open(path)
   path = #path > 1 and path:gsub("/+$", "") or path
   local mode, err = lfs.attributes(path, "mode")
-  if not mode then return refuse("ENOENT", ("%s: %s"):format(path, (err or "No such file or directory"):gsub("^.*: ", ""))) end
-  if mode ~= "directory" then return refuse("ENOTDIR", ("%s is not the folder of a run"):format(path)) end
+  if not mode then
+    return refuse("ENOENT", ("%s: %s"):format(path, (err or "No such file or directory"):gsub("^.*: ", "")), NAME_A_RUN)
+  end
+  if mode ~= "directory" then return refuse("ENOTDIR", ("%s is not the folder of a run"):format(path), NAME_A_RUN) end
   local _, _, missing = lfs.attributes(path .. "/meta.json", "mode")
   if missing == 2 then -- ENOENT
-    return refuse("ENOENT", path .. ": not the folder of a run: it has no meta.json")
+    return refuse("ENOENT", path .. ": not the folder of a run: it has no meta.json", NAME_A_RUN)
   end
   local meta, why = read_meta(path .. "/meta.json")
   if not meta then return nil, why end

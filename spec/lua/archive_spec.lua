@@ -128,7 +128,7 @@ describe("one archive of all processes", function()
     assert.same({ 20, 20 }, (counted("r", { "ENTER", "LEAVE" })))
     for line, why in pairs {
       ["mkdir r/none; %s trace r/none"] = "r/none: no logs of recorded processes (*.pmlog)",
-      ["%s trace nothing"] = "nothing: no such folder",
+      ["%s trace nothing"] = "nothing: no such folder; name a folder of pmlua record, or a trace (*.otf2)",
       ["%s trace calls"] = "calls: neither a folder nor a trace (*.otf2)",
       ["%s record --sym crc32 -o r/plain -- ./calls fork:1 crc32:1 wait 2>/dev/null; %s trace r/plain"] =
         "r/plain: no process recorded events; record with --trace",

@@ -286,7 +286,7 @@ describe("The common options", function()
     end
     local status, _, err = pmlua "events clock:: --out /nowhere/to"
     assert.equal(1, status)
-    assert.matches("^pmlua events: /nowhere/to: No such file or directory\n$", err)
+    assert.matches("^pmlua events: /nowhere/to: No such file or directory; make its folder first\n$", err)
     status, _, err = pmlua "doctor --out /dev/full"
     assert.equal(1, status)
     assert.matches("^pmlua doctor: /dev/full: ", err)
@@ -316,5 +316,73 @@ describe("The common options", function()
     status, csv, err = pmlua "e.lua --jsno"
     assert.equal("", csv)
     assert.same({ 2, "pmlua: e.lua: no such option: --jsno; did you mean --json?\nsee 'pmlua e.lua --help'\n" }, { status, err })
+  end)
+end)
+
+describe("A mistake is answered in one line with its place and a remedy:", function()
+  local dir = support.folder()
+
+  local function pmlua(arguments)
+    return support.shell(("cd %s && timeout 60 %s/pmlua %s"):format(quote(dir), quote(support.build), arguments))
+  end
+
+  --- The first line on standard error; no line of Lua's own, such as a stack traceback, follows.
+  local function answer(arguments, script)
+    if script then support.spit(dir .. "/e.lua", "local pml = require 'pmlua'\n" .. script) end
+    local status, _, err = pmlua(arguments)
+    assert.is_true(status == 1 or status == 2, err)
+    assert.is_nil(err:find("traceback", 1, true))
+    return err:match "[^\n]*"
+  end
+
+  for arguments, expected in pairs {
+    ["bench -r 2 -P n=1.. 'echo {n}'"] = "pmlua bench: -P: '1..' is not a range of numbers; write 1..8, 0..1:0.25 or 1..64:x2",
+    ["bench -r 2 -P n=a..b 'echo {n}'"] = "pmlua bench: -P: 'a..b' is not a range of numbers; write 1..8, 0..1:0.25 or 1..64:x2",
+    ["bench -r 2 -P n=1..4:y 'echo {n}'"] =
+      "pmlua bench: -P: '1..4:y' is not a range of numbers; write 1..8, 0..1:0.25 or 1..64:x2",
+    ["bench -r 2 -P n=8..1 'echo {n}'"] =
+      "pmlua bench: -P: '8..1' has no values; write FIRST <= LAST, a STEP above 0 and a FACTOR above 1",
+    ["bench -L level 1,9 'gzip -{level}'"] = "pmlua bench: no such option: -L; choose one of -N -P -c -e -i -n -o -p -q -r -t -w",
+    ["bench -r 2 --input nosuch true"] = "pmlua bench: nosuch: no such file; name an existing one by --input",
+    ["stat -o nosuch/file -- true"] = "pmlua stat: nosuch/file: No such file or directory; make its folder first",
+    ["guard nosuch -- true"] = "pmlua guard: nosuch: No such file or directory; pmlua guard --save FILE writes it",
+    ["plot nosuch"] = "pmlua plot: nosuch: No such file or directory; name a folder such as results/NAME/latest",
+    ["plot ."] = "pmlua plot: .: not the folder of a run: it has no meta.json; name a folder such as results/NAME/latest",
+    ["compare nosuch other"] = "pmlua compare: nosuch: No such file or directory; name a folder such as results/NAME/latest",
+    ["trace nosuch"] = "pmlua trace: nosuch: no such folder; name a folder of pmlua record, or a trace (*.otf2)",
+    ["record --finish nosuch"] = "pmlua record: nosuch: no such folder; name the folder of a recording",
+    ["record -o nosuch/folder -- true"] = "pmlua record: nosuch/folder: No such file or directory; name another with -o",
+    ["there.lau"] = "pmlua: 'there.lau' is neither a verb nor a file; pmlua help lists the verbs",
+    ["ther.lua"] = "pmlua: ther.lua: no such file; did you mean there.lua?",
+  } do
+    it("pmlua " .. arguments, function()
+      support.spit(dir .. "/there.lua", "")
+      assert.equal(expected, answer(arguments))
+    end)
+  end
+
+  local measure = "measure = function() return 1 end"
+  for fields, expected in pairs {
+    ["name = 'e'"] = "measure is missing; write measure = function(_, p) ... return VALUE end",
+    ["name = 'e', factors = { 1, 2 }, " .. measure] = "factors[1] has no name; write factors = { NAME = { 1, 2 } }",
+    ["name = 'e', factors = { n = 3 }, " .. measure] = "factor n: must be an array of values, such as n = { 1, 2 }",
+    ["name = 'e', metrics = { 'memory' }, " .. measure] =
+      "metrics[1] must be a table with a name, such as { name = \"memory\", unit = \"bytes\" }",
+    ["name = 'e', factors = { n = { 1, 2 }, m = { 1, 2 } }, plot = { x = 'n' }, " .. measure] =
+      "plot: factor m has no role, so its values would overlap; name it by x, lines, facet or rows",
+  } do
+    it(expected, function()
+      assert.equal("pmlua: e.lua:2: experiment: " .. expected, answer("e.lua", ("return pml.experiment { %s }\n"):format(fields)))
+    end)
+  end
+
+  it("runs of different experiments", function()
+    for _, name in ipairs { "a", "b" } do
+      support.spit(("%s/%s.lua"):format(dir, name), ("return require 'pmlua'.experiment { name = '%s',\n"
+        .. "  factors = { %s = { 1 } }, repeats = 5, measure = function() return 1 end }\n"):format(name, name))
+      assert.equal(0, (pmlua(name .. ".lua -q --no-plot")))
+    end
+    local _, out = pmlua "compare results/a/latest results/b/latest"
+    assert.matches("\n0 cells: A and B have no combination of factors in common; name runs of one experiment\n", out)
   end)
 end)

@@ -259,7 +259,7 @@ return pml.experiment { name = "demo", cell_setup = function() return 7 end, mea
       ["factors = { a = {} }"] = "array of values", ["factors = { median = { 1 } }"] = "column of this name",
       ["metrics = { { name = 'median' } }"] = "metric median: a table already has a column of this name",
       ["metrics = { { name = 'round' } }"] = "metric round: a table already has",
-      ["metrics = { 7 }"] = "metrics%[1%] must have a name",
+      ["metrics = { 7 }"] = "metrics%[1%] must be a table with a name",
       ["metrics = { { name = 'a' }, { name = 'a_lo' } }"] = "metric a_lo: a table already has",
       ["metrics = { { name = 'hit rate' }, { name = 'hit_rate' } }"] = "figures cannot tell it from hit rate",
       ["factors = { a = { 1 } }, metrics = { { name = 'a' } }"] = "metric a: a table already has",

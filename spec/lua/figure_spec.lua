@@ -172,7 +172,7 @@ return require "pmlua".experiment {
       ["y: unknown column medain; did you mean median?"] = { x = "bytes", lines = "way", y = "medain" },
       ["x is missing"] = { lines = "way" },
       ["x and facet are both bytes"] = { x = "bytes", facet = "bytes" },
-      ["factor way is neither x, lines nor facet"] = { x = "bytes" },
+      ["factor way has no role"] = { x = "bytes" },
       ["logx: bytes has the value 0"] = { x = "bytes", lines = "way", logx = true },
       ["logx: the values of way are texts"] = { x = "way", lines = "bytes", logx = true },
       ["logy must be a boolean"] = { x = "bytes", lines = "way", logy = 1 },

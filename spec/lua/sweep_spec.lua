@@ -44,7 +44,8 @@ describe("sweep", function()
     for _, case in ipairs {
       { 7, "a table expected" }, { { a = {} }, "array of values" }, { { a = { 1, "x" } }, "mixes" },
       { { a = { 1, 1 } }, "twice" }, { { a = { true } }, "boolean" }, { { ["a b"] = { 1 } }, "letters" },
-      { { { "a", { 1 } }, { "a", { 2 } } }, "twice" }, { { a = { 0 / 0 } }, "finite" }, { { 1, 2 }, "letters" },
+      { { { "a", { 1 } }, { "a", { 2 } } }, "twice" }, { { a = { 0 / 0 } }, "finite" }, { { 1, 2 }, "has no name" },
+      { { { 1, 2 } }, "letters" },
     } do
       local cells, err = sweep.cells(case[1])
       assert.is_nil(cells)

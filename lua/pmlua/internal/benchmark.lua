@@ -418,6 +418,9 @@ end
 function Benchmark:run(given, line)
   local fine, err = can_count(self)
   if not fine then return nil, err end
+  if self.input and not core.file.kind(self.input) then
+    return nil, self.input .. ": no such file; name an existing one by --input"
+  end
   local exp = require "pmlua.experiment".define(self.definition)
   exp.source, exp.file, exp.line = "=bench", "bench", 0
   local dir

@@ -21,7 +21,7 @@ local function plain(name)
   end
 end
 
-local names = plain "names"
+local names, output = plain "names", plain "output"
 
 --- The names in a folder, unordered. If it cannot be read: no names, and the reason.
 ---@param folder string
@@ -75,7 +75,11 @@ M.create = plain "create"
 
 --- The same where the user named the path: an existing FIFO or device is written to.
 ---@type fun(path: string): file*?, pmlua.Failure?, string?
-M.output = plain "output"
+function M.output(path)
+  local file, err, code = output(path)
+  if code == "ENOENT" then err.remedy = "make its folder first" end
+  return file, err, code
+end
 
 --- A file of Lua where nothing was before.
 ---@type fun(path: string): file*?, pmlua.Failure?, string?

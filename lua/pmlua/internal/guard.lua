@@ -226,7 +226,10 @@ end
 ---@return pmlua.Failure? failure
 function M.load(path)
   local text, unreadable = require("pmlua.internal.file").read(path)
-  if not text then return nil, unreadable end
+  if not text then
+    if unreadable.code == "ENOENT" then unreadable.remedy = "pmlua guard --save FILE writes it" end
+    return nil, unreadable
+  end
   local guard, err = M.parse(text)
   if not guard then return refuse("EFORMAT", ("%s: %s"):format(path, err)) end
   return guard

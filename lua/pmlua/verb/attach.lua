@@ -22,9 +22,11 @@ application offers, and nothing else. Globals and watch rules last as long as th
   pml.sde.watch(name, seconds, function(value) ... end)
   pml.live.functions(), pml.live.call(name, numbers...), pml.live.stop_run(reason), pml.live.info()
 
-On a terminal, Tab completes event names, globals and methods. Commands may be piped in.]],
+On a terminal, Tab completes event names, globals and methods. Commands may be piped in, also a file of rules for pmlua live,
+which may begin with require "pmlua": its rules end when the input ends.]],
   options = { common.with("patience", { default = "10s" }), common.with("quiet", { help = "print no greeting" }) },
-  examples = { "pmlua attach SOLVER", [[echo 'pml.sde.find "SOLVER::tolerance":write(1e-6)' | pmlua attach SOLVER]] },
+  examples = { "pmlua attach SOLVER", [[echo 'pml.sde.find "SOLVER::tolerance":write(1e-6)' | pmlua attach SOLVER]],
+    "(cat rule.lua; sleep 60) | pmlua attach SOLVER" },
 }
 
 local complain = require "pmlua.internal.cli.complain" "attach"

@@ -11,13 +11,21 @@ local tabulate = require "pmlua.tabulate"
 
 local MOST_VALUES <const> = 10000
 
+--- A word that was meant as a range: one of its ends is a number, or both are a letter. Texts such as v1..v2 are values.
+local function meant_as_range(word)
+  local first, last = word:match "^([^/]-)%.%.([^/:]*):?[^/]*$"
+  return first and (tonumber(first) or tonumber(last) or first:find "^%a$" and last:find "^%a$") ~= nil
+end
+
 --- The numbers of FIRST..LAST, FIRST..LAST:STEP or FIRST..LAST:xFACTOR; nil: the word is not a range.
 local function range_of(word)
   local first, last, times, step = word:match "^(%-?[%d.]-)%.%.(%-?[%d.]+):?(x?)([%d.]*)$"
   first, last, step = tonumber(first), tonumber(last), step ~= "" and tonumber(step) or step == "" and times == "" and 1 or nil
-  if not (first and last and step) then return nil end
+  if not (first and last and step) then
+    return nil, meant_as_range(word) and ("'%s' is not a range of numbers; write 1..8, 0..1:0.25 or 1..64:x2"):format(word) or nil
+  end
   if times == "x" and (step <= 1 or first <= 0) or step <= 0 or first > last then
-    return nil, ("'%s' has no values"):format(word)
+    return nil, ("'%s' has no values; write FIRST <= LAST, a STEP above 0 and a FACTOR above 1"):format(word)
   end
   local values, v, i = {}, first, 0
   while v <= last do

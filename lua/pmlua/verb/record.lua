@@ -166,7 +166,7 @@ local function make(name)
   local made, err = disk.folder(name)
   local kind = disk.kind(name)
   if not made and kind ~= "directory" then
-    return nil, kind and name .. ": not a folder; name another with -o" or sentence(err)
+    return nil, kind and name .. ": not a folder; name another with -o" or sentence(err) .. "; name another with -o"
   end
   if not made and is_used(name) then
     return nil, name .. " already has results of a recording; remove them, or name another folder with -o"

@@ -140,7 +140,8 @@ function M.run(o)
   local archive = require "pmlua.internal.record.archive"
   local mode = require("lfs").attributes(o.dir, "mode")
   if mode ~= "directory" then
-    return complain(("%s: %s"):format(o.dir, mode and "neither a folder nor a trace (*.otf2)" or "no such folder"))
+    return complain(o.dir .. (mode and ": neither a folder nor a trace (*.otf2)"
+      or ": no such folder; name a folder of pmlua record, or a trace (*.otf2)"))
   end
   local out, story
   local show, clear = require("pmlua.internal.record.report").progress(o.quiet)

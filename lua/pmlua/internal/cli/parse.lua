@@ -84,12 +84,21 @@ local function shortened(text)
   return #text > SHOWN and text:sub(1, SHOWN) .. "..." or text
 end
 
+--- The options of one letter.
+local function letters(index)
+  local all = {}
+  for word in pairs(index) do all[#all + 1] = #word == 2 and word or nil end
+  table.sort(all)
+  return #all > 0 and "; choose one of " .. table.concat(all, " ") or ""
+end
+
 local function unknown(index, word)
   local names = { "help" }
   for _, option in pairs(index) do names[#names + 1] = option.name end
   table.sort(names)
   local near = #word > 3 and require "pmlua.internal.nearest"(word:sub(3), names)
-  return ("no such option: %s%s"):format(shortened(word), near and ("; did you mean --%s?"):format(near) or "")
+  local hint = near and ("; did you mean --%s?"):format(near)
+  return ("no such option: %s%s"):format(shortened(word), hint or not word:find "^%-%-" and letters(index) or "")
 end
 
 --- Parse the word at args[i] as an option: the option, its name as typed, and the attached value; nil and the error.

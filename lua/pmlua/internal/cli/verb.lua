@@ -131,7 +131,10 @@ end
 ---@return integer status
 function M.unknown(name)
   if name:find "/" or name:find "%.lua$" then
-    io.stderr:write(("pmlua: %s: no such file\n"):format(name))
+    local folder, file = name:match "^(.*/)([^/]*)$"
+    local near = require "pmlua.internal.nearest"(file or name, (require("pmlua.internal.file").names(folder or ".")))
+    local hint = near and ("; did you mean %s%s?"):format(folder or "", near) or ""
+    io.stderr:write(("pmlua: %s: no such file%s\n"):format(name, hint))
     return MISUSED
   end
   local nearest = require "pmlua.internal.nearest"(name, M.names())

@@ -114,7 +114,7 @@ local function check_roles(plot, factors)
   end
   for _, f in ipairs(factors) do
     if not role_of[f.name] and #f.levels > 1 then
-      return ("factor %s is neither x, lines nor facet, so its values would fall on each other"):format(f.name)
+      return ("factor %s has no role, so its values would overlap; name it by x, lines, facet or rows"):format(f.name)
     end
   end
 end

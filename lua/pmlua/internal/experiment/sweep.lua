@@ -16,7 +16,9 @@ local function check_levels(name, levels)
   if type(name) ~= "string" or not name:match("^[%a_][%w_]*$") then
     return nil, ("factor %q: a name must consist of letters, digits and _"):format(tostring(name))
   end
-  if type(levels) ~= "table" or #levels == 0 then return nil, ("factor %s: must be an array of values"):format(name) end
+  if type(levels) ~= "table" or #levels == 0 then
+    return nil, ("factor %s: must be an array of values, such as %s = { 1, 2 }"):format(name, name)
+  end
   local seen, kind = {}, type(levels[1])
   for i, v in ipairs(levels) do
     if type(v) ~= "number" and type(v) ~= "string" then
@@ -38,7 +40,10 @@ function M.factors(factors)
   local list, out, seen = {}, {}, {}
   if type(factors) ~= "table" then return nil, "factors: a table expected, got a " .. type(factors) end
   if #factors > 0 then
-    for i, f in ipairs(factors) do list[i] = type(f) == "table" and f or {} end
+    for i, f in ipairs(factors) do
+      if type(f) ~= "table" then return nil, ("factors[%d] has no name; write factors = { NAME = { 1, 2 } }"):format(i) end
+      list[i] = f
+    end
   else
     for name, levels in pairs(factors) do list[#list + 1] = { name, levels } end
     table.sort(list, function(a, b) return tostring(a[1]) < tostring(b[1]) end)

@@ -293,6 +293,10 @@ function M.new(write, more)
   env.os = copy(os, "clock time difftime")
   env.coroutine = copy(coroutine, "create resume status wrap yield isyieldable running close")
   env.pml = new_pml(more)
+  function env.require(name) -- rules and scripts begin with it
+    if name ~= "pmlua" then error("require: only \"pmlua\" can be loaded here", 2) end
+    return env.pml
+  end
   function env.print(...)
     local texts = table.pack(...)
     for i = 1, texts.n do texts[i] = tostring(texts[i]) end

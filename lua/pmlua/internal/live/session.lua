@@ -132,7 +132,8 @@ local function watch(event, every, f, options)
   end, options)
   local methods = {}
   for _, name in ipairs { "cancel", "fired", "error", "last" } do methods[name] = lend(rule, name) end
-  return setmetatable({}, { __index = methods, __name = "watch rule", __metatable = false })
+  return setmetatable({}, { __index = methods, __name = "watch rule", __metatable = false,
+    __tostring = function() return "watch rule on " .. event end })
 end
 
 more.sde.watch = sandbox.host(watch)

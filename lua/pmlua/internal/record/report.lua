@@ -564,7 +564,7 @@ end
 function M.report(o, dir, complain)
   local kind = disk.kind(dir)
   if kind ~= "directory" then
-    complain(dir .. (kind and ": not a folder" or ": no such folder"))
+    complain(dir .. (kind and ": not a folder" or ": no such folder; name the folder of a recording"))
     return false
   end
   local _, unreadable = require "pmlua.internal.file".names(dir)

@@ -104,7 +104,7 @@ end
 function M.load(dir)
   local core = require "pmlua.core"
   local real = core.sys.realpath(dir)
-  if not real then return nil, dir .. ": no such folder" end
+  if not real then return nil, dir .. ": no such folder; pmlua wrap init makes one" end
   if require "lfs".attributes(real, "mode") ~= "directory" then return nil, dir .. ": not a folder" end
   if not core.sys.realpath(real .. "/wrap.lua") then return nil, dir .. " has no wrap.lua; make a folder with pmlua wrap init" end
   local t, err = M.read(real .. "/wrap.lua")
