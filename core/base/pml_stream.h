@@ -37,12 +37,20 @@ struct pml_stream_metrics {
   uint64_t single[2]; /* the same of each number that is of the event alone, such as an argument, not a sum */
 };
 
+/* Where a call returns to: its return slot, or a wrapper's region; and its stack pointer. Calls on copies of a stack
+ * may have the same. */
+struct pml_stream_call {
+  uintptr_t slot, sp;
+};
+
 struct pml_stream_event {
-  uint64_t ticks;      /* by pml_clock; never decreasing on a thread */
-  pml_region_t region; /* 0 for a metric without a region; a communication's kind */
-  bool unwound;        /* a leave of a call that a longjmp or an exception ended, some time before this is detected */
+  uint64_t ticks;                           /* by pml_clock; never decreasing on a thread */
+  pml_region_t region;                      /* 0 for a metric without a region; a communication's kind */
   const struct pml_stream_metrics *metrics; /* NULL: the event carries no values */
   const uint64_t *values;                   /* [metrics->n], valid during the call; sums since the thread began them */
+  /* a leave of this call, which did not return: a longjmp or an exception ended it some time before this is detected,
+   * or another stack was copied to its place; NULL: the call returned */
+  const struct pml_stream_call *unwound;
 };
 
 /*
@@ -84,6 +92,10 @@ struct pml_stream_place {
  * call detects that. The consumer's data must be consistent afterwards, with or without that event. A leave that it has
  * had may follow once more. May be NULL.
  *
+ * returned: @call, whose leave had `unwound`, returned at @ticks after all, because its stack was copied back, or was
+ * inside a frame of another one. The consumer may correct its sums; the leave stays. Returns false if it has no such
+ * call. May be NULL.
+ *
  * A communication has no metrics: its region is a PML__LOG_COMMUNICATED(), which contains the number of values, and
  * docs/log.md lists them. There is room for an even number of them. The same holds for OpenMP's events.
  *
@@ -100,6 +112,7 @@ struct pml_stream_consumer {
   pml_stream_fast_values *fast_values[PML_STREAM_LEAVE + 1];
   struct pml_stream_place *(*place)(void *data);
   void (*repair)(void *data);
+  bool (*returned)(void *data, const struct pml_stream_call *call, uint64_t ticks);
   void *arg;
   const char *name; /* for people; not copied: it stays as long as the consumer. May be NULL */
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/profile.c - call paths from enters and leaves: one thread's to the tick, many threads' to the call. */
+#include "base/stream/pml_stream_private.h"
 #include "check.h"
 #include "sanitized.h"
 
@@ -97,6 +98,58 @@ static void one_thread(void) {
   pml_profile_close(p);
   pml_profile_close(NULL);
   CHECK(!pml_stream_wanted(PML_STREAM_ENTER), "closed, it wants no events");
+}
+
+static void unwind(int r, uint64_t ticks, uintptr_t sp) {
+  const struct pml_stream_call call = {1, sp};
+  struct pml_stream_event e = {.ticks = ticks, .region = region[r], .unwound = &call};
+  pml_stream_emit(PML_STREAM_LEAVE, &e);
+}
+static bool returns(uint64_t ticks, uintptr_t sp) {
+  const struct pml_stream_call call = {1, sp};
+  return pml__stream_return(pml__stream_self, &call, ticks);
+}
+
+/* Two copies of a stack take turns below an open call; a call of an older one was left for good. */
+static void displaced(void) {
+  struct pml_profile *p;
+  struct paths seen = {0};
+  pml_profile_open(&p);
+  enter(0, 1000);
+  enter(1, 1000);
+  unwind(1, 1010, 80); /* for good */
+  for (uint64_t copy = 0; copy < 2; copy++) {
+    enter(1, 1100 + 100 * copy);
+    enter(2, 1110 + 100 * copy);
+    unwind(2, 1150 + 100 * copy, 40);
+    unwind(1, 1150 + 100 * copy, 80);
+  }
+  CHECK(!returns(1400, 48) && returns(1500, 40) && returns(1600, 80) && returns(1700, 40) && returns(1800, 80) &&
+            !returns(1900, 40),
+        "calls with an unwound leave return later, each once");
+  leave(0, 2000);
+  pml_profile_visit(p, keep, &seen);
+  const struct pml_profile_node *a = node_at(&seen, "/a"), *ab = node_at(&seen, "/a/b"),
+                                *abc = node_at(&seen, "/a/b/c");
+  CHECK(abc->count == 2 && abc->running == 0 && is_ns(abc->inclusive_ns, 1500 - 1210 + 1700 - 1110) &&
+            is_ns(abc->min_ns, 1500 - 1210) && is_ns(abc->max_ns, 1700 - 1110),
+        "their time is that until their return, of the last one left first");
+  CHECK(ab->count == 2 && ab->running == 1 && is_ns(ab->inclusive_ns, 10 + 1600 - 1200 + 1800 - 1100) &&
+            is_ns(ab->exclusive_ns, 10 + 1600 - 1500 + 1210 - 1200 + 1800 - 1700 + 1110 - 1100),
+        "also of their callers, which contains it; the call that was left for good did not return");
+  CHECK(a->count == 1 && is_ns(a->exclusive_ns, 1000 - 10 - 50 - 50),
+        "the call that they were displaced in lacks only their time until then");
+  pml_profile_close(p);
+  pml_profile_open(&p);
+  for (uint64_t i = 0; i < 3000; i++) {
+    enter(0, 10 * i);
+    unwind(0, 10 * i + 5, i < 1500 ? 80 : 96);
+  }
+  uint64_t n = 0;
+  while (returns(40000, 96)) n++;
+  CHECK(n >= 1000 && n <= 1500 && !returns(40000, 80), "of many calls the last %llu are remembered",
+        (unsigned long long)n);
+  pml_profile_close(p);
 }
 
 static void deep_and_wide(void) {
@@ -338,6 +391,7 @@ int main(void) {
   for (int i = 0; i < 4; i++)
     if (pml_region_intern(names[i], NULL, 0, &region[i]) < 0) return 1;
   one_thread();
+  displaced();
   deep_and_wide();
   many_paths();
   many_threads();

@@ -217,10 +217,20 @@ __attribute__((always_inline)) static inline void emit_event(struct pml__call_th
   pml__call_restore_stream(t, self);
 }
 
-static void emit_unwound(struct pml__call_thread *t, pml_region_t region) {
-  t->event.unwound = true;
-  emit_event(t, PML_STREAM_LEAVE, region);
-  t->event.unwound = false;
+static void emit_unwound(struct pml__call_thread *t, const struct pml__call_frame *p) {
+  const struct pml_stream_call call = {p->known != PML__CALL_NO_SLOT ? p->known->code : p->region, p->sp};
+  t->event.unwound = &call;
+  emit_event(t, PML_STREAM_LEAVE, p->region);
+  t->event.unwound = NULL;
+}
+
+/* The call may have been unwound on any of the thread's stacks, because they change their bounds. */
+static void emit_returned(struct pml__call_thread *t, uintptr_t slot, uintptr_t sp) {
+  const struct pml_stream_call call = {slot, sp};
+  uint64_t ticks = pml_clock_ticks();
+  bool known = pml__stream_return(pml__stream_self, &call, ticks);
+  for (struct pml__call_stack *s = t->others; s != NULL && !known; s = s->next)
+    known = pml__stream_return(s->stream, &call, ticks);
 }
 
 /* Close the innermost calls of the stack in use that are below @sp: they ended without a return. */
@@ -231,7 +241,7 @@ __attribute__((noinline)) static void close_unwound(struct pml__call_thread *t, 
     /* At the same place: a tail call, which will return to the slot, or a later call. */
     if (p->sp > sp || (p->sp == sp && back == p->known->code + PML_ARCH_SLOT_RETURN)) return;
     if (t->unwound.by != sp) t->unwound = (struct pml__call_unwound){p->known->code, p->sp, sp};
-    emit_unwound(t, p->region);
+    emit_unwound(t, p);
     pml__call_close(t, p);
   }
 }
@@ -246,7 +256,7 @@ __attribute__((noinline, cold)) static bool take_over(struct pml__call_thread *t
   struct pml__stream_thread *self = pml__call_use_stream(t);
   pml__stream_abandon();
   pml__call_restore_stream(t, self);
-  t->event.unwound = false; /* it may have left emit_unwound() */
+  t->event.unwound = NULL; /* it may have left emit_unwound() */
   return true;
 }
 
@@ -418,6 +428,7 @@ void pml__call_end_inside(struct pml__call_frame *p) {
 
 static void end_call(struct pml__call_thread *t, struct pml__call_frame *p, uintptr_t code, uintptr_t sp) {
   if (PML_UNLIKELY(p == NULL)) {
+    emit_returned(t, code, sp);
     if (t->unwound.code == code && t->unwound.sp == sp) pml__call_learn(t);
     return;
   }
@@ -473,8 +484,11 @@ struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp
   return p;
 }
 
-bool pml__call_is_open(const struct pml__call_frame *p, uintptr_t sp) {
-  return find_call(&pml__call_self, PML__CALL_NO_SLOT->code, sp) == p;
+bool pml__call_is_open(const struct pml__call_frame *p, pml_region_t region, uintptr_t sp) {
+  struct pml__call_thread *t = &pml__call_self;
+  bool is = find_call(t, PML__CALL_NO_SLOT->code, sp) == p;
+  if (PML_UNLIKELY(!is)) emit_returned(t, region, sp);
+  return is;
 }
 
 void pml__call_end(struct pml__call_frame *p, struct pml_stream_event *e) {

@@ -22,6 +22,13 @@
  * slot; without such a frame there is no event. A frame is over when its call returned, or when it is below the current
  * stack pointer.
  *
+ * If a program copies stacks, as Python's greenlet does, a frame below the stack pointer may belong to a call whose
+ * stack was copied away. It also gets its leave: another call at its place is the only sign that it is gone, and its
+ * return is the only sign that it is back. When a call without a frame returns, the consumers get its slot and stack
+ * pointer. A profile remembers the calls that were left (substrate/profile), counts such a call as returned and adds
+ * the rest of its time. A trace shows such a call until its stack was displaced; calls that it makes later are in the
+ * call that is open then. Returns that have a frame do not cost more.
+ *
  * Each machine stack has a separate list and stream, a struct pml__stream_thread, so consumers see it as a further
  * thread. Calls nest on it as on any thread, independently of other stacks; the time of a call includes the time for
  * which its stack is inactive, as for a thread that waits. A stream is reused for another stack when no call is open on
@@ -87,7 +94,8 @@ void pml__call_confine(bool without_clock); /* as pml_intercept_confine() */
 bool pml__call_claim(uintptr_t sp);
 void pml__call_release(void);
 struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp);
-bool pml__call_is_open(const struct pml__call_frame *p, uintptr_t sp); /* false: its stack was copied, or it ended */
+/* Whether call @p of @region is open; false: it had its leave before it returned now, or it began on another thread. */
+bool pml__call_is_open(const struct pml__call_frame *p, pml_region_t region, uintptr_t sp);
 void pml__call_end(struct pml__call_frame *p, struct pml_stream_event *e);
 
 /*

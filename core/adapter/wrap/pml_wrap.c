@@ -337,7 +337,7 @@ static void end_call(const struct pml_wrap_call *call, const struct pml_wrap_fun
 __attribute__((noinline)) static void leave_slow(const struct pml_wrap_call *call) {
   int saved = errno;
   if (!pml__call_claim((uintptr_t)call)) return; /* no claim, as for an intercepted call */
-  if (pml__call_is_open(call->at, (uintptr_t)call)) end_call(call, call->function);
+  if (pml__call_is_open(call->at, call->function->region, (uintptr_t)call)) end_call(call, call->function);
   pml__call_release();
   errno = saved;
 }

@@ -34,6 +34,11 @@ static inline void *data_for(struct pml__stream_thread *t, const struct pml__str
   return t->at[entry->slot].data;
 }
 
+/* The same of a consumer that does not begin now; NULL also: it has not begun. */
+static void *begun_data(const struct pml__stream_thread *t, const struct pml__stream_entry *entry) {
+  return t->at[entry->slot].id == entry->id ? t->at[entry->slot].data : NULL;
+}
+
 static bool has_it(const struct pml__stream_several *s, uint64_t id) {
   uint32_t i = 0;
   while (i < s->done && s->at[i].id != id) i++;
@@ -45,7 +50,7 @@ static bool has_it(const struct pml__stream_several *s, uint64_t id) {
 /* One consumer is what most have. Interrupted while it is learnt, the generation says that it is not. */
 static void learn_one(struct pml__stream_thread *t, enum pml_stream_kind kind, const struct pml__stream_list *list) {
   const struct pml__stream_entry *only = &list->at[0];
-  if (list->n != 1 || t->at[only->slot].id != only->id || t->at[only->slot].data == NULL) return;
+  if (list->n != 1 || begun_data(t, only) == NULL) return;
   t->one[kind].generation = 0;
   atomic_signal_fence(memory_order_seq_cst);
   t->one[kind].call = pml__stream_slot[only->slot].consumer.event[kind];
@@ -255,8 +260,8 @@ void pml__stream_with(uint64_t id, void (*call)(void *data, void *arg), void *ar
   use_lists(t);
   const struct pml__stream_list *list = list_of(PML_STREAM_ENTER);
   for (uint32_t i = 0; list != NULL && i < list->n; i++) {
-    uint32_t at = list->at[i].slot;
-    if (list->at[i].id == id && t->at[at].id == id && t->at[at].data != NULL) call(t->at[at].data, arg);
+    void *data = begun_data(t, &list->at[i]);
+    if (list->at[i].id == id && data != NULL) call(data, arg);
   }
   pml__stream_unguard(t);
 }
@@ -264,9 +269,9 @@ void pml__stream_with(uint64_t id, void (*call)(void *data, void *arg), void *ar
 static void repair_all(struct pml__stream_thread *t) {
   const struct pml__stream_list *list = list_of(PML_STREAM_ENTER);
   for (uint32_t i = 0; list != NULL && i < list->n; i++) {
-    uint32_t at = list->at[i].slot;
-    void (*repair)(void *) = pml__stream_slot[at].consumer.repair;
-    if (repair != NULL && t->at[at].id == list->at[i].id && t->at[at].data != NULL) repair(t->at[at].data);
+    void *data = begun_data(t, &list->at[i]);
+    void (*repair)(void *) = pml__stream_slot[list->at[i].slot].consumer.repair;
+    if (repair != NULL && data != NULL) repair(data);
   }
 }
 
@@ -277,4 +282,19 @@ void pml__stream_abandon(void) {
   repair_all(t);
   for (unsigned k = 0; k <= PML_STREAM_LEAVE; k++) t->several[k].done = 0;
   pml__stream_unguard(t);
+}
+
+bool pml__stream_return(struct pml__stream_thread *t, const struct pml_stream_call *call, uint64_t ticks) {
+  bool known = false;
+  if (!t->here || pml__stream_is_guarded(t)) return false;
+  (void)pml__stream_guard(t, PML__STREAM_EMITTING);
+  use_lists(t);
+  const struct pml__stream_list *list = list_of(PML_STREAM_LEAVE);
+  for (uint32_t i = 0; list != NULL && i < list->n; i++) {
+    const struct pml_stream_consumer *c = &pml__stream_slot[list->at[i].slot].consumer;
+    void *data = begun_data(t, &list->at[i]);
+    if (c->returned != NULL && data != NULL) known |= c->returned(data, call, ticks);
+  }
+  pml__stream_unguard(t);
+  return known;
 }

@@ -266,6 +266,10 @@ void pml__stream_with(uint64_t id, void (*call)(void *data, void *arg), void *ar
 /* The thread left its consumers by a longjmp: the delivery is over. */
 void pml__stream_abandon(void);
 
+/* Call `returned` of the consumers of @t, a block of the calling thread. Returns false if no consumer has @call, or if
+ * a delivery to them is under way. No lock. */
+bool pml__stream_return(struct pml__stream_thread *t, const struct pml_stream_call *call, uint64_t ticks);
+
 /* ---- delivery in general registers (pml_stream_gpr.c) ---- */
 
 /*

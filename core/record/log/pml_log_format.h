@@ -181,7 +181,7 @@ enum pml__log_event_kind {
   PML__LOG_LEAVE,
   PML__LOG_METRIC,         /* values, two in each following event: PML__LOG_OF_LIST */
   PML__LOG_THREAD,         /* later events belong to this thread */
-  PML__LOG_LEFT,           /* a leave of a call that did not return */
+  PML__LOG_LEFT,           /* a leave of a call that did not return, or not yet */
   PML__LOG_VALUES_OF_CALL, /* values of the innermost call, two in each following event; its block has their names */
   PML__LOG_COMMUNICATION,  /* MPI event, with values, two in each following event */
   PML__LOG_OPENMP_EVENT,   /* the same for OpenMP */

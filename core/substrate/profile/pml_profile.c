@@ -88,11 +88,58 @@ __attribute__((noinline)) static void leave_another(struct pml__profile_track *t
   pml__profile_end_call(t, p, d);
 }
 
-/* The time of an unwound call is known, but durations contain only calls that returned. */
+/* The time of an unwound call is known, but durations contain only calls that returned. It is remembered last: if a
+ * handler leaves by longjmp, it stays a call that did not return. */
+__attribute__((noinline, cold)) static void leave_unwound(struct pml__profile_track *t,
+                                                          const struct pml_stream_event *e) {
+  uint64_t enter = t->at->node->ticks, d = pml__profile_duration(t->at, e->ticks);
+  const struct pml__profile_left left = {*e->unwound, t->at, enter, enter + d};
+  pml__profile_add_time(t, t->at, d);
+  if (t->left == NULL) {
+    int cancel = pml__cancel_hold();
+    t->left = calloc(PML__PROFILE_LEFT, sizeof *t->left);
+    pml__cancel_again(cancel);
+  }
+  if (t->left == NULL) return;
+  t->left[t->nleft % PML__PROFILE_LEFT] = left;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  t->nleft++;
+}
+
+/* Whether the caller of @left[n] was also left, later: it returns after the call, so its time contains the call's. */
+static bool has_left_caller(const struct pml__profile_track *t, uint64_t n) {
+  const struct pml__profile_left *l = &t->left[n % PML__PROFILE_LEFT];
+  while (++n < t->nleft) {
+    const struct pml__profile_left *caller = &t->left[n % PML__PROFILE_LEFT];
+    if (caller->place == l->place->up && caller->enter <= l->enter) return true;
+  }
+  return false;
+}
+
+/* The caller's time contains the rest only if the caller was displaced together with the call. Otherwise the call's
+ * stack counts as another one. */
+static bool on_returned(void *data, const struct pml_stream_call *call, uint64_t ticks) {
+  struct pml__profile_track *t = data;
+  for (uint64_t n = t->nleft; n-- > 0 && n + PML__PROFILE_LEFT >= t->nleft;) {
+    struct pml__profile_left *l = &t->left[n % PML__PROFILE_LEFT];
+    if (l->place == NULL || l->call.slot != call->slot || l->call.sp != call->sp) continue;
+    struct pml__profile_place *p = l->place;
+    uint64_t rest = ticks > l->leave ? ticks - l->leave : 0, d = l->leave - l->enter + rest;
+    bool inside = has_left_caller(t, n);
+    l->place = NULL;
+    if (inside) pml__own_add(&p->up->node->inner, rest);
+    pml__own_add(&p->node->sum, rest);
+    pml__histogram_add(p->histogram, d);
+    pml__profile_count_return(p->node, d);
+    return true;
+  }
+  return false;
+}
+
 static void on_leave(void *data, const struct pml_stream_event *e) {
   struct pml__profile_track *t = data;
-  if (PML_UNLIKELY(e->unwound) && t->at->region == e->region)
-    pml__profile_add_time(t, t->at, pml__profile_duration(t->at, e->ticks));
+  if (PML_UNLIKELY(e->unwound != NULL) && t->at->region == e->region)
+    leave_unwound(t, e);
   else if (PML_UNLIKELY(!pml__profile_leave_known(t, e->region, e->ticks)))
     leave_another(t, e);
 }
@@ -104,6 +151,7 @@ static void free_track(struct pml__profile_track *t) {
   pml__profile_tree_close(&t->tree);
   pml__histograms_close(&t->histograms);
   for (unsigned k = 0; k < PML__PROFILE_CHUNKS; k++) free(t->place[k]);
+  free(t->left);
   free(t);
 }
 
@@ -189,6 +237,7 @@ int pml_profile_open_in(struct pml_profile **out, const struct pml_profile_memor
                                   .prepare = prepare,
                                   .event = {on_enter, on_leave, NULL},
                                   .fast = {pml__profile_enter_fast, pml__profile_leave_fast},
+                                  .returned = on_returned,
                                   .arg = p};
   err = pml_stream_add(&c, &p->consumer);
   if (err < 0) {

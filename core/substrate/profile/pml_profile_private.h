@@ -23,6 +23,20 @@ struct pml__profile_place {
 /* A place without matching calls, because its region does not exist. Its own child. */
 extern __attribute__((visibility("hidden"))) struct pml__profile_place pml__profile_nowhere;
 
+/*
+ * Calls of a thread whose leave had `unwound`: the last ones, because such a call may return later, when its stack has
+ * been copied back. Then its sums get the rest of its time. Copies of a stack have calls with the same slot and stack
+ * pointer; then the call that was left last counts as the returned one. If all of them return, the sum of their times
+ * is right, otherwise too low. A second return of a call may count for one at the same place that was left for good.
+ * Older calls than these stay calls that did not return.
+ */
+#define PML__PROFILE_LEFT 1024u
+struct pml__profile_left {
+  struct pml_stream_call call;
+  struct pml__profile_place *place; /* NULL: it returned */
+  uint64_t enter, leave;            /* ticks */
+};
+
 #define PML__PROFILE_RECENT 256u /* number of paths found without a search in the tree */
 
 /* One thread. */
@@ -36,6 +50,8 @@ struct pml__profile_track {
   struct pml__profile_place *held; /* value of `at` before the calls without room */
   uint64_t beyond;                 /* a call without room for its path, and calls inside it: their leaves come first */
   uint64_t unmatched, dropped;     /* atomic, one writer */
+  struct pml__profile_left *left; /* [PML__PROFILE_LEFT], from the first such call on; call number n at n modulo that */
+  uint64_t nleft;
   struct pml_profile *profile;
   struct pml__profile_track *next;
 };
@@ -93,13 +109,18 @@ static inline void pml__profile_add_time(struct pml__profile_track *t, struct pm
   __atomic_store_n(&node->ticks, 0, __ATOMIC_RELAXED);
 }
 
+/* Count the return of a call of @node after @d ticks, whose time is added. */
+static inline void pml__profile_count_return(struct pml__profile_node *node, uint64_t d) {
+  pml__own_add(&node->count, 1);
+  if (d < node->min) __atomic_store_n(&node->min, d, __ATOMIC_RELAXED);
+  if (d > node->max) __atomic_store_n(&node->max, d, __ATOMIC_RELAXED);
+}
+
 /* End the innermost call, at @p, which returned after @d ticks. */
 static inline void pml__profile_end_call(struct pml__profile_track *t, struct pml__profile_place *p, uint64_t d) {
   struct pml__profile_node *node = p->node;
   pml__profile_add_time(t, p, d);
-  pml__own_add(&node->count, 1);
-  if (d < node->min) __atomic_store_n(&node->min, d, __ATOMIC_RELAXED);
-  if (d > node->max) __atomic_store_n(&node->max, d, __ATOMIC_RELAXED);
+  pml__profile_count_return(node, d);
 }
 
 static inline uint64_t pml__profile_duration(const struct pml__profile_place *p, uint64_t ticks) {

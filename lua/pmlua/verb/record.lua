@@ -98,7 +98,8 @@ takes time itself: short functions look longer than they are.]],
 The table has all calls; --max-depth, --max-calls, --min-duration and --last shorten only the trace, and a note says by how much.
 Calls recorded before a process ends, by a signal or by executing another program, are kept.
 A call counts when it begins. "did not return" counts calls left by a longjmp or an exception, or during which the thread or
-the process ended; minimum, median and maximum are of calls that returned.
+the process ended; minimum, median and maximum are of calls that returned. A call on a stack that was copied away, as Python's
+greenlet does, returns later: the table has its whole time, a trace its time until another stack took the place of its own.
 Arguments and results that wrappers record (pmlua wrap init --record) have their own table: sum, mean, min and max.
 Constructs of OpenMP are functions "omp parallel", "omp for", ... of a library "OpenMP", with their own table (openmp.csv has
 all): threads, time, time that threads waited, imbalance. They come from OMPT, or from the calls of gcc's libgomp.]],
