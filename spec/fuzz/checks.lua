@@ -7,7 +7,7 @@
 -- a folder of files, which a target in C writes.
 
 local M = { texts = { callgrind = 1000, catalogue = 1000, dat = 1000, data = 1000, expression = 1000, formula = 1000,
-                      likwid = 1000 } }
+                      http = 1000, likwid = 1000 } }
 
 --- A refusal is one line that begins like `pattern`.
 local function refused(err, pattern)
@@ -155,6 +155,25 @@ function M.formula()
       is_as_in_lua((text:gsub("[%d.]+", "(%0 + 0.0)")), v, math.huge)
     end
     return #f.names > 2
+  end
+end
+
+--- The header of a request over HTTP is one, or has a status.
+function M.http()
+  local http = require "pmlua.internal.serve.http"
+  return function(text)
+    local request, status = http.parse(text)
+    if not request then
+      assert(status == 400)
+      return false
+    end
+    assert(text:sub(1, #request.method + #request.path + 1) == request.method .. " " .. request.path)
+    local n = 0
+    for name, value in pairs(request.headers) do
+      assert(name == name:lower() and not value:find "[\r\n]")
+      n = n + 1
+    end
+    return n > 2
   end
 end
 

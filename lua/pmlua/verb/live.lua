@@ -23,11 +23,14 @@ A program that registered nothing gets a message at its end. The exit status is 
     { name = "report", kind = "file", value = "DIR",
       help = "keep sections, counters and recorders in a log in DIR, however the program ends (pmlua report DIR)" },
     { name = "rules", kind = "file", help = "watch rules in Lua (pml.sde.watch) that run inside the program" },
+    { name = "export", kind = "text", value = "ADDR:PORT|unix:PATH", help = "also serve its metrics to Prometheus "
+      .. "there, as pmlua serve does, from another process, which ends with it" },
     common.with("quiet", { help = "print nothing unless something fails" }),
   },
   command = { missing = "no command given" },
   examples = { "pmlua live -- ./solver input.mtx", "pmlua live --name SOLVER --rules stop_divergence.lua -- ./solver input.mtx",
-    "pmlua live --report out -- ./solver; pmlua report out" },
+    "pmlua live --report out -- ./solver; pmlua report out",
+    "pmlua live --export 127.0.0.1:9477 -- ./solver input.mtx" },
 }
 
 local NOT_RUN = 126 -- as shells say it
@@ -51,6 +54,19 @@ local function report_folder(path)
   if lfs.attributes(path, "mode") ~= "directory" then return nil, path .. ": not a folder" end
   local real, gone = core.sys.realpath(path)
   return real, not real and gone:sentence() or nil
+end
+
+--- Start pmlua serve for this process, which becomes the command: in the background, so that the command has no child that
+--- it did not start. Its first line says that it listens.
+local function serve(o)
+  local quote = require "pmlua.internal.quote".shell
+  local line = ("%s serve %d --export %s &"):format(quote(core.sys.realpath "/proc/self/exe"), core.sys.pid(),
+    quote(o.export))
+  local pipe <close> = io.popen(line)
+  local address = pipe:read "l"
+  if not address then return false end
+  if not o.quiet then io.stderr:write("pmlua live: metrics at ", address, "\n") end
+  return true
 end
 
 ---@param o table
@@ -78,6 +94,7 @@ function M.run(o)
     if not sound then return complain("--rules " .. wrong) end
     variables.PMLUA_LIVE_RULES = real
   end
+  if o.export and not serve(o) then return 1 end
   return execute(o.command, variables)
 end
 

@@ -30,11 +30,11 @@ A recorder is shown with its count and its quantiles; LIB::RECORDER:MED is one o
       .. "watched; or write the plot to FILE (.svg or .png) at the end" }),
     common.with("json", { help = "a line for each reading: {name, pid, rows, time_s}" }),
     common.with("csv", { help = "a row for each event of each reading, below a row of names" }),
-    common.with "out",
+    common.with "openmetrics", common.with "out",
     common.with("patience", { default = false, shown = "5s" }),
     common.with("quiet", { help = "with --plot FILE, do not show the number of readings" }),
   },
-  exclusive = { { "json", "csv", "plot" } },
+  exclusive = { { "json", "csv", "plot", "openmetrics" }, { "watch", "openmetrics" }, { "count", "openmetrics" } },
   output = true,
   examples = {
     "pmlua query", "pmlua query SOLVER 'sde:::*residual*' --watch 1s --count 3",
@@ -237,9 +237,25 @@ local function write_picture(watch)
   return 0
 end
 
+--- Print the events, sections and rules of a program, or of all, for Prometheus.
+local function expose(o)
+  if #o.patterns > 0 then return complain "--openmetrics prints all events of a program; name no pattern" end
+  if o.which then
+    local app, err = directory.find(o.which)
+    if not app then return complain(err) end
+  end
+  local scrape = require "pmlua.internal.serve.scrape".new { which = { o.which }, patience = o.patience or 5 }
+  local families, why = scrape:read()
+  scrape:close()
+  if not families then return complain(why) end
+  io.write(families:text(o.openmetrics == true and "openmetrics" or o.openmetrics))
+  return 0
+end
+
 ---@param o table
 ---@return integer status
 function M.run(o)
+  if o.openmetrics then return expose(o) end
   if not o.which then return list(o) end
   o.patience = o.patience or 5
   if #o.patterns == 0 then o.patterns[1] = "*" end

@@ -30,7 +30,7 @@ Under mpirun, rank 0 prints and the other ranks end at once.]],
     { name = "sort", kind = "choice", choices = { "time", "calls", "label" }, shown = "time",
       help = "the order of the sections" },
     common.with("json", { help = "all of it as JSON" }),
-    common.with("csv", { help = "the chosen table as CSV" }),
+    common.with("csv", { help = "the chosen table as CSV" }), common.with "openmetrics",
     common.with("html", { help = "also write a page for a browser into FILE: figures, and the tables of sections and events" }),
     common.with "out",
     common.with("plot", { help = "a bar for each section, or the messages between ranks of MPI (.svg or .png)" }),
@@ -40,10 +40,11 @@ Under mpirun, rank 0 prints and the other ranks end at once.]],
       help = "take the formulas of this PMU's event groups, such as skx, for the events that sections counted" },
     common.with "patience", common.with "quiet",
   },
-  exclusive = { { "json", "csv" } },
+  exclusive = { { "json", "csv", "openmetrics" } },
   output = true,
   examples = {
     { "PMLUA_REPORT=out mpirun -n 4 ./solver", needs = { "mpirun" } },
+    "pmlua report out --openmetrics=text -o solver.prom",
     { "pmlua report out --detail --plot sections.svg", needs = { "gnuplot" } },
   },
 }
@@ -147,7 +148,7 @@ local function page_of(o, report)
     parts = parts }
 end
 
-local sections_only = { "basic", "threads", "events", "legend", "sort", "plot", "timeline", "pmu" }
+local sections_only = { "basic", "threads", "events", "legend", "sort", "plot", "timeline", "pmu", "openmetrics" }
 
 --- Files of counts, if it is those; nil: it is not. Both kinds in one table would mean nothing.
 local function tell_counts(o)
@@ -179,7 +180,7 @@ local function tell_run(o)
   return ok == true, why
 end
 
-local job_only = { "basic", "events", "legend", "sort", "timeline", "pmu" }
+local job_only = { "basic", "events", "legend", "sort", "timeline", "pmu", "openmetrics" }
 
 --- A job of MPI that pmlua record recorded, if it is one; nil: it is not.
 local function tell_job(o)
@@ -230,6 +231,21 @@ local function tell_constructs(o, constructs)
   return true
 end
 
+--- The sections, counters and recorders for Prometheus.
+local function metrics_of(r, form)
+  local families, show = require "pmlua.internal.serve.openmetrics".new(), require "pmlua.sections".show
+  local function program(i) return { "program", show(r.processes[i].command:match "[^/ ]*%f[ \0]" or ""), "host",
+    show(r.processes[i].host) } end
+  local function process(i)
+    local labels = program(i)
+    labels[#labels + 1], labels[#labels + 2] = "process", require "pmlua.report".process_name(r, i)
+    return labels
+  end
+  families:sections(#r.processes == 1 and process(1) or program(1), r)
+  families:left(r, process)
+  return families:text(form == true and "openmetrics" or form)
+end
+
 local function tell(o)
   local told, refused = tell_counts(o)
   if told == nil then told, refused = tell_run(o) end
@@ -246,7 +262,9 @@ local function tell(o)
   ok, why = require "pmlua.internal.report.metrics".add(report, o.pmu)
   if not ok then return nil, why end
   local data = require "pmlua.internal.report.data"
-  if o.json or o.csv then
+  if o.openmetrics then
+    io.write(metrics_of(report, o.openmetrics))
+  elseif o.json or o.csv then
     if o.json then ok, why = data.json(report, io.write) else ok, why = data.csv(report, level_of(o, report), io.write) end
     if not ok then return nil, why end
   else

@@ -20,6 +20,9 @@ end
 local common = {
   json = { name = "json", help = "print the results as JSON, with all digits" },
   csv = { name = "csv", help = "print the results as CSV (RFC 4180)" },
+  openmetrics = { name = "openmetrics", kind = "choice", choices = { "openmetrics", "text" }, value = "FORM", optional = true,
+    help = "print the values for Prometheus, in the format OpenMetrics, or, with =text, in the older text format that "
+      .. "node_exporter's textfile collector reads" },
   out = { name = "out", short = "o", kind = "file", help = "write the results into FILE, which is opened first" },
   folder = { name = "out", short = "o", kind = "dir", help = "the folder for the results" },
   quiet = { name = "quiet", short = "q", help = "print only failures on standard error, no progress, notes and warnings" },

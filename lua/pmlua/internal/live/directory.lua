@@ -160,11 +160,12 @@ end
 
 --- Receive the answer to the sent question. If the daemon closed the link, connect and ask again, as in ask().
 ---@param left fun(): number seconds
-function Link:receive(kind, left)
+---@param payload? string
+function Link:receive(kind, left, payload)
   local done, text, err, code = pcall(self.link.receive, self.link, left())
   if not done then code = "ECONNRESET" end -- the link was closed because the question could not be sent
   if code ~= "ECONNRESET" or left() == 0 then return text, err, code end
-  return self:ask(kind, "", left())
+  return self:ask(kind, payload or "", left())
 end
 
 function Link:close() self.link:close() end
@@ -267,7 +268,13 @@ local shapes = {
 }
 
 --- An answer's JSON, if it is what the question was for.
-local function decoded(app, kind, text_, err, code)
+---@param app pmlua.Application
+---@param kind string info or read
+---@param text_ string? nil: err says why
+---@return table? answer
+---@return pmlua.Failure? failure
+---@return string? code
+function M.decoded(app, kind, text_, err, code)
   if not text_ then return nil, err, code end
   local answer, why = json.decode(text_)
   local good, field = shapes[kind](answer)
@@ -279,7 +286,7 @@ end
 --- Ask, and read the answer's JSON.
 ---@param kind string info or read
 function M.ask_json(app, link, kind, payload, patience)
-  return decoded(app, kind, M.ask(app, link, kind, payload, patience))
+  return M.decoded(app, kind, M.ask(app, link, kind, payload, patience))
 end
 
 --- Ask many at once: all have answered, or failed, when the patience with the slowest is over.
@@ -298,7 +305,7 @@ function M.ask_all(applications, kind, patience, take)
   for i, app in ipairs(applications) do
     local link <close> = links[i] or nil
     if failures[i] then take(app, nil, table.unpack(failures[i], 1, 2))
-    else take(app, decoded(app, kind, answered(app, patience, link:receive(kind, left)))) end
+    else take(app, M.decoded(app, kind, answered(app, patience, link:receive(kind, left)))) end
   end
 end
 

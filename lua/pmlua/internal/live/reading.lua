@@ -56,7 +56,7 @@ local function read_event(row, event)
 end
 
 local function read_row(info)
-  local row = { name = info.name, kind = info.kind, type = info.type, writable = info.writable }
+  local row = { name = info.name, kind = info.kind, type = info.type, writable = info.writable, instant = info.instant }
   if info.description ~= "" then row.description = info.description end
   -- An event that cannot be read gets the reason; the other events are still read.
   local event <close>, err = core.sde.find(info.name)

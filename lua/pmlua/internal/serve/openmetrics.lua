@@ -1,0 +1,229 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/serve/openmetrics.lua - events and sections of programs as text that Prometheus reads.
+--
+-- Try:  pmlua query SOLVER --openmetrics
+--
+-- Two forms: OpenMetrics 1.0, and the older text format 0.0.4, which node_exporter's textfile collector needs. An event
+-- LIB::NAME is the family sde_LIB_NAME, whose letters are restricted; its label `event` has the full name, so two events that
+-- differ in other letters only are two series of one family. A value that is missing has no sample; families that start with
+-- pmlua_ count these.
+
+local show = require "pmlua.sections".show
+
+local M = {}
+
+M.content_type = {
+  openmetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8",
+  text = "text/plain; version=0.0.4; charset=utf-8",
+}
+
+--- Suffixes that belong to samples of other types than the family's.
+local reserved = { "_total", "_count", "_sum", "_bucket", "_created", "_info" }
+
+---@class pmlua.Families families of metrics, and their samples
+local Families = {}
+Families.__index = Families
+
+function M.new() return setmetatable({ by_name = {}, list = {} }, Families) end
+
+local escapes = { ["\\"] = "\\\\", ["\n"] = "\\n", ['"'] = '\\"' }
+
+--- Labels as text, from pairs of names and values; a pair without a value is omitted.
+---@param pairs_of table { name, value, ... }
+---@return string
+local function labels(pairs_of)
+  local out = {}
+  for i = 1, #pairs_of, 2 do
+    local value = pairs_of[i + 1]
+    if value then out[#out + 1] = ('%s="%s"'):format(pairs_of[i], tostring(value):gsub('[\\\n"]', escapes)) end
+  end
+  return table.concat(out, ",")
+end
+
+local function number(v)
+  if math.type(v) == "integer" then return ("%d"):format(v) end
+  if type(v) == "string" then return v end -- an integer that JSON cannot carry
+  if v ~= v then return "NaN" end
+  if v == math.huge then return "+Inf" end
+  return v == -math.huge and "-Inf" or ("%.17g"):format(v)
+end
+
+--- The name of an event's family: letters, digits and underscores.
+local function family_name(event, kind)
+  local name = "sde_" .. event:gsub("[^%w_]+", "_")
+  if kind == "counter" then return (name:gsub("_total$", "")) end
+  for _, suffix in ipairs(reserved) do
+    if name:sub(-#suffix) == suffix then return name .. "_value" end
+  end
+  return name
+end
+
+--- The family of that name and type. A second type of the same name gets the type as suffix.
+---@param name string
+---@param kind "counter"|"gauge"|"summary"|"info"|"unknown"
+---@param help? string
+---@param unit? string
+function Families:family(name, kind, help, unit)
+  local family = self.by_name[name]
+  if family and family.kind ~= kind then return self:family(name .. "_" .. kind, kind, help, unit) end
+  if not family then
+    family = { name = name, kind = kind, help = help, unit = unit, samples = {} }
+    self.by_name[name], self.list[#self.list + 1] = family, family
+  end
+  return family
+end
+
+local function add(family, suffix, label_text, value)
+  family.samples[#family.samples + 1] = { suffix = suffix, labels = label_text, value = number(value) }
+end
+
+local function with(label_text, name, value)
+  return (label_text ~= "" and label_text .. "," or "") .. labels { name, value }
+end
+
+--- A sample of one value, and since when it counts.
+local function add_value(family, label_text, value, since_s)
+  if family.kind ~= "counter" then return add(family, "", label_text, value) end
+  add(family, "_total", label_text, value)
+  if since_s then add(family, "_created", label_text, since_s) end
+end
+
+--- A distribution: its number, sum and quantiles; each may be missing.
+---@param d { count: number|string, sum: number?, quantiles: table<string, number> }
+local function add_summary(family, label_text, d, since_s)
+  for _, q in ipairs { "0", "0.25", "0.5", "0.75", "0.95", "0.99", "1" } do
+    if d.quantiles[q] then add(family, "", with(label_text, "quantile", q), d.quantiles[q]) end
+  end
+  add(family, "_count", label_text, d.count)
+  if d.sum then add(family, "_sum", label_text, d.sum) end
+  if since_s then add(family, "_created", label_text, since_s) end
+end
+
+--- A software-defined event as the live service reports it.
+---@param program string[] labels of the program, as pairs
+---@param row table
+---@param since_s number? the program's start
+---@return boolean known it has a value
+function Families:event(program, row, since_s)
+  local event = show((row.name:gsub("^sde:::", "")))
+  local label_text, help = with(labels(program), "event", event), row.description or "software-defined event"
+  local r = row.recorder
+  if r then
+    add_summary(self:family(family_name(event, "summary"), "summary", help), label_text, { count = r.count,
+      quantiles = { ["0"] = r.min, ["0.25"] = r.q1, ["0.5"] = r.median, ["0.75"] = r.q3, ["1"] = r.max } }, since_s)
+    add_value(self:family("pmlua_recorder_dropped", "counter", "values that recorders did not keep"), label_text, r.dropped)
+    return true
+  end
+  if row.value == nil then return false end
+  local kind = (row.instant or row.kind == "count" or row.kind == "quantile") and "gauge" or
+    row.instant == nil and "unknown" or "counter"
+  if kind == "counter" and tonumber(row.value) < 0 then kind = "gauge" end
+  add_value(self:family(family_name(event, kind), kind, help), label_text, row.value, since_s)
+  return true
+end
+
+local percents = { "0", "0.25", "0.5", "0.75", "0.95", "0.99", "1" } -- of quantiles in reports, in their order
+
+local function by_percent(values, scale)
+  local out = {}
+  for i, v in ipairs(values or {}) do out[percents[i]] = v / scale end
+  return out
+end
+
+local function add_section(self, program, r, s, since_s)
+  local all, label_text = s.all, with(labels(program), "section", show(s.label))
+  local one = #r.processes == 1 and require "pmlua.report".each(r, s)()
+  add_summary(self:family("pmlua_section_seconds", "summary", "time between start and stop of a section", "seconds"), label_text,
+    { count = all.count, sum = all.total_ns / 1e9, quantiles = by_percent(one and one.quantiles, 1e9) }, since_s)
+  if all.work > 0 then
+    add_value(self:family("pmlua_section_work", "counter", "operations, or bytes of communication, that the program stated"),
+      label_text, all.work, since_s)
+  end
+  for _, event in ipairs(s.events) do
+    if all.values[event] then
+      add_value(self:family("pmlua_section_events", "counter", "counts of events inside sections"),
+        with(label_text, "event", show(event)), all.values[event], since_s)
+    end
+  end
+end
+
+--- The sections of a report, summed over its threads and processes.
+---@param program string[] labels, as pairs
+---@param r pmlua.Report
+---@param since_s number?
+function Families:sections(program, r, since_s)
+  for _, s in ipairs(r.sections) do add_section(self, program, r, s, since_s) end
+end
+
+--- The counters and recorders that processes left in their logs.
+---@param r pmlua.Report
+---@param program_of fun(process: integer): string[] labels, as pairs
+function Families:left(r, program_of)
+  for _, c in ipairs(r.counters) do
+    self:event(program_of(c.process), { name = c.name, kind = c.kind, instant = c.instant, value = c.value })
+  end
+  for _, e in ipairs(r.recorders) do
+    local q = by_percent(e.quantiles, 1)
+    self:event(program_of(e.process), { name = e.name, kind = "recorder", recorder = { count = e.count, dropped = e.dropped,
+      min = q["0"], q1 = q["0.25"], median = q["0.5"], q3 = q["0.75"], max = q["1"] } })
+  end
+end
+
+--- A gauge or counter of pmlua itself.
+---@param name string
+---@param kind string
+---@param help string
+---@param pairs_of table labels
+---@param value number
+function Families:own(name, kind, help, pairs_of, value)
+  add_value(self:family("pmlua_" .. name, kind, help, name:match "_(seconds)$"), labels(pairs_of), value)
+end
+
+--- What a program is: constant labels.
+function Families:info(pairs_of)
+  add(self:family("pmlua_program", "info", "programs that answer questions"), "_info", labels(pairs_of), 1)
+end
+
+local text_types = { info = "gauge", unknown = "untyped" }
+
+--- The name that the TYPE line has: in the old format it is the sample's.
+local function heading(family, form)
+  if form == "openmetrics" then return family.name, family.kind end
+  local suffix = ({ counter = "_total", info = "_info" })[family.kind] or ""
+  return family.name .. suffix, text_types[family.kind] or family.kind
+end
+
+local function escape_help(help, form)
+  return (show(help):gsub(form == "openmetrics" and '[\\\n"]' or "[\\\n]", escapes))
+end
+
+--- The families by name.
+---@return table[]
+function Families:sorted()
+  table.sort(self.list, function(a, b) return a.name < b.name end)
+  return self.list
+end
+
+--- All families as text.
+---@param form "openmetrics"|"text"
+---@return string
+function Families:text(form)
+  local out = {}
+  for _, family in ipairs(self:sorted()) do
+    local name, kind = heading(family, form)
+    out[#out + 1] = ("# TYPE %s %s\n"):format(name, kind)
+    if form == "openmetrics" and family.unit then out[#out + 1] = ("# UNIT %s %s\n"):format(name, family.unit) end
+    if family.help and family.help ~= "" then
+      out[#out + 1] = ("# HELP %s %s\n"):format(name, escape_help(family.help, form))
+    end
+    for _, s in ipairs(family.samples) do
+      if form == "openmetrics" or s.suffix ~= "_created" then
+        out[#out + 1] = family.name .. s.suffix .. (s.labels ~= "" and "{" .. s.labels .. "} " or " ") .. s.value .. "\n"
+      end
+    end
+  end
+  out[#out + 1] = form == "openmetrics" and "# EOF\n" or nil
+  return table.concat(out)
+end
+
+return M

@@ -1,0 +1,254 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/serve_spec.lua - tests of pmlua serve, query --openmetrics and live --export with real programs and clients.
+
+local support = require "spec.core.support"
+local json = require "pmlua.json"
+local quote = support.quote
+
+local command, dir, runtime, started = support.build .. "/pmlua", nil, nil, nil
+local socket = require "socket"
+
+--- A program whose values are known: 7 steps, a level of -2.5, values 1 to 101 in a recorder, and 3 calls of a section.
+local KNOWN <const> = [[
+local pml = require "pmlua"
+local lib = pml.sde.library(os.getenv "LIBRARY" or "DEMO")
+lib:counter("steps"):add(7)
+lib:counter("x y", { instant = true }):add(1)
+lib:counter("x.y", { instant = true }):add(2)
+lib:counter("seen_total"):add(4)
+local values = lib:recorder("values", { type = "double" })
+for i = 1, 101 do values:push(i) end
+pml.section.define { label = 'say "x"\\', record = "all" }
+for _ = 1, 3 do pml.section.start 'say "x"\\'; pml.section.stop 'say "x"\\' end
+assert(pml.live.start { name = os.getenv "NAME" or "APP" })
+pml.sys.sleep(300)]]
+
+local function environment() return ("cd %s && XDG_RUNTIME_DIR=%s "):format(quote(dir), quote(runtime)) end
+
+local function pmlua(arguments) return support.shell(environment() .. command .. " " .. arguments) end
+
+--- Start a command in the background; its pid, and the file of its output.
+local function start(line)
+  local out = ("%s/out%d"):format(dir, #started + 1)
+  local pipe = io.popen(("%s exec timeout 300 %s >%s 2>&1 & echo $!"):format(environment(), line, out))
+  local pid = pipe:read "n"
+  pipe:close()
+  started[#started + 1] = pid
+  return pid, out
+end
+
+local function program(name, library)
+  support.spit(dir .. "/app.lua", KNOWN)
+  start(("env NAME=%s LIBRARY=%s %s app.lua"):format(name, library or "DEMO", command))
+  local pid
+  support.eventually(function()
+    local _, text = pmlua "query --json"
+    for _, info in ipairs(json.decode(text) or {}) do
+      if info.name == name then pid = math.tointeger(info.pid) end
+    end
+    return pid ~= nil
+  end)
+  return assert(pid)
+end
+
+--- Start pmlua serve on a free port; the port.
+local function serve(arguments)
+  local _, out = start(command .. " serve --export 127.0.0.1:0 " .. (arguments or ""))
+  support.eventually(function() return support.exists(out) and support.slurp(out):find "\n" end)
+  return assert(tonumber(support.slurp(out):match ":(%d+)/metrics\n"), support.slurp(out))
+end
+
+--- Send bytes and return all that comes until the server closes.
+local function exchange(port, bytes)
+  local client = assert(socket.connect("127.0.0.1", port))
+  client:settimeout(60)
+  client:send(bytes)
+  local text, _, part = client:receive "*a"
+  client:close()
+  return text or part
+end
+
+local function get(port, path, headers)
+  local text = exchange(port, ("GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n"):format(path, headers or ""))
+  return tonumber(text:match "^HTTP/1.1 (%d+)"), text:match "\r\n\r\n(.*)$"
+end
+
+--- The samples of an exposition, by name and labels.
+local function samples(text)
+  local out = {}
+  for line in text:gmatch "[^\n]+" do
+    local series, value = line:match "^([^#].*) (%S+)$"
+    if series then out[series] = value end
+  end
+  return out
+end
+
+local it = support.it
+
+before_each(function()
+  dir, started = support.folder(), {}
+  runtime = dir .. "/run"
+  assert(os.execute("mkdir -m 700 " .. runtime))
+end)
+after_each(function()
+  for _, pid in ipairs(started) do os.execute("kill " .. pid .. " 2>/dev/null") end
+end)
+
+describe("pmlua query --openmetrics", function()
+  it("prints counters, gauges, recorders and sections with the values that the program gave", function()
+    local pid = program "APP"
+    local text = support.done(pmlua "query APP --openmetrics")
+    local got, own = samples(text), ('program="APP",pid="%d",'):format(pid)
+    assert.equal("7", got[('sde_DEMO_steps_total{%sevent="DEMO::steps"}'):format(own)])
+    assert.equal("4", got[('sde_DEMO_seen_total{%sevent="DEMO::seen_total"}'):format(own)])
+    assert.equal("1", got[('sde_DEMO_x_y{%sevent="DEMO::x y"}'):format(own)])
+    assert.equal("2", got[('sde_DEMO_x_y{%sevent="DEMO::x.y"}'):format(own)])
+    local values = own .. 'event="DEMO::values"'
+    for q, value in pairs { ["0"] = "1", ["0.25"] = "26", ["0.5"] = "51", ["0.75"] = "76", ["1"] = "101" } do
+      assert.equal(value, got[('sde_DEMO_values{%s,quantile="%s"}'):format(values, q)])
+    end
+    assert.equal("101", got[("sde_DEMO_values_count{%s}"):format(values)])
+    assert.equal("3", got[('pmlua_section_seconds_count{%ssection="say \\"x\\"\\\\\\\\"}'):format(own)])
+    assert.equal("1", got[('pmlua_program_up{%s}'):format(own:sub(1, -2))])
+    assert.matches("# TYPE sde_DEMO_steps counter\n", text, 1, true)
+    assert.matches("# TYPE sde_DEMO_seen counter\n", text, 1, true)
+    assert.matches("# UNIT pmlua_section_seconds seconds\n", text, 1, true)
+    assert.matches("\n# EOF\n$", text)
+  end)
+
+  it("is the same at two times where nothing changed, except for what pmlua measured", function()
+    program "APP"
+    local function reading() return (support.done(pmlua "query --openmetrics"):gsub("\npmlua_program_uptime_seconds{[^\n]*", "")
+      :gsub("\npmlua_scrape_seconds [^\n]*", "")) end
+    local first = reading()
+    support.core.sys.sleep(1.1)
+    assert.equal(first, reading())
+  end)
+
+  it("is accepted by Prometheus's own checker", function()
+    local promtool = support.with "promtool"
+    if not promtool then return end
+    program "APP"
+    local status, out, err = support.shell(environment() .. command .. " query --openmetrics=text | promtool check metrics")
+    assert.same({ 0, "", "" }, { status, out, err })
+    support.done(pmlua "serve --alerts alerts.yml --dashboard board.json")
+    assert.matches("1 rules found", support.done(support.shell_in(dir, "promtool check rules alerts.yml")), 1, true)
+  end)
+
+  it("names a program that does not answer, and reads the others", function()
+    local silent, other = program "ONE", program "TWO"
+    os.execute("kill -STOP " .. silent)
+    local got = samples(support.done(pmlua "query --openmetrics --patience 3s"))
+    os.execute("kill -CONT " .. silent)
+    assert.equal("0", got[('pmlua_program_up{program="ONE",pid="%d"}'):format(silent)])
+    assert.equal("1", got[('pmlua_program_up{program="TWO",pid="%d"}'):format(other)])
+    assert.equal("7", got[('sde_DEMO_steps_total{program="TWO",pid="%d",event="DEMO::steps"}'):format(other)])
+  end)
+
+  it("refuses what it cannot combine", function()
+    assert.matches("name no pattern", select(3, pmlua "query APP x --openmetrics"), 1, true)
+    assert.matches("openmetrics or text", select(3, pmlua "query --openmetrics=xml"), 1, true)
+  end)
+end)
+
+describe("pmlua report --openmetrics", function()
+  it("prints what a program left, for node_exporter", function()
+    support.spit(dir .. "/app.lua", (KNOWN:gsub("assert%(pml.live.*", "")))
+    support.done(support.shell(environment() .. "PMLUA_REPORT=left " .. command .. " app.lua"))
+    local text = support.done(pmlua "report left --openmetrics=text")
+    local got = 0
+    for series, value in pairs(samples(text)) do
+      local name = series:match "^[%w_]+"
+      if name == "sde_DEMO_steps_total" then assert.equal("7", value) elseif name == "sde_DEMO_values_count" then
+        assert.equal("101", value) elseif name == "pmlua_section_seconds_count" then assert.equal("3", value)
+      else got = got - 1 end
+      got = got + 1
+    end
+    assert.equal(3, got)
+    assert.matches("# TYPE sde_DEMO_steps_total counter\n", text, 1, true)
+    assert.not_matches("# UNIT", text, 1, true)
+    assert.not_matches("# EOF", text, 1, true)
+  end)
+end)
+
+describe("pmlua serve", function()
+  it("answers clients in their format, and refuses what a web page could send", function()
+    program "APP"
+    local port = serve()
+    local status, body = get(port, "/metrics")
+    assert.equal(200, status)
+    assert.matches("# TYPE sde_DEMO_steps_total counter\n", body, 1, true)
+    status, body = get(port, "/metrics", "Accept: application/openmetrics-text;version=1.0.0\r\n")
+    assert.equal(200, status)
+    assert.matches("# EOF\n$", body)
+    assert.equal(404, (get(port, "/other")))
+    assert.matches("^HTTP/1.1 403 ", exchange(port, "GET /metrics HTTP/1.1\r\nHost: example.org\r\n\r\n"))
+    assert.matches("^HTTP/1.1 405 ", exchange(port, "POST /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+    assert.matches("^HTTP/1.1 400 ", exchange(port, "nonsense\r\n\r\n"))
+    assert.matches("^HTTP/1.1 400 ", exchange(port, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nabcde"))
+    assert.matches("^HTTP/1.1 431 ", exchange(port, ("x"):rep(20000)))
+  end)
+
+  it("answers several requests on one connection, and others while a client is slow", function()
+    program "APP"
+    local port = serve()
+    local slow = assert(socket.connect("127.0.0.1", port))
+    slow:send "GET /metrics HTTP/1.1\r\nHo"
+    local request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n"
+    local text = exchange(port, request .. "\r\n" .. request .. "\r\n" .. request .. "Connection: close\r\n\r\n")
+    assert.equal(3, select(2, text:gsub("HTTP/1.1 200 OK\r\n", "")))
+    slow:close()
+  end)
+
+  it("demands the token of a file that is private, and one for addresses of other machines", function()
+    support.spit(dir .. "/token", "0123456789abcdef\n")
+    os.execute("chmod 644 " .. quote(dir .. "/token"))
+    assert.matches("others may read it; use chmod 600", select(3, pmlua "serve --token token"), 1, true)
+    assert.matches("can be reached from other machines", select(3, pmlua "serve --export 0.0.0.0:0"), 1, true)
+    assert.matches("is not ADDR:PORT or unix:PATH", select(3, pmlua "serve --export nowhere"), 1, true)
+    os.execute("chmod 600 " .. quote(dir .. "/token"))
+    local port = serve "--token token"
+    assert.equal(401, (get(port, "/metrics")))
+    assert.equal(401, (get(port, "/metrics", "Authorization: Bearer 0123456789abcdeg\r\n")))
+    assert.equal(200, (get(port, "/metrics", "Authorization: Bearer 0123456789abcdef\r\n")))
+  end)
+
+  it("writes a dashboard with a panel for each family", function()
+    local pid = program "APP"
+    support.done(pmlua(("serve %d --dashboard board.json"):format(pid)))
+    local board, expressions = json.decode(support.slurp(dir .. "/board.json")), {}
+    for _, panel in ipairs(board.panels) do expressions[panel.title] = panel.targets[1].expr end
+    assert.equal("rate(sde_DEMO_steps_total[$__rate_interval])", expressions.sde_DEMO_steps)
+    assert.equal("sde_DEMO_x_y", expressions.sde_DEMO_x_y)
+    assert.matches("quantile", expressions.pmlua_section_seconds, 1, true)
+  end)
+end)
+
+describe("pmlua live --export", function()
+  it("serves a program through a socket that others cannot open, from no child of its own, until it ends", function()
+    local path = dir .. "/socket"
+    local pid, out = start(("%s live --name APP --export unix:%s -- sleep 300"):format(command, path))
+    support.eventually(function() return support.exists(path) end)
+    assert.matches("metrics at unix:", support.slurp(out), 1, true)
+    assert.equal("rw-------", require "lfs".attributes(path, "permissions"))
+    local unix = require "socket.unix"()
+    assert(unix:connect(path))
+    unix:settimeout(60)
+    unix:send "GET /metrics HTTP/1.0\r\n\r\n"
+    assert.matches("^HTTP/1.1 200 OK\r\n", (unix:receive "*a"))
+    unix:close()
+    os.execute(("pkill -P %d 2>/dev/null"):format(pid))
+    support.eventually(function() return not support.exists(path) end)
+    assert.is_false(support.exists(path))
+  end)
+
+  it("does not start the program where it cannot listen", function()
+    local busy = assert(socket.bind("127.0.0.1", 0))
+    local _, port = busy:getsockname()
+    local status, _, err = pmlua(("live --export 127.0.0.1:%s -- touch began"):format(port))
+    assert.equal(1, status)
+    assert.matches("already in use; choose another port", err, 1, true)
+    assert.is_false(support.exists(dir .. "/began"))
+    busy:close()
+  end)
+end)
