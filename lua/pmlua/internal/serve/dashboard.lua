@@ -7,7 +7,7 @@ local json = require "pmlua.json"
 
 local M = {}
 
-local WIDTH <const>, HEIGHT <const> = 12, 8 -- of a panel; a row of Grafana has 24 columns
+local WIDTH <const>, HEIGHT <const> = 12, 8 -- the size of a panel, in the 24 columns of Grafana
 
 local units = { seconds = "s" }
 

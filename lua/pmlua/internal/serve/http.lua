@@ -37,7 +37,7 @@ local function parts_of(address)
   return host == "" and "127.0.0.1" or host, port
 end
 
---- Listen on a Unix socket that only this user can open. One that nobody listens to any more is replaced.
+--- Listen on a Unix socket that only this user can open. A socket without a listener is replaced.
 local function listen_unix(path)
   local lfs, unix = require "lfs", require "socket.unix"
   if lfs.symlinkattributes(path, "mode") == "socket" and not unix():connect(path) then os.remove(path) end

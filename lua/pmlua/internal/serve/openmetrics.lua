@@ -122,7 +122,7 @@ function Families:event(program, row, since_s)
   return true
 end
 
-local percents = { "0", "0.25", "0.5", "0.75", "0.95", "0.99", "1" } -- of quantiles in reports, in their order
+local percents = { "0", "0.25", "0.5", "0.75", "0.95", "0.99", "1" } -- the quantiles of reports, in order
 
 local function by_percent(values, scale)
   local out = {}
@@ -179,7 +179,7 @@ function Families:own(name, kind, help, pairs_of, value)
   add_value(self:family("pmlua_" .. name, kind, help, name:match "_(seconds)$"), labels(pairs_of), value)
 end
 
---- What a program is: constant labels.
+--- Constant labels of a program.
 function Families:info(pairs_of)
   add(self:family("pmlua_program", "info", "programs that answer questions"), "_info", labels(pairs_of), 1)
 end

@@ -4,9 +4,9 @@
 -- Try:  local all = require("pmlua.internal.serve.scrape").new {}
 --       print(all:read():text "openmetrics")
 --
--- All programs are asked the same at the same time, and have until one deadline to answer. A program that does not answer has
--- pmlua_program_up 0, gets no further question, and is asked again after some seconds, so that it delays no other reading. A
--- connection stays open, because a new one costs the program a thread and a Lua state.
+-- Each question is sent to all programs at the same time and has one deadline. A program without a reply has pmlua_program_up 0 and
+-- gets no question for some seconds, so that it delays no other reading. A connection stays open, because a new one costs the
+-- program a thread and a Lua state.
 
 local core = require "pmlua.core"
 local directory = require "pmlua.internal.live.directory"
@@ -77,7 +77,7 @@ local function connect(program)
   return link ~= nil
 end
 
---- Ask the same of some programs at once, and take the answers of those that answer in time.
+--- Send a question to some programs, and take the answers that arrive in time.
 ---@param programs table[]
 ---@param kind string
 ---@param payload_of fun(program: table): string
@@ -110,7 +110,7 @@ local function ask_about(programs, patience)
   return up
 end
 
---- Read the events of programs page by page. A page begins behind the one before it.
+--- Read the events of programs page by page. The answer has the place of the next page.
 local function read_events(programs, patience)
   for _, program in ipairs(programs) do program.from = 0 end
   while #programs > 0 do
@@ -126,7 +126,7 @@ local function read_events(programs, patience)
   end
 end
 
---- The report of the sections in a log that came as an answer; nil: there are none. It is valid until the next one.
+--- The report of the sections in a log that a program sent; nil without sections. It is valid until the next call.
 local function report_of(self, bytes)
   self.folder = self.folder or require "pmlua.internal.temporary".folder "serve"
   local survey = self.folder and require "pmlua.internal.report.survey".of(bytes, "program", self.folder)
