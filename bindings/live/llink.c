@@ -208,8 +208,16 @@ static int l_receive(lua_State *L) {
   return err == 0 ? push_answer(L, l) : failed(L, l, err, "link.receive", false);
 }
 
+/* ready() -> whether receive() would find something: a part of the answer, or the end of the connection. */
+static int l_ready(lua_State *L) {
+  struct link *l = lutil_check(L, 1, &link_class);
+  struct pollfd p = {.fd = l->fd, .events = POLLIN};
+  return lutil_pushbool(L, poll(&p, 1, 0) != 0);
+}
+
 int luaopen_pmlua_link(lua_State *L) {
-  static const luaL_Reg methods[] = {{"ask", l_ask}, {"send", l_send}, {"receive", l_receive}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"ask", l_ask}, {"send", l_send}, {"receive", l_receive}, {"ready", l_ready}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"connect", l_connect}, {NULL, NULL}};
   lutil_class(L, &link_class, methods, NULL);
   return lutil_module(L, functions);

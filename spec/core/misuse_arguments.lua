@@ -172,7 +172,7 @@ function M.methods(handles)
     summary = { log = { dir .. "/nosuch.pmlog", 1 }, process = { dir .. "/nosuch.pmlog", 1 }, rows = { "call" }, section = { 1 },
                 numbers = {}, sections = {} },
     rows = { log = { { path = dir .. "/nosuch.pmlog", threads = true } } },
-    link = { ask = { "eval", "1 + 1", 1 }, send = { "eval", "1 + 1", 1 }, receive = { 1 } },
+    link = { ask = { "eval", "1 + 1", 1 }, send = { "eval", "1 + 1", 1 }, receive = { 1 }, ready = {} },
     plugin = { start = {}, collect = {}, series = {}, info = {}, stop = {} },
   }
 end

@@ -19,13 +19,15 @@ The programs' own threads do no work for it: a service thread in each program an
       .. "a loopback address, a Unix socket that only this user can open, or any address together with --token" },
     { name = "token", kind = "file", help = "answer only requests with the header Authorization: Bearer TOKEN; FILE "
       .. "contains the token, and only its user may read it" },
+    { name = "page", help = "also serve a page for a browser: values as they change, charts of the last hour, sections, rules, "
+      .. "and a prompt that runs Lua as pmlua attach does; the printed address contains a token, unless --token FILE has it" },
     { name = "every", kind = "duration", default = "1s", min = 0.001, help = "read the programs at most this often; "
       .. "requests in between get the last reading" },
     { name = "dashboard", kind = "file", help = "only write a Grafana dashboard (JSON) of what is served now into FILE" },
     { name = "alerts", kind = "file", help = "only write Prometheus alerts (YAML) into FILE: programs that do not answer, "
       .. "watch rules that fail or no longer run" },
   },
-  examples = { "pmlua serve", "pmlua serve SOLVER --export unix:/tmp/solver.socket",
+  examples = { "pmlua serve --page", "pmlua serve SOLVER --export unix:/tmp/solver.socket",
     "pmlua serve SOLVER --dashboard solver.json --alerts solver.yml" },
 }
 
@@ -42,27 +44,36 @@ local function token_of(path)
   return token
 end
 
---- The last reading, or a new one when that is too old.
+--- The last reading of all programs, or a new one when that is too old; its number.
 local function reader(scrape, every_s)
-  local texts, due_s = {}, 0
-  return function(form)
+  local families, due_s, number
+  number = 0
+  return function()
     local now_s = core.clock.ns() / 1e9
-    if now_s >= due_s then
-      local families, err = scrape:read()
+    if not families or now_s >= due_s then
+      local err
+      families, err = scrape:read()
       if not families then error(core.failure.sentence(err), 0) end
-      texts, due_s = { families = families }, now_s + every_s
+      due_s, number = now_s + every_s, number + 1
     end
-    texts[form] = texts[form] or texts.families:text(form)
-    return texts[form]
+    return families, scrape:list(), number
   end
 end
 
-local function handler_of(read)
-  local types = require "pmlua.internal.serve.openmetrics".content_type
+local function handler_of(read, page)
+  local types, texts, last = require "pmlua.internal.serve.openmetrics".content_type, {}, nil
   return function(request)
-    if request.path ~= "/metrics" then return 404 end
+    if request.path ~= "/metrics" then
+      if not page then return 404 end
+      local status, kind, body = page:handle(request)
+      return status or 404, kind, body
+    end
+    if request.method == "POST" then return 405 end
+    local families, _, number = read()
+    if number ~= last then texts, last = {}, number end
     local form = (request.headers.accept or ""):find("application/openmetrics-text", 1, true) and "openmetrics" or "text"
-    return 200, types[form], read(form)
+    texts[form] = texts[form] or families:text(form)
+    return 200, types[form], texts[form]
   end
 end
 
@@ -101,26 +112,51 @@ local function write_files(o)
   return done and 0 or complain(err)
 end
 
+--- A token that nobody can guess.
+local function new_token()
+  local f <close> = assert(io.open("/dev/urandom", "rb"))
+  return (f:read(16):gsub(".", function(c) return ("%02x"):format(c:byte()) end))
+end
+
+--- The server, and the address to print.
+local function listen(o)
+  local token, err
+  if o.token then
+    token, err = token_of(o.token)
+    if not token then return nil, "--token " .. err end
+  end
+  local assets = o.page and require "pmlua.internal.serve.assets"
+  local function is_open(path) return assets and (assets[path] or path == "/metrics" and not o.token) and true or false end
+  token = token or o.page and new_token() or nil
+  local server, refused = require "pmlua.internal.serve.http".listen(o.export, { token = token, is_open = is_open })
+  if not server then return nil, refused end
+  local path = o.page and "/#" .. (o.token and "TOKEN" or token) or "/metrics"
+  return server, server.path and server.address or server.address .. path
+end
+
 ---@param o table
 ---@return integer status
 function M.run(o)
-  local token, unusable
-  if o.token then token, unusable = token_of(o.token) end
-  if unusable then return complain("--token " .. unusable) end
   local pids, err = pids_of(o.which)
   if not pids then return complain(err) end
   if o.dashboard or o.alerts then return write_files(o) end
-  local server, refused = require "pmlua.internal.serve.http".listen(o.export, { token = token })
-  if not server then return complain(refused) end
-  print((server.path and server.address or server.address .. "/metrics"))
+  local server, address = listen(o)
+  if not server then return complain(address) end
+  print(address)
   io.stdout:flush()
   core.sys.on_interrupt()
   core.sys.raise_interrupt(false)
   local scrape = require "pmlua.internal.serve.scrape".new { which = o.which }
-  local handler = handler_of(reader(scrape, o.every))
-  while not core.sys.interrupted() and any_runs(pids) do server:step(handler) end
+  local read = reader(scrape, o.every)
+  local page = o.page and require "pmlua.internal.serve.page".new(read, o.every) or nil
+  local handler = handler_of(read, page)
+  while not core.sys.interrupted() and any_runs(pids) do
+    if page then page:refresh() end
+    server:step(handler)
+  end
   server:close()
   scrape:close()
+  if page then page:close() end
   return 0
 end
 

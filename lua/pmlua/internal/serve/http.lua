@@ -4,19 +4,22 @@
 -- Try:  local server = assert(require("pmlua.internal.serve.http").listen("127.0.0.1:9477", {}))
 --       server:run(function(request) return 200, "text/plain", "you asked for " .. request.path .. "\n" end)
 --
--- Only GET and HEAD are answered. A request has at most 8 KB and a client 5 s to send it; an idle connection ends after 60 s;
--- more than 32 clients wait. A web page of another origin cannot read an answer: every request needs the token if there is
--- one, or else, on a loopback address, a Host header that names this machine.
+-- GET, HEAD and POST are answered. A request has at most 8 KB, with a body of 64 KB, and a client 5 s to send it; an idle
+-- connection ends after 60 s; more than 32 clients wait. A web page of another origin cannot read an answer or send a request:
+-- every request needs the token if there is one, or else, on a loopback address, a Host header that names this machine. An
+-- Origin header, which browsers add, must name the same host.
 
 local core = require "pmlua.core"
 local refuse = core.failure.refuse
 
 local M = {}
 
-local REQUEST <const>, CLIENTS <const>, IDLE_S <const>, KEEP_S <const>, TICK_S <const> = 8192, 32, 5, 60, 0.2
+local BODY <const> = 65536
+local REQUEST <const>, CLIENTS <const>, IDLE_S <const>, KEEP_S <const> = 8192, 32, 5, 60
+local TICK_S <const>, POLL_S <const> = 0.2, 0.01 -- longest waits, the second while a handler has not finished
 
 local reasons = { [200] = "OK", [400] = "Bad Request", [401] = "Unauthorized", [403] = "Forbidden", [404] = "Not Found",
-  [405] = "Method Not Allowed", [408] = "Request Timeout", [431] = "Request Header Fields Too Large",
+  [405] = "Method Not Allowed", [413] = "Content Too Large", [431] = "Request Header Fields Too Large",
   [500] = "Internal Server Error" }
 
 local function now_s() return core.clock.ns() / 1e9 end
@@ -51,15 +54,15 @@ end
 
 --- Listen.
 ---@param address string ADDR:PORT (port 0: any that is free) or unix:PATH
----@param options { token: string? }
+---@param options { token: string?, is_open: (fun(path: string): boolean)? } is_open: paths that need no token
 ---@return pmlua.HttpServer? server
 ---@return pmlua.Failure? failure
 function M.listen(address, options)
   local found, library = pcall(require, "socket")
   if not found then
-    return refuse("ENOENT", "LuaSocket is not installed", "install it (Debian's package lua-socket)")
+    return refuse("ENOENT", "the Lua module 'socket' (LuaSocket) is not installed", "install it (Debian's package lua-socket)")
   end
-  local self = setmetatable({ clients = {}, token = options.token }, Server)
+  local self = setmetatable({ clients = {}, token = options.token, is_open = options.is_open }, Server)
   local path = address:match "^unix:(.+)$"
   local err
   if path then
@@ -107,38 +110,52 @@ end
 
 --- The status that refuses a request; nil: it may be answered.
 local function refusal(self, request)
-  local host = (request.headers.host or ""):gsub(":%d+$", ""):gsub("^%[(.*)%]$", "%1")
-  if self.loopback and not self.token and not is_loopback(host) then return 403 end
   local given = (request.headers.authorization or ""):match "^Bearer +(%S+)$"
-  if self.token and not equal(given or "", self.token) then return 401 end
-  if request.method ~= "GET" and request.method ~= "HEAD" then return 405 end
-  if tonumber(request.headers["content-length"] or 0) ~= 0 or request.headers["transfer-encoding"] then return 400 end
+  local proven = self.token and equal(given or "", self.token)
+  if self.token and not proven and not (self.is_open and self.is_open(request.path)) then return 401 end
+  local host = (request.headers.host or ""):gsub(":%d+$", ""):gsub("^%[(.*)%]$", "%1")
+  if self.loopback and not proven and not is_loopback(host) then return 403 end
+  local origin = (request.headers.origin or ""):match "^https?://(.*)$"
+  if origin and origin ~= request.headers.host then return 403 end
+  if request.method ~= "GET" and request.method ~= "HEAD" and request.method ~= "POST" then return 405 end
+end
+
+--- The size of a request's body; nil and the status that refuses it.
+local function body_size(request)
+  local size = math.tointeger(tonumber(request.headers["content-length"] or "0"))
+  if not size or size < 0 or request.headers["transfer-encoding"] then return nil, 400 end
+  if size > 0 and request.method ~= "POST" then return nil, 400 end
+  if size > BODY then return nil, 413 end
+  return size
 end
 
 local function response(request, status, kind, body)
   body = body or reasons[status] .. "\n"
-  return ("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nCache-Control: no-store\r\n"
+  return ("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nCache-Control: no-store\r\n%s"
     .. "X-Content-Type-Options: nosniff\r\nConnection: %s\r\n\r\n"):format(status, reasons[status] or "Unknown",
-    kind or "text/plain; charset=utf-8", #body, request.last and "close" or "keep-alive")
-    .. (request.method == "HEAD" and "" or body)
+    kind or "text/plain; charset=utf-8", #body, request.policy and "Content-Security-Policy: " .. request.policy .. "\r\n" or "",
+    request.last and "close" or "keep-alive") .. (request.method == "HEAD" and "" or body)
 end
 
-local function answer(self, client, header, handler)
-  local request, status = M.parse(header)
-  if not request then request = { last = true } end
-  status = status or refusal(self, request)
-  if status then
-    request.last = true
-    client.out = response(request, status)
-  else
-    local done, code, kind, body = pcall(handler, request)
-    if not done then
-      io.stderr:write("pmlua serve: ", require "pmlua.internal.printable"(code), "\n")
-      code, kind, body = 500, nil, nil
-    end
-    client.out = response(request, code, kind, body)
+local function finish(client, request, status, kind, body)
+  client.out, client.sent, client.last, client.later = response(request, status, kind, body), 0, request.last, nil
+end
+
+local function refuse_request(client, request, status)
+  request.last = true
+  finish(client, request, status)
+end
+
+--- Answer a complete request. A handler that returns a function has not finished: it is called again until it returns a status.
+local function answer(client, request, handler)
+  local done, status, kind, body = pcall(handler, request)
+  if not done then
+    io.stderr:write("pmlua serve: ", require "pmlua.internal.printable"(status), "\n")
+    return finish(client, request, 500)
   end
-  client.sent, client.last = 0, request.last
+  if type(status) == "function" then
+    client.later = function() return answer(client, request, status) end
+  else finish(client, request, status, kind, body) end
 end
 
 -- --- clients ---
@@ -148,20 +165,31 @@ local function drop(self, i)
   table.remove(self.clients, i)
 end
 
---- Receive what has arrived, and answer a request that is complete. False: the client has gone.
-local function receive(self, client, handler)
-  local text, why, part = client.socket:receive(REQUEST)
-  client.input = client.input .. (text or part or "")
-  if (text or part or "") ~= "" then client.since_s = now_s() end
+--- Take a complete request from what has arrived; nil: there is more to come, or it was refused.
+local function take_request(self, client)
   local ends, behind = client.input:find "\r?\n\r?\n"
-  if ends then
-    local header = client.input:sub(1, behind)
-    client.input = client.input:sub(behind + 1)
-    answer(self, client, header, handler)
-  elseif #client.input > REQUEST then
-    client.out, client.sent, client.last = response({ last = true }, 431), 0, true
-  elseif why == "closed" then return false end
-  return true
+  if not ends then
+    if #client.input > REQUEST then refuse_request(client, {}, 431) end
+    return nil
+  end
+  local request, status = M.parse(client.input:sub(1, behind))
+  local size
+  status = status or refusal(self, request)
+  if not status then size, status = body_size(request) end
+  if status then return refuse_request(client, request or {}, status) end
+  if #client.input < behind + size then return nil end
+  request.body = client.input:sub(behind + 1, behind + size)
+  client.input = client.input:sub(behind + size + 1)
+  return request
+end
+
+--- Receive what has arrived. False: the client has gone.
+local function receive(client)
+  local text, why, part = client.socket:receive(REQUEST)
+  text = text or part or ""
+  client.input = client.input .. text
+  if text ~= "" then client.since_s = now_s() end
+  return why ~= "closed" or text ~= ""
 end
 
 --- Send what the socket accepts. False: the connection ends.
@@ -184,23 +212,28 @@ local function accept(self)
   end
 end
 
+--- Receive from a client, answer it, and send. False: the connection ends.
 local function serve_client(self, client, readable, handler)
+  if client.later then client.later() end
+  if client.later then return true end
+  if not client.out then
+    if readable and not receive(client) then return false end
+    local request = client.input ~= "" and take_request(self, client)
+    if request then answer(client, request, handler) end
+  end
   if client.out then return send(client) end
-  if not readable and client.input == "" then return now_s() - client.since_s < KEEP_S end
-  local good = receive(self, client, handler)
-  if good and client.out then return send(client) end
-  return good and now_s() - client.since_s < IDLE_S
+  return client.later or now_s() - client.since_s < (client.input == "" and KEEP_S or IDLE_S)
 end
 
 --- Answer requests that have arrived, waiting for some at most a fifth of a second.
----@param handler fun(request: table): integer, string, string status, content type and body
+---@param handler fun(request: table): integer|fun(request: table), string?, string? status, content type and body
 function Server:step(handler)
-  local wanted, writers = { #self.clients < CLIENTS and self.socket or nil }, {}
+  local wanted, writers, wait_s = { #self.clients < CLIENTS and self.socket or nil }, {}, TICK_S
   for _, client in ipairs(self.clients) do
-    local list = client.out and writers or wanted
-    list[#list + 1] = client.socket
+    local list = client.out and writers or not client.later and wanted
+    if list then list[#list + 1] = client.socket else wait_s = POLL_S end
   end
-  local readable = require "socket".select(wanted, writers, TICK_S)
+  local readable = require "socket".select(wanted, writers, wait_s)
   if readable[self.socket] then accept(self) end
   for i = #self.clients, 1, -1 do
     local client = self.clients[i]

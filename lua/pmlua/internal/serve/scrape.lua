@@ -4,9 +4,9 @@
 -- Try:  local all = require("pmlua.internal.serve.scrape").new {}
 --       print(all:read():text "openmetrics")
 --
--- Each question is sent to all programs at the same time and has one deadline. A program without a reply has pmlua_program_up 0 and
--- gets no question for some seconds, so that it delays no other reading. A connection stays open, because a new one costs the
--- program a thread and a Lua state.
+-- Each question is sent to all programs at the same time and has one deadline. A program without a reply has
+-- pmlua_program_up 0 and gets no question for some seconds, so that it delays no other reading. A connection stays open,
+-- because a new one costs the program a thread and a Lua state.
 
 local core = require "pmlua.core"
 local directory = require "pmlua.internal.live.directory"
@@ -15,7 +15,7 @@ local view = require "pmlua.internal.live.view"
 
 local M = {}
 
-local PATIENCE <const>, AGAIN <const> = 0.5, 5 -- seconds
+local PATIENCE <const>, AGAIN <const> = 0.9, 5 -- seconds
 
 local function now_s() return core.clock.ns() / 1e9 end
 
@@ -77,7 +77,7 @@ local function connect(program)
   return link ~= nil
 end
 
---- Send a question to some programs, and take the answers that arrive in time.
+--- Send a question to some programs, and use the replies that arrive in time.
 ---@param programs table[]
 ---@param kind string
 ---@param payload_of fun(program: table): string
@@ -173,6 +173,15 @@ local function add_program(families, program)
   end
   families:own("events_without_value", "gauge", "events that could not be read, or are not registered yet", own, missing)
   add_rules(families, own, info.rules)
+end
+
+--- The programs of the last reading, by pid.
+---@return table[]
+function Scrape:list()
+  local list = {}
+  for _, program in pairs(self.programs) do list[#list + 1] = program end
+  table.sort(list, function(a, b) return a.app.pid < b.app.pid end)
+  return list
 end
 
 --- Read all programs once.

@@ -1,0 +1,141 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/serve/page.lua - replies to the browser's page of running programs.
+--
+-- Try:  pmlua serve --page
+--
+-- The page is three texts of pmlua.internal.serve.assets. It polls /data for the newest values, asks /history for the series
+-- that it draws, and sends code to /ask, where it runs as in pmlua attach. All but the texts need the token, which the
+-- browser has from the address's fragment and sends as a header.
+
+local core = require "pmlua.core"
+local directory = require "pmlua.internal.live.directory"
+local json = require "pmlua.json"
+local assets = require "pmlua.internal.serve.assets"
+local recent = require "pmlua.internal.serve.recent"
+
+local M = {}
+
+local PATIENCE <const> = 6 -- seconds for an answer; the service itself stops code after 5
+local POLICY <const> = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:"
+  .. "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+local HTML <const>, JSON <const> = "text/html; charset=utf-8", "application/json"
+
+local function now_s() return core.clock.ns() / 1e9 end
+
+---@class pmlua.ServedPage
+local Page = {}
+Page.__index = Page
+
+---@param read fun(): pmlua.Families, table[], integer families, programs, and the number of the reading
+---@param every_s number between readings
+function M.new(read, every_s) return setmetatable({ read = read, every_s = every_s, recent = recent.new(), links = {} }, Page) end
+
+function Page:close()
+  for _, link in pairs(self.links) do link:close() end
+end
+
+--- The samples of families as series: constants and times of creation are left out.
+local function samples_of(families)
+  local samples = {}
+  for _, family in ipairs(families.list) do
+    for _, s in ipairs(family.samples) do
+      if family.kind ~= "info" and s.suffix ~= "_created" then
+        samples[#samples + 1] = { key = family.name .. s.suffix .. "{" .. s.labels .. "}", value = tonumber(s.value),
+          name = family.name .. s.suffix, labels = s.labels, unit = family.unit, help = family.help,
+          rising = family.kind == "counter" or s.suffix == "_count" or s.suffix == "_sum" }
+      end
+    end
+  end
+  return samples
+end
+
+--- Read once more if it is time.
+function Page:refresh()
+  local families, programs, number = self.read()
+  if number ~= self.number then
+    self.number, self.programs = number, programs
+    self.recent:add(core.clock.realtime_ns() / 1e9, samples_of(families))
+  end
+end
+
+--- NaN and infinities are null.
+local function finite(v) return v == v and v ~= math.huge and v ~= -math.huge and ("%.17g"):format(v) or "null" end
+
+local function numbers(values)
+  local out = {}
+  for i, v in ipairs(values) do out[i] = finite(v) end
+  return "[" .. table.concat(out, ",") .. "]"
+end
+
+local function parameter(request, name) return (("&" .. (request.query or "")):match("&" .. name .. "=([^&]*)")) end
+
+function Page:data(request)
+  self:refresh()
+  local known, series = math.tointeger(tonumber(parameter(request, "known"))) or 0, json.array()
+  for i = math.max(0, known) + 1, #self.recent.series do
+    local s = self.recent.series[i]
+    series[#series + 1] = { name = s.name, labels = s.labels, unit = s.unit, help = s.help, rising = s.rising }
+  end
+  local programs = json.array()
+  for i, program in ipairs(self.programs) do
+    local info = program.info or {}
+    programs[i] = { pid = program.app.pid, name = program.app.name, up = program.up, command = info.command, up_s = info.up_s,
+      rules = json.array(info.rules) }
+  end
+  return 200, JSON, ('{"time_s":%.3f,"every_s":%g,"series":%s,"programs":%s,"values":%s}'):format(self.recent.time_s,
+    self.every_s, json.line(series), json.line(programs), numbers(self.recent.last))
+end
+
+function Page:history(request)
+  local wanted = {}
+  for word in (parameter(request, "series") or ""):gmatch "%d+" do wanted[#wanted + 1] = math.tointeger(tonumber(word)) end
+  if #wanted > 16 then return 400 end
+  local columns, out = self.recent:history(wanted, tonumber(parameter(request, "since")) or 0), {}
+  for i, column in ipairs(columns) do out[i] = numbers(column) end
+  return 200, JSON, "[" .. table.concat(out, ",") .. "]"
+end
+
+local function answer_of(ok, text) return 200, JSON, json.line { ok = ok, text = text } end
+
+--- Send code to a program, or a line to complete; the answer is taken when it has come.
+function Page:ask(request, kind)
+  local question = json.decode(request.body)
+  local pid = type(question) == "table" and math.tointeger(question.pid)
+  if not pid or type(question.text) ~= "string" then return 400 end
+  local app, err = directory.find(("%d"):format(pid))
+  if not app then return answer_of(false, core.failure.sentence(err)) end
+  local link, why = self.links[pid], nil
+  if not link then link, why = directory.connect(app) end
+  if not link then return answer_of(false, core.failure.sentence(why)) end
+  self.links[pid] = nil -- another question meanwhile has another session
+  local sent, refused = link.link:send(kind, question.text, 1)
+  if not sent then return answer_of(false, core.failure.sentence(refused)) end
+  local ends_s = now_s() + PATIENCE
+  local function look()
+    if not link.link:ready() and now_s() < ends_s then return look end
+    local text, failure, code = link.link:receive(0.5)
+    if (text or code == "EREMOTEIO") and not self.links[pid] then self.links[pid] = link else link:close() end
+    return answer_of(text ~= nil, text or core.failure.sentence(failure))
+  end
+  return look
+end
+
+--- Answer a request; nil: it is not for the page.
+---@param request table
+---@return integer|function|nil status
+function Page:handle(request)
+  local asset = assets[request.path]
+  if asset then
+    request.policy = POLICY
+    return request.method == "POST" and 405 or 200, asset.type or HTML, asset.text
+  end
+  if request.path == "/data" then return self:data(request) end
+  if request.path == "/history" then return self:history(request) end
+  local kind = ({ ["/ask"] = "eval", ["/complete"] = "complete" })[request.path]
+  if kind then
+    if request.method ~= "POST" then return 405 end
+    return self:ask(request, kind)
+  end
+end
+
+return M

@@ -1,0 +1,130 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/serve_page_spec.lua - the browser's page of pmlua serve with a real program, in Chromium.
+--
+-- Slow: starts Chromium.
+
+local support = require "spec.core.support"
+package.path = "spec/?.lua;" .. package.path
+local chromium = require "chromium"
+local quote = support.quote
+
+local command = support.build .. "/pmlua"
+
+--- A program that counts up until a question sets its level to 0.
+local PROGRAM <const> = [[
+local pml = require "pmlua"
+local lib = pml.sde.library "DEMO"
+local steps, level = lib:counter "steps", lib:counter("level", { instant = true })
+level:add(42)
+assert(pml.live.start { name = "APP" })
+for _ = 1, 3000 do
+  pml.section.start "<i>solve</i>"
+  steps:add(1)
+  pml.sys.sleep(0.1)
+  pml.section.stop "<i>solve</i>"
+end]]
+
+describe("The page of pmlua serve", function()
+  local dir, browser, url, pids = support.folder(), nil, nil, {}
+
+  local function start(line)
+    local pipe = io.popen(("cd %s && XDG_RUNTIME_DIR=%s exec timeout 300 %s & echo $!"):format(quote(dir), quote(dir), line))
+    pids[#pids + 1] = pipe:read "n"
+    pipe:close()
+  end
+
+  --- Requests elsewhere, exceptions, and violations of the policy.
+  local function mishaps()
+    local list, origin = {}, url:match "^.-//[^/]*"
+    for _, event in ipairs(browser.events) do
+      local p = event.params
+      local asked = event.method == "Network.requestWillBeSent" and p.request.url
+      if asked and asked:find "^http" and asked:sub(1, #origin) ~= origin then list[#list + 1] = asked end
+      if event.method == "Runtime.exceptionThrown" then list[#list + 1] = p.exceptionDetails.text end
+      if event.method == "Log.entryAdded" then list[#list + 1] = p.entry.text end
+    end
+    return list
+  end
+
+  local function value_of(text)
+    local rows = "[...document.querySelectorAll('#series tbody tr')]"
+    return ("%s.find(r => r.cells[0].textContent == %q)?.cells[1].textContent"):format(rows, text)
+  end
+
+  setup(function()
+    if not chromium.command() then return end
+    support.spit(dir .. "/app.lua", PROGRAM)
+    start(command .. " app.lua >app.out 2>&1")
+    start(command .. " serve --page --export 127.0.0.1:0 --every 100ms >address 2>errors")
+    support.eventually(function()
+      url = support.exists(dir .. "/address") and support.slurp(dir .. "/address"):match "^(%S+)\n"
+      return url
+    end)
+    browser = chromium.open()
+  end)
+
+  teardown(function()
+    if browser then browser:close() end
+    for _, pid in ipairs(pids) do os.execute("kill " .. pid .. " 2>/dev/null") end
+  end)
+
+  local function it(name, f)
+    require "busted".it(name, function()
+      if not browser then return pending(select(2, chromium.command())) end
+      browser:go "about:blank"
+      browser:go(url)
+      browser:await(value_of "DEMO::steps" .. " > 0")
+      f()
+      assert.same({}, mishaps())
+      assert.equal("", support.slurp(dir .. "/errors"))
+    end)
+  end
+
+  it("shows values as they change, and fits a phone", function()
+    for _, width in ipairs { 360, 1400 } do
+      browser:size(width, 800)
+      local first = browser:eval(value_of "DEMO::steps")
+      browser:await(("%s > %s"):format(value_of "DEMO::steps", first))
+      assert.equal("42", browser:eval(value_of "DEMO::level"))
+      assert.is_true(browser:eval "document.scrollingElement.scrollWidth - innerWidth" <= 0)
+    end
+  end)
+
+  it("draws the series that are selected, and stops while it pauses", function()
+    browser:eval [[[...document.querySelectorAll('#series tbody tr')].slice(0, 2).forEach(r => r.click())]]
+    browser:await "document.querySelectorAll('#legend span').length == 2"
+    browser:await "csvText().trim().split('\\n').length > 3"
+    browser:click "#pause"
+    browser:eval "new Promise(done => setTimeout(done, 500))"
+    local shown = browser:eval "csvText()"
+    browser:eval "new Promise(done => setTimeout(done, 500))"
+    assert.equal(shown, browser:eval "csvText()")
+    assert.matches('^time_s,"sde_DEMO_', shown)
+  end)
+
+  it("has the names of programs as text", function()
+    browser:await "document.querySelectorAll('#sections tbody tr').length == 1"
+    assert.equal("<i>solve</i>", browser:eval "document.querySelector('#sections tbody td').textContent")
+    assert.equal(0, browser:eval "document.querySelectorAll('main i').length")
+  end)
+
+  it("runs Lua in the program and completes it", function()
+    browser:click "#code"
+    browser:type "return 6 * 7"
+    browser:eval "get('prompt').requestSubmit()"
+    browser:await "get('output').textContent.includes('> return 6 * 7\\n42\\n')"
+    browser:eval "get('code').value = 'return os'; get('prompt').requestSubmit()"
+    browser:await "get('output').textContent.includes('> return os\\n')"
+    browser:eval "get('code').value = 'pml.sde.fi'; get('code').onkeydown({ key: 'Tab', preventDefault() {} })"
+    browser:await "get('code').value == 'pml.sde.find'"
+  end)
+
+  it("says what is missing in an address without the token", function()
+    browser:go(url:match "^[^#]*")
+    browser:await "document.getElementById('state').textContent.includes('lacks the token')"
+    browser.events = {}
+    browser:go "about:blank"
+    browser:go(url)
+    browser:await(value_of "DEMO::steps" .. " > 0")
+  end)
+end)
