@@ -25,7 +25,8 @@ local rules = {
   { "plots", "%.gp$", '[\'"]/', "plots/ read only result files" },
 }
 
--- The families of core and what each may include. Families of measured programs do not include core/read. compat, whose interfaces others defined, stands apart.
+-- The families of core and what each may include. Families of measured programs do not include core/read. compat, whose
+-- interfaces others defined, stands apart.
 local MAY = {
   interface = {},
   base = {},

@@ -167,7 +167,7 @@ local function specs_with(file, at)
 end
 
 --- The specs, best first: those that contain rare words of the line, share some with the file's name, or use what it defines.
---- Of these, C specs come earlier, and specs that run compilers or jobs later, because of the time that they take.
+--- C specs among these come earlier, and specs that run compilers or jobs later, because of the time that they take.
 function M.specs(file, at)
   if not M.all then M.all, M.with = all_specs() end
   local found = specs_with(file, at)

@@ -16,7 +16,7 @@ link_of = $(shell sed -n 's/^ \* Link: //p' $(1))
 .PRECIOUS: $(B)/spec/%.o
 $(B)/spec/%.o: spec/c/%.c
 	@mkdir -p $(@D)
-	$(CC) $(ALLCFLAGS) -c $< -o $@
+	$(CC) $(ALLCFLAGS) $(filter -f%,$(call link_of,$<)) -c $< -o $@
 $(B)/spec/%: $(B)/spec/%.o $(B)/libpmlua.a
 	$(CC) $(SAN) $(LDFLAGS) -rdynamic $(call link_of,spec/c/$*.c) $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
 

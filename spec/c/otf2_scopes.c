@@ -3,9 +3,9 @@
  * otf2-print, where it is installed, reads the same scopes. */
 #include "check.h"
 #include "folder.h"
-#include "substrate/trace/export/pml_export.h"
-#include "substrate/trace/read/pml_otf2_over_time.h"
-#include "substrate/trace/read/pml_otf2_read.h"
+#include "read/export/pml_export.h"
+#include "read/otf2/pml_otf2_over_time.h"
+#include "read/otf2/pml_otf2_read.h"
 
 #include <inttypes.h>
 #include <math.h>

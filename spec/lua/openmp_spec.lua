@@ -379,18 +379,18 @@ describe("pmlua record of teams with libomp", function()
   it("ends the waits of workers at the join, whenever they wake up", function()
     if lacks then return pending(lacks) end
     local _, printed = support.shell(("for g in -G ''; do otf2-print $g %s/traces.otf2; done"):format(folder))
-    local process, join, late = {}, {}, 0
+    local process, join, past = {}, {}, 0
     for location, group in printed:gmatch "\nLOCATION +(%d+) [^\n]-Group: [^\n]-<(%d+)>" do process[location] = group end
     for line in printed:gmatch "[^\n]+" do
       local event, thread, ticks = line:match "^([%u_]+)%s+(%d+)%s+(%d+)"
       local of = process[thread]
       if event == "THREAD_JOIN" then join[of] = { at = math.tointeger(ticks), by = thread } end
       if event == "THREAD_FORK" then join[of] = nil end
-      if event == "LEAVE" and join[of] and thread ~= join[of].by and math.tointeger(ticks) > join[of].at then late = late + 1 end
+      if event == "LEAVE" and join[of] and thread ~= join[of].by and math.tointeger(ticks) > join[of].at then past = past + 1 end
     end
     assert.truthy(next(process))
     assert.truthy(printed:find "THREAD_JOIN")
-    assert.same(0, late)
+    assert.same(0, past)
   end)
 
   it("has a child's regions beside its parent's", function()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/trace/read/pml_otf2_scopes.c - scopes of the metric instances of an archive. */
+/* core/read/otf2/pml_otf2_scopes.c - scopes of the metric instances of an archive. */
 #include "base/pml_array.h"
 #include "base/pml_map.h"
-#include "substrate/trace/read/pml_otf2_read_private.h"
+#include "read/otf2/pml_otf2_read_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
