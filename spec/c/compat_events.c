@@ -202,7 +202,7 @@ static void unregistered(void) {
         "a library that shut down can come again, and its counter starts from 0");
 }
 
-/* What is made and taken back again and again is freed, whatever handles are left of it. */
+/* Objects that are created and destroyed repeatedly are freed, even if handles to them remain. */
 static void cycles(void) {
   enum { WARM = 1000, CYCLES = 70000 }; /* more than there may be recorders */
   papi_handle_t lib = papi_sde_init("CYCLE");

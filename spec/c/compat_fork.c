@@ -21,7 +21,7 @@ static long long takes_its_time(void *unused) {
   return 1;
 }
 
-/* Whether a child does @f in time. SIGKILL ends one that hangs with its signals blocked. */
+/* Whether a child does @f in time. SIGKILL ends a child that hangs with its signals blocked. */
 static bool child_does(int (*f)(void)) {
   int status = -1;
   pid_t child = fork();

@@ -24,7 +24,7 @@ static volatile int *volatile nothing;
 
 /* ---- what a log says ---- */
 
-/* The text of the log of process @pid in the folder, which goes away; @which: 1 is its first. NULL: there is none. */
+/* The text of the log of process @pid in the folder, which is removed; @which: 1 is its first. NULL: no log. */
 static char *log_of(pid_t pid, int which) {
   char end[40], path[PATH_MAX];
   char *text = NULL;
@@ -77,7 +77,7 @@ static struct row only_row(const char *text, const char *label) {
   return n == 1 ? row[0] : (struct row){.count = ~0ull};
 }
 
-/* The value of a counter; -9 if there is none. */
+/* The value of a counter; -9 without one. */
 static long long counter_of(const char *text, const char *name, long long *as_of) {
   char line[100], form[60];
   long long value;
@@ -130,7 +130,7 @@ static void end_as(const char *how) {
   _exit(0);
 }
 
-/* Whether a sanitizer lets a process end so, or knows children that were made so; if not, that is skipped. */
+/* Whether a sanitizer lets a process end so, and supports children made so; otherwise the case is skipped. */
 static bool can_crash(const char *how) {
   if (!SANITIZED || strcmp(how, "crash") != 0) return true;
   SKIP("a sanitizer ends a program that crashes in its own way");
@@ -188,7 +188,7 @@ static bool read_progress(int fd, bool all, struct progress *p) {
 }
 
 struct killed {
-  char *text; /* of the log, to be freed */
+  char *text; /* the log, to be freed */
   struct progress p[THREADS];
   unsigned wrong; /* threads that told nothing */
 };
@@ -369,7 +369,7 @@ static void kills(void) {
 
 static long long variable = 1;
 
-/* Seven calls of "done", in one of "open", and what is counted and recorded meanwhile; then the end that @how names. */
+/* Seven calls of "done" in one call of "open", with counters and recorders; then the end that @how names. */
 static void end_by(const void *arg) {
   const char *how = arg;
   const struct pml_section_options recorded = {.record = PML_SECTION_RECORD_ALL};
@@ -453,7 +453,7 @@ static void ends(void) {
 struct making {
   pid_t (*make)(void);
   int to;
-  bool counts_first; /* what it does first makes its log, and must notice by itself that this is a child */
+  bool counts_first; /* its first operation creates its log, and must detect that this is a child */
 };
 
 static bool goes_on(struct pml_sde_counter *c, struct pml_sde_counter *reset, struct pml_recorder *r) {
@@ -467,8 +467,8 @@ static bool goes_on(struct pml_sde_counter *c, struct pml_sde_counter *reset, st
 }
 
 /*
- * The child stops what its parent started, has calls of its own, and goes on from its parent's values; its log has what
- * it did itself. Both are killed.
+ * The child stops the calls that its parent started, makes further calls, and continues from its parent's values; its
+ * log has only its own part. Both are killed.
  */
 static void be_parent(const void *arg) {
   const struct making *m = arg;

@@ -62,7 +62,7 @@ static bool is_cut(void) {
     if (chosen->size != 0) entry(chosen->size)->d_un.d_val = said[some(4)];
     WANT(goes_on(n % aligned != 0 ? dispensable : n / chosen->element * chosen->element >= needed));
   }
-  if (chosen->size != 0) { /* no more than its size is read, whatever the following bytes are */
+  if (chosen->size != 0) { /* no byte behind its size is read */
     set(chosen->tag, to_the_end(whole, bytes));
     entry(chosen->size)->d_un.d_val = needed;
     WANT(goes_on(1));

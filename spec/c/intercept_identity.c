@@ -19,7 +19,7 @@ typedef int number(int i);
 
 static char folder[4096];
 
-/* All ways that lead to functions of the libraries, including those of an opened library. */
+/* All ways that lead to functions of the libraries, also to functions of an opened library. */
 struct view {
   void *at[ADDRESSES];
   const char *name[ADDRESSES];

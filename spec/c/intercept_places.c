@@ -193,7 +193,7 @@ static bool slots_of_addresses(void) {
   return true;
 }
 
-/* The library with @more segments of a page each behind it, in a file of its own. */
+/* The library followed by @more segments of a page each, in a separate file. */
 static bool with_segments(const char *file, unsigned more) {
   static unsigned char bytes[1 << 20];
   int fd = open(edge_path, O_RDONLY | O_CLOEXEC);

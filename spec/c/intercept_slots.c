@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/intercept_slots.c - calls are seen through whatever slot or pointer they go, and go where they went. */
+/* spec/c/intercept_slots.c - calls are recorded through every kind of slot and pointer, and reach their functions. */
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_private.h"
 #include "check.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/krylov_matrix.c - matrices: what is read, what is generated, what is refused and with which sentence. */
+/* spec/c/krylov_matrix.c - matrices that are read, generated, or refused, and the sentence of each refusal. */
 #include "check.h"
 #include "krylov/krylov.h"
 

@@ -54,7 +54,7 @@ static int system_solve(struct system *y, enum krylov_solver solver, bool ilu) {
   return krylov_solve(&y->a, y->b, y->x, &y->options, &y->report, &y->e);
 }
 
-/* Nothing that a solve leaves is a NaN or an infinity. */
+/* All results of a solve are finite. */
 static bool system_finite(const struct system *y) {
   const struct krylov_report *r = &y->report;
   bool finite = isfinite(r->initial_residual) && isfinite(r->final_residual) && isfinite(r->true_residual);
@@ -126,7 +126,7 @@ static void stops_when_told(struct system *y) {
   y->options.iterations = 100000000; /* without being stopped it would not end */
   y->options.tolerance = 1e-300;
   struct krylov_report *r = &y->report;
-  /* numiter_I is still that of the solve before: this one has to be under way first */
+  /* numiter_I still belongs to the previous solve: this one must have begun first */
   y->options.iterations = 1;
   system_solve(y, KRYLOV_IDR, false);
   y->options.iterations = 100000000;
@@ -158,7 +158,7 @@ static void events(void) {
 
 #define AGREE 10.0 /* reported and true residual, either way */
 #define ROUNDING                                                                                                       \
-  1e-10 /* of the first residual: limit of rounding errors in a residual that falls at once, as with CGS */
+  1e-10 /* limit of rounding errors, relative to the first residual, if the residual falls at once, as with CGS */
 #define SOLUTION 1e-4 /* largest error of a solution of ones */
 
 static double largest_error(const struct system *y) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/live_limit.c - code in Lua cannot get beyond its instructions or its memory, whatever it tries. */
+/* spec/c/live_limit.c - code in Lua cannot get beyond its instructions or its memory in any known way. */
 #include "check.h"
 #include "live/limit.h"
 #include "pmlua.h"

@@ -22,7 +22,7 @@ struct worker {
   pthread_t thread;
   struct pml_otf2 *archive;
   unsigned number;
-  uint64_t attempted, refused; /* refused: answers that are not 0 */
+  uint64_t attempted, refused; /* refused: results other than 0 */
 };
 
 static atomic_int recording;

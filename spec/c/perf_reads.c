@@ -104,7 +104,7 @@ static void times_since(enum form form) {
   pml_eventset_close(s);
 }
 
-/* From now on @fd reads what is in a pipe: the first @bytes of what the kernel wrote, and no more. */
+/* From now on @fd reads from a pipe with the first @bytes that the kernel wrote. */
 static int become_short(int fd, const void *block, size_t bytes) {
   int pipes[2];
   if (pipe(pipes) != 0) return -1;

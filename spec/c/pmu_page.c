@@ -137,7 +137,7 @@ static void bracketed(struct counted *c, bool timed) {
   is_within("times", r.running_ns, a.running_ns, z.running_ns);
 }
 
-/* What a copy must give: 0, that is read(2), when @readable is false. */
+/* The expected result of a copy: 0, that is read(2), if @readable is false. */
 static void copy_is_left(const char *name, volatile struct perf_event_mmap_page *copy, bool timed, bool readable) {
   struct pml_reading r = {0};
   hold.instructions = 0;

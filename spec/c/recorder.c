@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/recorder.c - what is pushed is there, in order, in few allocations and little memory. */
+/* spec/c/recorder.c - all pushed values are stored in order, in few allocations and little memory. */
 #include "check.h"
 #include "record/recorder/pml_recorder_lane.h"
 
@@ -227,7 +227,7 @@ static void sketch(void) {
   pml_recorder_close(r);
 }
 
-/* Between the two stores with which an owner takes a chunk, the lane names one that the tail is not in. */
+/* Between the two stores with which an owner takes a chunk, the lane names a chunk without the tail. */
 static void counting_meanwhile(void) {
   struct pml_recorder *r;
   struct pml_recorder_options o = {.type = PML_TYPE_DOUBLE};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/recorder_threads.c - eight threads push while others read and reset; threads end, and their lanes go on. */
+/* spec/c/recorder_threads.c - eight threads push while others read and reset; threads end, and other threads continue
+ * their lanes. */
 #include "check.h"
 #include "record/recorder/pml_recorder_lane.h"
 

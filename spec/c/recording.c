@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/recording.c - what is written to a recording is what is read from it, wherever it ends, and by however many
+/* spec/c/recording.c - a recording has all that was written to it, at every place where it may end and with many
  * threads.
  */
 #include "recording.h"

@@ -165,8 +165,7 @@ static void short_lived(void) {
   pml_recording_close(s);
 }
 
-/* Of one thread: how deep the calls are that are open, and the deepest; a leave of a call that is not known does not
- * count. */
+/* The depth of a thread's open calls, and the greatest depth; leaves of unknown calls are counted apart. */
 struct depth {
   uint64_t open, most, unknown;
 };

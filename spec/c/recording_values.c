@@ -40,7 +40,7 @@ static void *add_many(void *arg) {
   return NULL;
 }
 
-/* Those of @bytes of the file that are @from become @to. */
+/* Replace the value @from by @to in @bytes of the file. */
 static void values_of_calls(void) {
   struct pml_recording *s;
   struct kept k;
@@ -73,7 +73,7 @@ static void values_of_calls(void) {
   pml_recording_close(s);
 }
 
-/* What a listener gets. Of a call of inner with n its values are n and n / 4, and it gives -n. */
+/* The events of a listener. A call of inner with n has the values n and n / 4, and returns -n. */
 struct heard {
   uint64_t enters, leaves, given, gave, wrong, ticks;
   int64_t n; /* n of the open call of inner */

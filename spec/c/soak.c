@@ -36,10 +36,10 @@ static struct {
   pml_region_t region[SOAK_NAMES];
   pthread_rwlock_t forks; /* written by who forks, read by who counts faults */
   _Atomic bool stop;
-  struct pml_flow *flow;                      /* of this round */
+  struct pml_flow *flow;                      /* the round's */
   _Atomic uint64_t entered;                   /* calls in it */
-  _Atomic uint64_t attempted, refused;        /* records of this round */
-  _Atomic uint64_t faults, children, threads; /* of all */
+  _Atomic uint64_t attempted, refused;        /* records in this round */
+  _Atomic uint64_t faults, children, threads; /* in all rounds */
   _Atomic uint64_t kept, broken, strays;
   uint64_t written, dropped;
 } soak;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/stream.c - events reach the consumers that want them, and none that was removed. */
+/* spec/c/stream.c - events reach the consumers that want them, and no removed consumer. */
 #include "base/pml_thread.h"
 #include "base/stream/pml_stream_private.h"
 #include "check.h"
@@ -389,7 +389,7 @@ static int intern(unsigned i, struct pml_stream_metrics **out) {
   snprintf(last, sizeof last, "list %u", i);
   names[i % 3] = last;
   int err = pml_stream_metrics(names, i % 3 + 1, out);
-  memset(last, 'x', sizeof last); /* what was interned is a copy */
+  memset(last, 'x', sizeof last); /* interning copied it */
   return err;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/summary.c - what processes measured adds up by name, in whatever order, and comes back from bytes. */
+/* spec/c/summary.c - measurements of processes add up by name in any order, and survive packing. */
 #include "base/pml_lz.h"
 #include "check.h"
 #include "read/summary/pml_summary.h"
@@ -176,7 +176,7 @@ static void overflow(void) {
   pml_summary_close(s);
 }
 
-/* Whole numbers below 2^53 come back as they are, others to 2^-28, and the second time as the first time. */
+/* Whole numbers below 2^53 are unpacked exactly, others to 2^-28; unpacking twice gives the same. */
 static void reals(void) {
   static const double value[] = {0,          -0.0,         1,         -1,           0.1,          -1 / 3.0, 0x1p53 - 1,
                                  1 - 0x1p53, 0x1p53 - 0.5, 0x1p53,    M_PI,         0x1p-1074,    1e-310,   1e300,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/tune.c - what rules set while a region is open, and put back after; on a folder like the kernel's. */
+/* spec/c/tune.c - settings that rules change while a region is open, and restore after it; in a folder like the
+ * kernel's. */
 #include "check.h"
 #include "control/tune/pml_tune.h"
 #include "cpus_folder.h"

@@ -57,7 +57,7 @@ static void lu(void) {
   workload_close(&l);
 }
 
-/* Of each spin one tile of occupied orbitals and two of virtual ones: what must come out can be counted by hand. */
+/* Each spin has one tile of occupied orbitals and two tiles of virtual orbitals: the result can be counted by hand. */
 static void contracts(struct workload *l) {
   workload_set(l, "occupied", 3);
   workload_set(l, "virtual", 5);

@@ -103,7 +103,7 @@ local function hash(text)
   return ("%016x"):format(h)
 end
 
---- What C programs of specs begin with.
+--- The beginning of C programs of specs.
 M.C = "#define _GNU_SOURCE\n"
 for name in ("dirent dlfcn errno fcntl grp linux/seccomp pthread sched semaphore setjmp signal spawn stddef stdint stdio stdlib "
   .. "string sys/mman sys/prctl sys/resource sys/stat sys/syscall sys/time sys/wait time unistd"):gmatch "%S+" do

@@ -119,7 +119,7 @@ contains
 end program
 ]]
 
--- A thread counts and ends after the library was closed: what the library does at a thread's end is still there.
+-- A thread counts and ends after the library was closed: its code for a thread's end is still loaded.
 local closing = support.C .. [[
 static void *so;
 static sem_t counted, closed;

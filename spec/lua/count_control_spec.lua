@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/count_control_spec.lua - counts are exact for every kind of control flow, in random programs too, which behave as
+-- spec/lua/count_control_spec.lua - counts are exact for every kind of control flow, also in random programs, which behave as
 -- without counts.
 --
 -- The programs also count by themselves: M multiplies and increments muls. The variable is volatile, so that the optimiser

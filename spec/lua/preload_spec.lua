@@ -52,8 +52,8 @@ int main(int argc, char **argv) {
 ]]
 local told = ("2 none\n"):rep(11) .. "3 none\n" -- a script has its path as one more
 
---- Executes `argv[1]` in each way with an environment of its own, and says which one a child has that calls crc32 10 times.
---- Names like those of pmlua's variables, shorter and longer, stand for none of them.
+--- Executes `argv[1]` in each way with a separate environment, and prints the environment of a child that calls crc32 10 times.
+--- Shorter and longer names than the variables of pmlua have no effect.
 local apart = support.C .. [[
 int main(int argc, char **argv) {
   char *const none[] = {NULL}, *some[99] = {"A=1", "LD_PRELOAD="}, *const words[] = {argv[1], NULL};

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/record_away_spec.lua - logs of processes on other hosts, which may be killed or go on: nobody here can tell. They are
--- read by the clock of the machine they were made on, whatever the reader's is.
+-- spec/lua/record_away_spec.lua - logs of processes on other hosts, whose end is unknown here. They are read by the clock of the
+-- machine that made them, also if the reader's clock differs.
 
 local support = require "spec.core.support"
 local quote, json = support.quote, require "pmlua.json"
@@ -11,7 +11,7 @@ local CALLS = 40
 local at, command = recording.place(), recording.command
 local dir, shell = at.dir, at.shell
 
---- Write a value into a log's head: @value, or what it makes of the one that is there.
+--- Write a value into a log's head: @value, or its result for the present value.
 local function patch(path, place, format, value)
   local f <close> = assert(io.open(path, "r+b"))
   f:seek("set", place)
@@ -165,7 +165,7 @@ local function in_flow(folder)
   return sum
 end
 
---- What the calls took together, by the middles of their buckets.
+--- The total time of the calls, by the middles of their buckets.
 local function by_buckets(f)
   local calls, sum = require "pmlua.internal.record.functions", 0
   for i, n in pairs(f.bucket) do
@@ -223,14 +223,14 @@ describe("a recording of another clock", function()
     local calls = 0
     for _, n in pairs(both.bucket) do calls = calls + n end
     assert.equal(400, calls)
-    local ratio = by_buckets(both) / by_buckets(one) -- the sum is of those of 1 and of 3, to a bucket's width
+    local ratio = by_buckets(both) / by_buckets(one) -- the times of 1 and 3 add up, to a bucket's width
     assert.is_true(ratio > 4 / 1.125 and ratio < 4 * 1.125, ratio)
   end)
 
   it("may be of a machine whose wall clock is ahead", function()
     slow_down("plain", "ahead", 1e6, 3600)
     local one, ahead = crc32_of(finished "plain"), crc32_of(finished "ahead")
-    assert.is_true(ahead.inclusive_ns > 60e9) -- longer than what is allowed clocks that were set
+    assert.is_true(ahead.inclusive_ns > 60e9) -- longer than the limit for clocks that were set
     assert.is_true(math.abs(ahead.inclusive_ns / one.inclusive_ns - 1e6) < 1e3)
   end)
 

@@ -87,7 +87,7 @@ int main(int argc, char **argv) {
 }
 ]]
 
--- An allocator like others: one lock, and exported functions of its own that it calls while holding it. A call to the
+-- An allocator like others: one lock, and exported functions that it calls while it holds the lock. A call to the
 -- allocator from one of these never returns.
 local allocator = support.C .. [[
 static char memory[256 << 20] __attribute__((aligned(16)));
@@ -263,7 +263,7 @@ describe("pmlua record in processes and threads", function()
   end
 
   it("says why a process could not be recorded: a limit on file sizes", function()
-    for _, blocks in ipairs { 0, 8, 80 } do -- of the head, and of what comes behind it
+    for _, blocks in ipairs { 0, 8, 80 } do -- the limit cuts the head, or the part behind it
       local err = complaint(("sh -c 'ulimit -f %d; exec ./calls crc32:5'"):format(blocks))
       assert.truthy(err:find("%(calls%) is [^\n]*File too large %(a limit on file sizes: ulimit %-f%)"), err)
       assert.falsy(err:find("no call was recorded", 1, true), err)

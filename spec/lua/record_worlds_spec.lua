@@ -11,7 +11,7 @@ local at, command, endings = recording.place(), recording.command, recording.end
 local dir, shell = at.dir, at.shell
 local is_root = support.shell "test $(id -u) = 0" == 0
 
--- What a program does after something that may happen to it.
+-- The actions of a program after an incident.
 local GOES_ON = " crc32:100000 child crc32:5 end print exit:3"
 
 --- Calls 100 times, then does this: calls of crc32, the whole recording, status, standard error, output, folder.
@@ -47,7 +47,7 @@ describe("pmlua record, when things go wrong,", function()
     end)
   end
 
-  --- The same output and status unrecorded and in each way of recording; @check gets the calls and what was said.
+  --- The same output and status unrecorded and in each way of recording; @check gets the calls and the messages.
   local function left_alone(acts, ways, check)
     local status, out = shell("./calls crc32:100 " .. acts)
     if status == 98 then return pending("this machine does not do that") end
@@ -175,7 +175,7 @@ describe("pmlua record, when things go wrong,", function()
   end)
 end)
 
---- Record the program, which calls once and does this: the processes, what the report says, the folder.
+--- Record the program, which calls once and acts: the processes, the report, the folder.
 local function record(acts, options)
   local _, all, _, err, out, folder = at.crc32("crc32:1 " .. acts, options)
   assert.equal("", out)

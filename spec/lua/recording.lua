@@ -6,8 +6,8 @@ local json = require "pmlua.json"
 
 local M = { command = support.build .. "/pmlua" }
 
---- Does what its arguments say, NAME or NAME:N, in their order; `end` closes a block. Exits with 98 where the machine does not
---- do so, and prints what is wrong.
+--- Performs the actions of its arguments, NAME or NAME:N, in order; `end` closes a block. Exits with 98 where the machine cannot,
+--- and prints the fault.
 local CALLS = support.C .. [[
 #include <linux/filter.h>
 #include <zlib.h>

@@ -21,7 +21,7 @@ local function linear(v)
   return v <= 0.04045 and v / 12.92 or ((v + 0.055) / 1.055) ^ 2.4
 end
 
-local XYZ <const> = { { 0.4339, 0.3762, 0.1899 }, VIEWS.grey[1], { 0.0177, 0.1095, 0.8728 } } -- over those of white
+local XYZ <const> = { { 0.4339, 0.3762, 0.1899 }, VIEWS.grey[1], { 0.0177, 0.1095, 0.8728 } } -- relative to white
 
 local function product(matrix, v)
   local out = {}

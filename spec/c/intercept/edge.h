@@ -81,7 +81,7 @@ static inline bool edge_load(const char *program) {
   return dl_iterate_phdr(edge_found, NULL) == 1 && edge.calls != NULL && edge.calls(3) == lib_tail(3) + 1;
 }
 
-/* What is wanted of a child: else a line says where it was not so. */
+/* A condition in a child; if it is false, a line names its place. */
 #define WANT(cond)                                                                                                     \
   do {                                                                                                                 \
     if (!(cond)) return printf("# %s:%d: %s\n", __FILE__, __LINE__, #cond), false;                                     \

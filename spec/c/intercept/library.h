@@ -75,7 +75,7 @@ __attribute__((target("avx512f"))) CALLED wide8 lib_avx512(wide8 a, wide8 b, wid
                                                            wide8 g, wide8 h, wide8 i);
 #endif
 
-CALLED int lib_catch(int (*back)(void *arg), void *arg); /* what @back gave, or 1000 + what was thrown */
+CALLED int lib_catch(int (*back)(void *arg), void *arg); /* the result of @back, or 1000 + the value thrown */
 CALLED int lib_throw(int n);                             /* throws @n if it is above 0 */
 
 #endif

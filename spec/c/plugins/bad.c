@@ -14,16 +14,16 @@ enum fault {
   DUMB,      /* synchronous without get_optional_value */
   FAILING,   /* initialize fails */
   NOTHING,   /* get_event_info gives NULL */
-  EMPTY,     /* its tokens stand for nothing */
+  EMPTY,     /* its tokens match no metric */
   ENDLESS,   /* its list of metrics has no end */
-  MODELESS,  /* a metric's mode is none */
+  MODELESS,  /* a metric's mode is invalid */
   REFUSING,  /* add_counter gives -1 */
   BOASTING,  /* get_all_values counts more than its list has */
   HOLLOW,    /* get_all_values counts without a list */
-  BACKWARDS, /* what only grows falls */
+  BACKWARDS, /* a rising metric falls */
   TIMELESS,  /* times of another clock */
-  SHUFFLED,  /* the newest value comes first: nothing else is wrong with it */
-  CYCLE_A,   /* nothing, but it needs the library of CYCLE_B, and that needs its */
+  SHUFFLED,  /* the newest value comes first: no other fault */
+  CYCLE_A,   /* it depends on the library of CYCLE_B, which depends on it */
   CYCLE_B,
   UNDEFINED, /* it calls an undefined function */
   HANGING    /* get_optional_value does not come back until bad_go_on is set */
