@@ -151,6 +151,75 @@ describe("pmlua query --openmetrics", function()
   end)
 end)
 
+--- Four ranks with the values 10, 20, 30 and 70, as a launcher starts them.
+local function ranks()
+  support.spit(dir .. "/rank.lua", [[
+local pml = require "pmlua"
+local rank = pml.sys.launched()
+pml.sde.library "DEMO":counter("n", { instant = true }):add(({ [0] = 10, 30, 20, 70 })[rank])
+if rank > 1 then pml.sde.library "DEMO":counter("some", { instant = true }):add(1) end
+assert(pml.live.start { name = "JOB" })
+pml.sys.sleep(300)]])
+  for rank = 0, 3 do start(("env OMPI_COMM_WORLD_RANK=%d OMPI_COMM_WORLD_SIZE=4 %s rank.lua"):format(rank, command)) end
+  local job
+  support.eventually(function()
+    job = json.decode((support.done(pmlua "query --job 'J*B' '*' --json")))
+    return #job.ranks == 4 and #job.rows == 2 and #job.rows[1].ranks == 4 and #job.rows[2].ranks == 2
+  end)
+  return job
+end
+
+describe("pmlua query --job", function()
+  it("sums events over ranks, and names the ranks of the extremes", function()
+    local job = ranks()
+    local text = support.done(pmlua "query --job JOB 'DEMO::*'")
+    assert.matches("\nsde:::DEMO::n +4 +130 +10 +0 +25 +70 +3\n", text)
+    assert.matches("\nsde:::DEMO::some +2 +2 +1 +2 +1 +1 +2\n", text)
+    local silent
+    for _, rank in ipairs(job.ranks) do
+      if rank.rank == 3 then silent = math.tointeger(rank.pid) end
+    end
+    os.execute("kill -STOP " .. silent)
+    local status, out, err = pmlua "query --job JOB 'DEMO::n' --patience 3s"
+    os.execute("kill -CONT " .. silent)
+    assert.equal(0, status)
+    assert.matches("\nsde:::DEMO::n +3 +60 +10 +0 +20 +30 +1\n", out)
+    assert.matches(("%%(JOB, pid %d on [^)]*%%) is silent"):format(silent), err)
+  end)
+
+  it("reads ranks on hosts by ssh, and refuses words that are not hosts", function()
+    local daemon = "/usr/sbin/sshd"
+    if not support.exists(daemon) then return pending "sshd is not installed" end
+    ranks()
+    support.spit(dir .. "/sshd", ([[
+Port %d
+ListenAddress 127.0.0.1
+HostKey %s/host
+AuthorizedKeysFile %s/key.pub
+StrictModes no
+UsePAM no
+PidFile none
+SetEnv XDG_RUNTIME_DIR=%s PATH=%s:/usr/bin:/bin
+]]):format(20000 + support.core.sys.pid() % 20000, dir, dir, runtime, support.build))
+    support.spit(dir .. "/config", ("Host here there\nHostName 127.0.0.1\nPort %d\nIdentityFile %s/key\nLogLevel ERROR\n"
+      .. "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n"):format(20000 + support.core.sys.pid() % 20000, dir))
+    support.spit(dir .. "/ssh", ("#!/bin/sh\nexec /usr/bin/ssh -F %s/config \"$@\"\n"):format(dir))
+    support.done(support.shell_in(dir, "ssh-keygen -qt ed25519 -N '' -f key && ssh-keygen -qt ed25519 -N '' -f host && "
+      .. "chmod 700 ssh && mkdir -p /run/sshd 2>/dev/null; true"))
+    start(daemon .. " -D -e -f sshd")
+    local text
+    support.eventually(function()
+      local status, out = support.shell(environment() .. "PATH=" .. dir .. ":$PATH " .. command
+        .. " query --job JOB 'DEMO::n' --hosts here,there")
+      text = out
+      return status == 0
+    end)
+    assert.matches("\nsde:::DEMO::n +8 +260 +10 +0 +25 +70 +3\n", text)
+    local _, _, err = pmlua "query --job JOB --hosts=-oProxyCommand=x"
+    assert.matches("'-oProxyCommand=x' is not the name of a host", err, 1, true)
+  end)
+end)
+
 describe("pmlua report --openmetrics", function()
   it("prints what a program left, for node_exporter", function()
     support.spit(dir .. "/app.lua", (KNOWN:gsub("assert%(pml.live.*", "")))

@@ -37,18 +37,21 @@ end
 -- --- choosing ---
 
 --- A pattern that matches as a glob does, in which only * and ? are special: brackets are parts of some names.
-local function pattern_of(glob)
+---@param glob string
+---@return string pattern
+function M.pattern_of(glob)
   return "^" .. glob:gsub("[%W]", "%%%0"):gsub("%%%*", ".*"):gsub("%%%?", ".") .. "$"
 end
 
 --- The metrics that match a token; or the reason why this machine lacks them; nothing if no metric has such a name.
 local function match(all, token)
   local found, reason = {}, nil
-  local pattern = pattern_of(token)
+  local pattern = M.pattern_of(token)
   for _, metric in ipairs(all) do
     -- A row "power_*" represents all metrics of this form that a machine might have.
-    if metric.reason and (metric.name:find(pattern) or token:find(pattern_of(metric.name))) then reason = reason or metric.reason
-    elseif not metric.reason and metric.name:find(pattern) then found[#found + 1] = metric end
+    if metric.reason then
+      if metric.name:find(pattern) or token:find(M.pattern_of(metric.name)) then reason = reason or metric.reason end
+    elseif metric.name:find(pattern) then found[#found + 1] = metric end
   end
   return found, reason
 end
@@ -234,7 +237,7 @@ end
 ---@return table[]
 function M.rows(wanted)
   local rows, there = {}, loaded()
-  local glob = wanted and wanted:find "[*?]" and pattern_of(wanted:lower())
+  local glob = wanted and wanted:find "[*?]" and M.pattern_of(wanted:lower())
   local function matches(text)
     return not wanted or text:lower():find(glob or wanted:lower(), 1, not glob) ~= nil
   end

@@ -20,7 +20,10 @@ pmlua_live_start() (C) or pml.live.start() (Lua).
 
 PATTERN is the name of an event or a glob (* and ?), with or without sde:::; without it, all events are shown. A pattern
 without :: is of events of any library.
-A recorder is shown with its count and its quantiles; LIB::RECORDER:MED is one of them.]],
+A recorder is shown with its count and its quantiles; LIB::RECORDER:MED is one of them.
+
+With --job, NAME is a glob, and all programs with such names are read together, as the ranks of an MPI job: a row per event has
+the sum, the least, the median and the most over ranks, and the ranks of the least and the most.]],
   options = {
     { name = "watch", kind = "duration", value = "EVERY", min = 0.001, help = "read repeatedly, such as every 1s or 250ms, and "
       .. "show what changed; a terminal shows the newest table, other output gets one after the other. Ends with the "
@@ -30,19 +33,25 @@ A recorder is shown with its count and its quantiles; LIB::RECORDER:MED is one o
       .. "watched; or write the plot to FILE (.svg or .png) at the end" }),
     common.with("json", { help = "a line for each reading: {name, pid, rows, time_s}" }),
     common.with("csv", { help = "a row for each event of each reading, below a row of names" }),
+    { name = "job", help = "read all programs whose names match NAME as one job" },
+    { name = "hosts", kind = "text", value = "HOST,...", needs = "job", help = "read the ranks on these hosts instead, by running"
+      .. " pmlua there with ssh, which must need no password" },
     common.with "openmetrics", common.with "out",
     common.with("patience", { default = false, shown = "5s" }),
     common.with("quiet", { help = "with --plot FILE, do not show the number of readings" }),
   },
-  exclusive = { { "json", "csv", "plot", "openmetrics" }, { "watch", "openmetrics" }, { "count", "openmetrics" } },
+  exclusive = { { "json", "csv", "plot", "openmetrics" }, { "watch", "openmetrics" }, { "count", "openmetrics" },
+    { "job", "csv" }, { "job", "plot" }, { "job", "openmetrics" } },
   output = true,
   examples = {
-    "pmlua query", "pmlua query SOLVER 'sde:::*residual*' --watch 1s --count 3",
+    "pmlua query", "pmlua query --job 'SOLVER*' '*::residual'", "pmlua query SOLVER 'sde:::*residual*' --watch 1s --count 3",
     { "pmlua query SOLVER '*::residual' --count 3 --plot residual.svg", needs = { "gnuplot" } },
   },
 }
 
 function M.check(o)
+  if o.job and not o.which then return "--job needs a NAME, such as '*'" end
+  if o.job and #o.patterns == 0 then o.patterns[1] = "*" end
   if not o.which and (o.watch or o.plot or o.count) then return "name the application, by its PID or NAME" end
   if type(o.plot) == "string" then o.file = o.plot end
   if o.count and o.count > 1 and not o.watch then o.watch = 1 end
@@ -252,9 +261,53 @@ local function expose(o)
   return 0
 end
 
+local function hosts_of(text)
+  local hosts = {}
+  for host in text:gmatch "[^,]+" do hosts[#hosts + 1] = host end
+  return hosts
+end
+
+--- Read the job once; nil: it could not be read.
+local function read_job(o)
+  local jobs, patience = require "pmlua.internal.live.job", o.patience or 0.9
+  local job, err
+  if o.hosts then job, err = jobs.on(hosts_of(o.hosts), o.which, o.patterns, patience)
+  else job, err = jobs.here(o.which, o.patterns, patience) end
+  if not job then return nil, complain(err) end
+  if #job.ranks == 0 and not o.json then return nil, complain(("no application has a name like '%s'"):format(o.which)) end
+  return job
+end
+
+local function show_job(o, job)
+  local jobs = require "pmlua.internal.live.job"
+  if o.json then return io.write(jobs.json(job), "\n") end
+  local text, silent = jobs.text(job)
+  if o.watch then io.write(o.tty and CLEAR or "", "# ", o.which, ", ", os.date "%Y-%m-%d %H:%M:%S", "\n") end
+  io.write(text, o.watch and not o.tty and "\n" or "")
+  io.stdout:flush()
+  for _, line in ipairs(silent) do complain(line) end
+end
+
+--- Read a job as often as the options say.
+local function run_job(o)
+  o.tty = core.sys.isatty(1) and not o.out
+  core.sys.on_interrupt()
+  local n = 0
+  while true do
+    local job, status = read_job(o)
+    if not job then return n > 0 and 0 or status end
+    show_job(o, job)
+    n = n + 1
+    if not o.watch or n == o.count then return 0 end
+    core.sys.sleep(o.watch)
+    if core.sys.interrupted() then return 0 end
+  end
+end
+
 ---@param o table
 ---@return integer status
 function M.run(o)
+  if o.job then return run_job(o) end
   if o.openmetrics then return expose(o) end
   if not o.which then return list(o) end
   o.patience = o.patience or 5

@@ -56,10 +56,11 @@ end
 
 local function information()
   local socket = (live_text "path" or ""):match("[^/]*$")
+  local rank, size = core.sys.launched()
   local command = slurp("/proc/self/cmdline"):gsub("%z$", ""):gsub("%z", " ")
   return {
     pid = core.sys.pid(), name = socket:match("^%d+%.(.*)$"), command = command, version = core.version, protocol = 1,
-    up_s = up_s(), events = core.sde.count(), functions = json.array(live_text "functions" or {}),
+    up_s = up_s(), events = core.sde.count(), rank = rank, size = size, functions = json.array(live_text "functions" or {}),
   }
 end
 

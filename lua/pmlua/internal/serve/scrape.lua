@@ -11,6 +11,7 @@
 local core = require "pmlua.core"
 local directory = require "pmlua.internal.live.directory"
 local openmetrics = require "pmlua.internal.serve.openmetrics"
+local own_plugins = require "pmlua.internal.own_plugins"
 local view = require "pmlua.internal.live.view"
 
 local M = {}
@@ -24,9 +25,11 @@ local Scrape = {}
 Scrape.__index = Scrape
 
 --- A reader of running programs.
----@param options { which: string[]?, patience: number? } pids and names; nil: all programs of this user
+---@param options { which: string[]?, patience: number?, patterns: string[]? } which: pids and globs of names; nil: all programs
+---that this user may ask. patterns: globs of events; nil: all
 function M.new(options)
-  return setmetatable({ which = options.which, patience = options.patience or PATIENCE, programs = {} }, Scrape)
+  return setmetatable({ which = options.which, patience = options.patience or PATIENCE, programs = {},
+    patterns = table.concat(options.patterns or { "*" }, "\n") }, Scrape)
 end
 
 function Scrape:close()
@@ -40,7 +43,7 @@ end
 local function is_chosen(which, app)
   if not which or #which == 0 then return true end
   for _, word in ipairs(which) do
-    if word == app.name or tonumber(word) == app.pid then return true end
+    if tonumber(word) == app.pid or app.name:find(own_plugins.pattern_of(word)) then return true end
   end
   return false
 end
@@ -111,11 +114,12 @@ local function ask_about(programs, patience)
 end
 
 --- Read the events of programs page by page. The answer has the place of the next page.
-local function read_events(programs, patience)
+local function read_events(programs, patterns, patience)
   for _, program in ipairs(programs) do program.from = 0 end
   while #programs > 0 do
     local more = {}
-    ask(programs, "read", function(program) return ("<%d\n*"):format(program.from) end, patience, function(program, text)
+    local function question(program) return ("<%d\n"):format(program.from) .. patterns end
+    ask(programs, "read", question, patience, function(program, text)
       local answer = directory.decoded(program.app, "read", text)
       if not answer then return fail(program) end
       table.move(view.restore(answer).rows, 1, #answer.rows, #program.rows + 1, program.rows)
@@ -184,16 +188,25 @@ function Scrape:list()
   return list
 end
 
+--- Read the events of all programs once.
+---@return table[]? programs each with app, up, and, if it is up, info and rows
+---@return table[]|pmlua.Failure up those that are up; or the failure
+function Scrape:events()
+  local programs, err = refresh(self)
+  if not programs then return nil, err end
+  for _, program in ipairs(programs) do program.rows, program.up = {}, false end
+  local up = ask_about(programs, self.patience)
+  read_events({ table.unpack(up) }, self.patterns, self.patience)
+  return programs, up
+end
+
 --- Read all programs once.
 ---@return pmlua.Families? families
 ---@return pmlua.Failure? failure
 function Scrape:read()
-  local programs, err = refresh(self)
-  if not programs then return nil, err end
   local began_s, families = now_s(), openmetrics.new()
-  for _, program in ipairs(programs) do program.rows, program.up = {}, false end
-  local up = ask_about(programs, self.patience)
-  read_events({ table.unpack(up) }, self.patience)
+  local programs, up = self:events()
+  if not programs then return nil, up end
   ask(up, "sections", nothing, self.patience, function(program, bytes)
     local report, own, since_s = report_of(self, bytes), identity(program)
     if report then families:sections(own, report, since_s) end
