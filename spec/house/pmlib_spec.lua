@@ -30,6 +30,12 @@ local function run(command, variables)
     .. "LD_LIBRARY_PATH=%s/compat %s %s"):format(dir, library, variables or "", command))
 end
 
+--- The time that is reported ended before the program's own time; its last digit is rounded.
+local function stops_the_root(out, report)
+  local own, reported = out:match "stopped after +(%S+)", report:match "Time from initialize to report: (%S+)"
+  assert.is_true(tonumber(reported) <= 1.001 * tonumber(own), reported .. " s of " .. own .. " s")
+end
+
 local units = { Mflops = 1e6, Gflops = 1e9, Tflops = 1e12, Pflops = 1e15,
   ["MB/sec"] = 1e6, ["GB/sec"] = 1e9, ["TB/sec"] = 1e12, ["PB/sec"] = 1e15 }
 
@@ -341,6 +347,7 @@ describe("PMlib's calls", function()
     local text = f:read("a")
     local rows, by = basic(text)
     assert.equal(3, #rows)
+    stops_the_root(out, text)
     assert.same({ 4, 10000 }, { by.done.calls, by.done.work })
     assert.same({ 4, 3200, "B/sec" }, { by.moved.calls, by.moved.work, by.moved.unit:match("B/sec") })
     assert.equal(1, by["around (*)"].calls)
@@ -363,6 +370,7 @@ describe("PMlib's calls", function()
     compile("gfortran -std=f2008 -Wall -Wno-implicit-interface", "calls.f90", "callsf")
     local out = run("./callsf")
     assert.is_truthy(out:find("facts 6 1 0 42", 1, true), out)
+    stops_the_root(out, out)
     local rows, by = basic(out)
     assert.equal(4, #rows)
     assert.same({ 5, 105 }, { by.padded.calls, by.padded.work })

@@ -3,6 +3,14 @@
 #include <pmlib_api_C.h>
 
 #include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static volatile double sink;
 static void spin(void) {
@@ -12,6 +20,7 @@ static void spin(void) {
 int main(int argc, char **argv) {
   const char *file = argc > 1 ? argv[1] : "";
   int n = 0, mid = -1, inside = -1, value = 42;
+  double began = now();
   C_pm_initialize(2);
   C_pm_setproperties("moved", 0, 1);
   C_pm_setproperties("around", 1, 0);
@@ -35,6 +44,8 @@ int main(int argc, char **argv) {
   C_pm_setpowerknob(0, 1);
   printf("sections %d mid %d inside %d knob %d\n", n, mid, inside, value);
   C_pm_stop_Root();
+  printf("stopped after %.9f\n", now() - began);
+  usleep(100000);
   C_pm_report(file);
   C_pm_print(file, "that-host", "of C", 1);
   C_pm_printdetail(file, 0, 0);

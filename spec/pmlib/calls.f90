@@ -5,9 +5,11 @@ program calls
   character(len=40) :: padded
   character(len=300) :: long
   integer :: i, n, mid, inside, knob
+  integer(selected_int_kind(18)) :: began, ended, rate
   padded = "padded"
   long = repeat("x", 290)
   knob = 42
+  call system_clock(began, rate)
   call f_pm_initialize(4)
   call f_pm_setproperties("moved", 0, 1)
   call f_pm_setproperties("around", 1, 0)
@@ -31,8 +33,11 @@ program calls
   call f_pm_getpowerknob(0, knob)
   call f_pm_setpowerknob(0, 1)
   print '(A,4(1X,I0))', "facts", n, mid, inside, knob
-  flush(6)
   call f_pm_stop_root()
+  call system_clock(ended)
+  print '(A,1X,F0.9)', "stopped after", dble(ended - began) / dble(rate)
+  flush(6)
+  call execute_command_line("sleep 0.1")
   call f_pm_report("")
   call f_pm_print("", "that-host", "of Fortran", 1)
   call f_pm_printdetail("", 0, 0)
