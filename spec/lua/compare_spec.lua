@@ -46,10 +46,11 @@ describe("compare", function()
   end)
 
   it("does not decide from too few rounds, or without data", function()
-    local v = verdicts({ { 1, 2, 3 }, {}, around(5, 0) }, { { 4, 5, 6 }, {}, {} })
+    local v = verdicts({ { 1, 2, 3 }, {}, around(5, 0), {} }, { { 4, 5, 6 }, {}, {}, around(5, 0) })
     assert.matches("too few rounds: 3 and 3", v[1])
     assert.matches("not measured in either", v[2])
     assert.matches("not measured in B", v[3])
+    assert.matches("not measured in A", v[4])
   end)
 
   it("corrects for many cells: five rounds a side cannot decide twenty of them", function()
