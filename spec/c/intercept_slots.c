@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/intercept_slots.c - calls are recorded through every kind of slot and pointer, and reach their functions. */
 #include "adapter/intercept/pml_intercept.h"
+#include "adapter/intercept/pml_intercept_choice.h"
 #include "adapter/intercept/pml_intercept_private.h"
 #include "check.h"
 #include "intercept/counted.h"
@@ -434,6 +435,30 @@ static void variants(const char *self) {
   }
 }
 
+/* Equal options share the choice, because a choice is never freed; a difference in any option makes another one. */
+static void choices(void) {
+  static const struct pml_intercept_options o[] = {
+      {.lib = "liba", .sym = "f", .but = "g", .aside = "libt"},
+      {.lib = "libb", .sym = "f", .but = "g", .aside = "libt"},
+      {.lib = "liba", .sym = "h", .but = "g", .aside = "libt"},
+      {.lib = "liba", .sym = "f", .but = "h", .aside = "libt"},
+      {.lib = "liba", .sym = "f", .but = "g", .aside = "libu"},
+      {.lib = "liba", .sym = "f", .aside = "libt"},
+      {.lib = "liba", .sym = "f", .but = "g", .aside = "libt", .dlsym = true},
+      {.lib = "liba", .sym = "f", .but = "g", .aside = "libt", .wrapped = true},
+      {.lib = "liba", .sym = "f", .but = "g", .aside = "libt", .hooks = true}};
+  enum { N = sizeof o / sizeof o[0] };
+  struct pml__choice *first[N], *again;
+  unsigned made = 0, equal = 0, shared = 0;
+  for (size_t i = 0; i < N; i++) {
+    made += pml__choice_make(&first[i], &o[i]) == 0;
+    for (size_t k = 0; k < i; k++) equal += first[i] == first[k];
+  }
+  for (size_t i = 0; i < N; i++) shared += pml__choice_make(&again, &o[i]) == 0 && again == first[i];
+  CHECK(made == N && equal == 0 && shared == N, "of %u choices, %u equal another, and %u are shared", made, equal,
+        shared);
+}
+
 int main(int argc, char **argv) {
   struct pml_intercept_options o = {.lib = "libintercept:slots_*:leaf_*", .dlsym = true};
   const char *slash = strrchr(argv[0], '/');
@@ -457,5 +482,6 @@ int main(int argc, char **argv) {
   replaced(&o);
   unmatched();
   if (argc == 1) variants(argv[0]);
+  choices();
   return check_done();
 }
