@@ -17,7 +17,7 @@ package.path = "spec/?.lua;" .. package.path
 local sh = require("tally").sh
 
 local M = {}
-local most_specs, spec_seconds = 8, 60
+local most_specs, spec_seconds = 10, 60
 local now = require("tally").now
 local KNOWN <const> = "spec/data/mutants_alive.tsv" -- file, text, reason
 
@@ -147,11 +147,13 @@ local function all_specs()
   return list, with
 end
 
---- The words and quoted texts of a line, and the name of the function around it: the specs that contain each rare one.
+--- The words and quoted texts of a line, error codes on the next ones, and the name of the function around it: the specs that
+--- contain each rare one.
 local function specs_with(file, at)
   local names, found = {}, {}
   for word in file.lines[at]:gmatch "[%a_][%w_]+" do names[word] = #word > 4 or nil end
   for text in file.lines[at]:gmatch '"([^"%%]+)"' do names[text] = #text > 4 or nil end
+  for code in table.concat(file.lines, "\n", at, math.min(at + 3, #file.lines)):gmatch "%-(E%u+)" do names[code] = true end
   for k = at, 1, -1 do
     local name = file.lines[k]:match(file.language == "c" and "^%l[^;=]-([%w_]+)%(" or "function [%w_]-[.:]?([%w_]+)%(")
     if name then names[name] = true break end
