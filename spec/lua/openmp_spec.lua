@@ -389,7 +389,7 @@ describe("pmlua record of teams with libomp", function()
       if event == "LEAVE" and join[of] and thread ~= join[of].by and math.tointeger(ticks) > join[of].at then past = past + 1 end
     end
     assert.truthy(next(process))
-    for _, event in ipairs { "FORK", "JOIN" } do -- of three regions, and one of the child
+    for _, event in ipairs { "FORK", "JOIN" } do -- the program runs three regions, its child one
       assert.same(4, select(2, printed:gsub("\nTHREAD_" .. event, "")), event)
     end
     assert.same(0, past)
