@@ -203,6 +203,23 @@ static void periodic(void) {
   pml_sampler_close(s);
 }
 
+static void refusals(void) {
+  static const struct {
+    const char *event;
+    struct pml_sampler_options options;
+    int err;
+  } known[] = {{"clock::ticks", {.period = 1}, PML_EMODE},
+               {"page-faults", {0}, -EINVAL},
+               {"page-faults", {.period = 1, .frequency = 1}, -EINVAL},
+               {"page-faults", {.period = 1, .registers = true, .calls = true}, -EINVAL}};
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    struct pml_sampler *s;
+    int err = pml_sampler_open(&s, known[i].event, &known[i].options);
+    CHECK(err == known[i].err && s == NULL, "refusal %zu of %s: %s", i, known[i].event, pml_error_detail(err));
+    pml_sampler_close(s);
+  }
+}
+
 int main(void) {
   page = (size_t)sysconf(_SC_PAGESIZE);
   ring();
@@ -212,5 +229,6 @@ int main(void) {
   faults();
   few();
   periodic();
+  refusals();
   return check_done();
 }
