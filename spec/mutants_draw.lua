@@ -206,10 +206,10 @@ function M.specs(file, at)
 end
 
 --- Run a spec in a copy of the checkout: whether it passes; nil if it is not known, because a Lua spec took too long.
-function M.passes(dir, spec)
+function M.passes(dir, spec, seconds)
   local run = spec.binary or "busted --lua=/usr/bin/lua5.4 --no-keep-going -o TAP " .. spec.path
   local _, code = sh(("cd %s && mkdir -p tmp && TMPDIR=$PWD/tmp PMLUA_BUILD=build nice %s"):format(dir, run),
-    spec.weight < 0.5 and 5 * spec_seconds or spec_seconds)
+    seconds or spec.weight < 0.5 and 5 * spec_seconds or spec_seconds)
   if code == 124 and not spec.binary then return nil end
   return code == 0 or code == 77
 end
@@ -236,7 +236,7 @@ local sound = {}
 local function is_sound(dir, file, source, spec)
   if sound[spec.name] == nil then
     write(dir .. "/" .. file.path, source .. (file.language == "c" and "/* */\n" or "--\n"))
-    sound[spec.name] = M.builds(dir, file, spec) and M.passes(dir, spec)
+    sound[spec.name] = M.builds(dir, file, spec) and M.passes(dir, spec, 5 * spec_seconds) or false
   end
   return sound[spec.name]
 end
