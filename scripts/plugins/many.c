@@ -59,17 +59,14 @@ static uint64_t get_all_values(int32_t id, SCOREP_MetricTimeValuePair **list) {
 }
 
 SCOREP_METRIC_PLUGIN_ENTRY(many) {
-  SCOREP_Metric_Plugin_Info info;
-  memset(&info, 0, sizeof info);
-  info.plugin_version = SCOREP_METRIC_PLUGIN_VERSION;
-  info.run_per = SCOREP_METRIC_PER_PROCESS;
-  info.sync = SCOREP_METRIC_ASYNC;
-  info.initialize = initialize;
-  info.finalize = finalize;
-  info.get_event_info = get_event_info;
-  info.add_counter = add_counter;
-  info.set_clock_function = set_clock_function;
-  info.get_all_values = get_all_values;
-  info.synchronize = synchronize;
-  return info;
+  return (SCOREP_Metric_Plugin_Info){.plugin_version = SCOREP_METRIC_PLUGIN_VERSION,
+                                     .run_per = SCOREP_METRIC_PER_PROCESS,
+                                     .sync = SCOREP_METRIC_ASYNC,
+                                     .initialize = initialize,
+                                     .finalize = finalize,
+                                     .get_event_info = get_event_info,
+                                     .add_counter = add_counter,
+                                     .set_clock_function = set_clock_function,
+                                     .get_all_values = get_all_values,
+                                     .synchronize = synchronize};
 }

@@ -33,15 +33,12 @@ static uint64_t get_current_value(int32_t id) {
 }
 
 SCOREP_METRIC_PLUGIN_ENTRY(zero) {
-  SCOREP_Metric_Plugin_Info info;
-  memset(&info, 0, sizeof info);
-  info.plugin_version = SCOREP_METRIC_PLUGIN_VERSION;
-  info.run_per = SCOREP_METRIC_PER_THREAD;
-  info.sync = SCOREP_METRIC_STRICTLY_SYNC;
-  info.initialize = initialize;
-  info.finalize = finalize;
-  info.get_event_info = get_event_info;
-  info.add_counter = add_counter;
-  info.get_current_value = get_current_value;
-  return info;
+  return (SCOREP_Metric_Plugin_Info){.plugin_version = SCOREP_METRIC_PLUGIN_VERSION,
+                                     .run_per = SCOREP_METRIC_PER_THREAD,
+                                     .sync = SCOREP_METRIC_STRICTLY_SYNC,
+                                     .initialize = initialize,
+                                     .finalize = finalize,
+                                     .get_event_info = get_event_info,
+                                     .add_counter = add_counter,
+                                     .get_current_value = get_current_value};
 }

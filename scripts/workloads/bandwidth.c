@@ -199,7 +199,7 @@ static int run(struct pml_workload_run *r) {
   return err;
 }
 
-WORKLOAD_EXPORT const struct pml_workload pml_workload = {
+const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "bandwidth",
     .help = "bytes that threads read and write in memory of their own",

@@ -140,7 +140,7 @@ static int run(struct pml_workload_run *r) {
   return err ? workload_fail(r, err, "interrupted") : 0;
 }
 
-WORKLOAD_EXPORT const struct pml_workload pml_workload = {
+const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "chase",
     .help = "loads that depend on each other, along a random cycle through a working set",

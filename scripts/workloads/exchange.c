@@ -138,7 +138,7 @@ static int run(struct pml_workload_run *r) {
   return err ? err : workload_stopped(r, 1);
 }
 
-WORKLOAD_EXPORT const struct pml_workload pml_workload = {
+const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "exchange",
     .help = "a cache line to and fro between two cpus",

@@ -103,7 +103,7 @@ static int run(struct pml_workload_run *r) {
   return err ? err : workload_stopped(r, 0);
 }
 
-WORKLOAD_EXPORT const struct pml_workload pml_workload = {
+const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "imbalance",
     .help = "threads with unequal work between barriers",

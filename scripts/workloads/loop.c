@@ -22,7 +22,7 @@ static int run(struct pml_workload_run *r) {
   return err;
 }
 
-WORKLOAD_EXPORT const struct pml_workload pml_workload = {
+const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "loop",
     .help = "a bare loop around the measured operation",

@@ -268,7 +268,7 @@ static int run(struct pml_workload_run *r) {
   return err;
 }
 
-WORKLOAD_EXPORT const struct pml_workload pml_workload = {
+const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "lu",
     .help = "blocked LU with partial pivoting as in HPL, probed after each phase of each panel",

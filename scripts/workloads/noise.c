@@ -216,7 +216,7 @@ static int run(struct pml_workload_run *r) {
   return err;
 }
 
-WORKLOAD_EXPORT const struct pml_workload pml_workload = {
+const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "noise",
     .help = "quanta of fixed work or fixed time on one cpu, and the gaps in which the thread did not run",

@@ -204,7 +204,7 @@ static int run(struct pml_workload_run *r) {
   return err ? err : workload_stopped(r, 1);
 }
 
-WORKLOAD_EXPORT const struct pml_workload pml_workload = {
+const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "phases",
     .help = "one phase of a program, which loads memory, processors, the network, or nothing",

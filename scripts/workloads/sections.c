@@ -66,7 +66,7 @@ static int run(struct pml_workload_run *r) {
   return err;
 }
 
-WORKLOAD_EXPORT const struct pml_workload pml_workload = {
+const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "sections",
     .help = "calls of an empty function, entered and left as a section",

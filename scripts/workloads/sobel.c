@@ -115,7 +115,7 @@ out:
   return err;
 }
 
-WORKLOAD_EXPORT const struct pml_workload pml_workload = {
+const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "sobel",
     .help = "Sobel edge filter on a PNM image or a generated one, probed after each pixel",

@@ -162,7 +162,7 @@ static int run(struct pml_workload_run *r) {
   return err;
 }
 
-WORKLOAD_EXPORT const struct pml_workload pml_workload = {
+const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "stream",
     .help = "STREAM's copy, scale, add and triad, probed after each element of a copy and after each vector",

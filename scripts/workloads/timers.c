@@ -281,7 +281,7 @@ static int run(struct pml_workload_run *r) {
   return err ? err : workload_stopped(r, SITES);
 }
 
-WORKLOAD_EXPORT const struct pml_workload pml_workload = {
+const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "timers",
     .help =

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* The one symbol a workload exports. */
-#define WORKLOAD_EXPORT __attribute__((visibility("default"))) extern const struct pml_workload pml_workload;
+__attribute__((visibility("default"))) extern const struct pml_workload pml_workload;
 
 /* The sentence that goes with a negative code; returns the code. */
 PML_PRINTF(3, 4) static inline int workload_fail(struct pml_workload_run *r, int code, const char *fmt, ...) {
@@ -61,6 +61,17 @@ static inline void workload_phase(struct pml_workload_run *r, pml_region_t regio
 static inline int workload_region(struct pml_workload_run *r, const char *name, pml_region_t *id) {
   int err = pml_region_intern(name, NULL, 0, id);
   return err ? workload_fail(r, err, "region %s: %s", name, pml_error_text(err)) : 0;
+}
+
+/* The phase that is named like site @which ends: add the trace's entry and the probe, and return whether to continue.
+ */
+static inline int workload_site_done(struct pml_workload_run *r, unsigned which, unsigned nsites, uint64_t enter) {
+  pml_region_t region = 0;
+  int err = workload_region(r, pml_workload.site[which], &region);
+  if (err) return err;
+  workload_phase(r, region, enter, pml_clock_ticks());
+  pml_probe_hit(&r->probe[which]);
+  return workload_stopped(r, nsites);
 }
 
 #endif

@@ -187,7 +187,7 @@ static int run(struct pml_workload_run *r) {
   return err;
 }
 
-WORKLOAD_EXPORT const struct pml_workload pml_workload = {
+const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "kernels",
     .help = "add, mult, fma, divide, sqrt, mix, copy, load or the peak, a copy on every core; its samples are ticks "

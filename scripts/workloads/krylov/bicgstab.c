@@ -46,57 +46,50 @@ static const char *second_half(struct krylov_solve *s, struct state *k) {
 
 int krylov__bicgstab(struct krylov_solve *s) {
   size_t n = s->a->rows;
-  double *work = krylov__vectors(s, 6);
-  if (!work) return -ENOMEM;
+  double *work = s->work;
   struct state k = {n, work, work + n, work + 2 * n, work + 3 * n, work + 4 * n, work + 5 * n, 1, 1, 1};
   bool on = krylov__begin(s, krylov__residual(s, k.r));
   krylov__copy(n, k.r, k.shadow);
   while (on) {
     const char *why = first_half(s, &k);
     if (!why) why = second_half(s, &k);
-    on = !why && krylov__step(s, krylov__norm(n, k.r));
-    if (why) krylov__breakdown(s, why);
+    if (why) return krylov__breakdown(s, why);
+    on = krylov__step(s, krylov__norm(n, k.r));
   }
-  free(work);
   return 0;
 }
 
-/* A correction c from A c = r, not solved far; its iterations are counted as products only. */
-static int correct(struct krylov_solve *s, const double *r, double *c) {
+/* A correction c from A c = r, not solved far; its iterations are counted as products only. Its vectors are behind c.
+ */
+static void correct(struct krylov_solve *s, const double *r, double *c) {
   struct krylov_report own = {.outcome = KRYLOV_OUTCOMES};
   struct krylov_solve inner = *s;
-  memset(c, 0, s->a->rows * sizeof *c);
+  memset(c, 0, (KRYLOV_REFINE_VECTORS - 1) * s->a->rows * sizeof *c);
   inner.b = r;
   inner.x = c;
+  inner.work = c + s->a->rows;
   inner.report = &own;
   inner.target = fmax(CORRECTION * s->report->final_residual, DBL_MIN);
   inner.most = s->options->restart;
   inner.quiet = true;
-  int err = krylov__bicgstab(&inner);
+  (void)krylov__bicgstab(&inner);
   s->report->spmv += own.spmv;
-  return err;
 }
 
 int krylov__refine(struct krylov_solve *s) {
   size_t n = s->a->rows;
-  double *work = krylov__vectors(s, 2);
-  if (!work) return -ENOMEM;
-  double *r = work, *c = r + n;
-  int err = 0;
+  double *r = s->work, *c = r + n;
   bool on = krylov__begin(s, krylov__residual(s, r));
   while (on) {
-    err = correct(s, r, c);
-    if (err) break;
+    correct(s, r, c);
     double before = s->report->final_residual;
     krylov__add(n, 1, c, s->x);
     double residual = krylov__residual(s, r);
     if (!(residual < before)) { /* further corrections would be the same one */
       krylov__add(n, -1, c, s->x);
-      krylov__breakdown(s, "a correction makes the residual no smaller");
-      break;
+      return krylov__breakdown(s, "a correction makes the residual no smaller");
     }
     on = krylov__step(s, residual);
   }
-  free(work);
-  return err;
+  return 0;
 }

@@ -62,11 +62,9 @@ static const char *minimise(struct krylov_solve *s, struct qmr *k, bool first) {
 
 int krylov__qmr(struct krylov_solve *s) {
   size_t n = s->a->rows;
-  double *work = krylov__vectors(s, 10);
-  if (!work) return -ENOMEM;
   struct qmr k = {.n = n, .gamma = 1, .eta = -1};
   double **vector[] = {&k.r, &k.v, &k.y, &k.w, &k.p, &k.q, &k.product, &k.d, &k.residual_part, &k.z};
-  for (size_t i = 0; i < sizeof vector / sizeof *vector; i++) *vector[i] = work + i * n;
+  for (size_t i = 0; i < sizeof vector / sizeof *vector; i++) *vector[i] = s->work + i * n;
   bool on = krylov__begin(s, krylov__residual(s, k.r));
   krylov__copy(n, k.r, k.v);
   krylov__copy(n, k.r, k.w);
@@ -77,10 +75,9 @@ int krylov__qmr(struct krylov_solve *s) {
     const char *why = directions(s, &k, first);
     if (!why) why = lanczos(s, &k);
     if (!why) why = minimise(s, &k, first);
-    on = !why && krylov__step(s, krylov__norm(n, k.r));
-    if (why) krylov__breakdown(s, why);
+    if (why) return krylov__breakdown(s, why);
+    on = krylov__step(s, krylov__norm(n, k.r));
   }
-  free(work);
   return 0;
 }
 
@@ -139,12 +136,10 @@ static const char *turn(struct krylov_solve *s, struct tfqmr *k) {
 
 int krylov__tfqmr(struct krylov_solve *s) {
   size_t n = s->a->rows;
-  double *work = krylov__vectors(s, 12);
-  if (!work) return -ENOMEM;
   struct tfqmr k = {.n = n};
   double **vector[] = {&k.r,    &k.shadow, &k.w,      &k.v,      &k.d,    &k.ad,
                        &k.y[0], &k.y[1],   &k.hat[0], &k.hat[1], &k.u[0], &k.u[1]};
-  for (size_t i = 0; i < sizeof vector / sizeof *vector; i++) *vector[i] = work + i * n;
+  for (size_t i = 0; i < sizeof vector / sizeof *vector; i++) *vector[i] = s->work + i * n;
   k.tau = krylov__residual(s, k.r);
   k.rho = k.tau * k.tau;
   bool on = krylov__begin(s, k.tau);
@@ -157,9 +152,7 @@ int krylov__tfqmr(struct krylov_solve *s) {
     const char *why = iteration(s, &k);
     on = !why && krylov__step(s, krylov__norm(n, k.r));
     if (on) why = turn(s, &k);
-    if (why) krylov__breakdown(s, why);
-    on = on && !why;
+    if (why) return krylov__breakdown(s, why);
   }
-  free(work);
   return 0;
 }

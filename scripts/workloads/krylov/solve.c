@@ -10,18 +10,19 @@
 
 static const struct {
   const char *name;
+  size_t vectors; /* that it is given; 0: it makes its own */
   int (*run)(struct krylov_solve *s);
 } solvers[] = {
-    [KRYLOV_BICG] = {"bicg", krylov__bicg},
-    [KRYLOV_BICGSTAB] = {"bicgstab", krylov__bicgstab},
-    [KRYLOV_CG] = {"cg", krylov__cg},
-    [KRYLOV_CGS] = {"cgs", krylov__cgs},
-    [KRYLOV_GMRES] = {"gmres", krylov__gmres},
-    [KRYLOV_IDR] = {"idr", krylov__idr},
-    [KRYLOV_QMR] = {"qmr", krylov__qmr},
-    [KRYLOV_TFQMR] = {"tfqmr", krylov__tfqmr},
-    [KRYLOV_REFINE] = {"refine", krylov__refine},
-    [KRYLOV_LOBPCG] = {"lobpcg", krylov__lobpcg},
+    [KRYLOV_BICG] = {"bicg", 7, krylov__bicg},
+    [KRYLOV_BICGSTAB] = {"bicgstab", 6, krylov__bicgstab},
+    [KRYLOV_CG] = {"cg", 4, krylov__cg},
+    [KRYLOV_CGS] = {"cgs", 7, krylov__cgs},
+    [KRYLOV_GMRES] = {"gmres", 0, krylov__gmres},
+    [KRYLOV_IDR] = {"idr", 0, krylov__idr},
+    [KRYLOV_QMR] = {"qmr", 10, krylov__qmr},
+    [KRYLOV_TFQMR] = {"tfqmr", 12, krylov__tfqmr},
+    [KRYLOV_REFINE] = {"refine", KRYLOV_REFINE_VECTORS, krylov__refine},
+    [KRYLOV_LOBPCG] = {"lobpcg", 0, krylov__lobpcg},
 };
 
 const char *krylov_solver_name(enum krylov_solver solver) {
@@ -225,7 +226,10 @@ static int run(struct krylov_solve *s, struct krylov_error *e) {
   s->report->setup_s = now_s() - start;
   krylov__tell_setup(s->report->setup_s);
   start = now_s();
-  err = solvers[s->options->solver].run(s);
+  size_t vectors = solvers[s->options->solver].vectors;
+  s->work = vectors > 0 ? krylov__vectors(s, vectors) : NULL;
+  err = vectors > 0 && !s->work ? -ENOMEM : solvers[s->options->solver].run(s);
+  free(s->work);
   s->report->runtime_s = now_s() - start;
   if (err == -ENOMEM) krylov__fail(e, err, "%s: no memory for its vectors", krylov_solver_name(s->options->solver));
   krylov__ilu_close(&m);

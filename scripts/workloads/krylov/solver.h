@@ -27,12 +27,15 @@ struct krylov_solve {
   const struct krylov_ilu *m; /* NULL: no preconditioner */
   const double *b;
   double *x;
+  double *work; /* zeroed vectors, as many as the solver has in the table of solve.c */
   const struct krylov_options *options;
   struct krylov_report *report;
   double target; /* the residual to get to */
   size_t most;   /* iterations */
   bool quiet;    /* an inner solve: its residuals are not told */
 };
+
+#define KRYLOV_REFINE_VECTORS 8 /* a residual, a correction, and the vectors of bicgstab */
 
 int krylov__bicg(struct krylov_solve *s);
 int krylov__bicgstab(struct krylov_solve *s);

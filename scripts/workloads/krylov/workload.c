@@ -11,8 +11,6 @@
 enum { MATRIX, SOLVER, PRECONDITIONER, RHS, TOLERANCE, ITERATIONS, RESTART, S, STOP };
 enum { LOAD, SOLVE, SITES };
 
-static const char *const phase_name[SITES] = {"load", "solve"};
-
 struct system {
   struct krylov_matrix a;
   double *b, *x;
@@ -81,16 +79,6 @@ static void tell(struct pml_workload_run *r, const struct system *y, const struc
   if (p->neigenvalues > 0) workload_result(r, "eigenvalue", "", p->eigenvalue[0]);
 }
 
-/* End a phase: add the trace's entry and the probe, and return whether to continue. */
-static int phase_done(struct pml_workload_run *r, unsigned which, uint64_t enter) {
-  pml_region_t region = 0;
-  int err = workload_region(r, phase_name[which], &region);
-  if (err) return err;
-  workload_phase(r, region, enter, pml_clock_ticks());
-  pml_probe_hit(&r->probe[which]);
-  return workload_stopped(r, SITES);
-}
-
 static int run(struct pml_workload_run *r) {
   struct krylov_options options = {0};
   struct krylov_report report;
@@ -103,13 +91,13 @@ static int run(struct pml_workload_run *r) {
   err = krylov_matrix_open(&y.a, r->text[MATRIX], &e);
   if (err) return workload_fail(r, err, "%s", e.text);
   err = make_system(r, &y, rhs);
-  if (!err) err = phase_done(r, LOAD, enter);
+  if (!err) err = workload_site_done(r, LOAD, SITES, enter);
   if (!err) {
     enter = pml_clock_ticks();
     err = krylov_solve(&y.a, y.b, y.x, &options, &report, &e);
     if (err) workload_fail(r, err, "%s", e.text);
   }
-  if (!err) err = phase_done(r, SOLVE, enter);
+  if (!err) err = workload_site_done(r, SOLVE, SITES, enter);
   if (!err) tell(r, &y, &report);
   krylov_matrix_free(&y.a);
   free(y.b);
@@ -117,7 +105,7 @@ static int run(struct pml_workload_run *r) {
   return err;
 }
 
-WORKLOAD_EXPORT const struct pml_workload pml_workload = {
+const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "krylov",
     .help = "a sparse linear system by a Krylov solver, with its residuals as sde:::KRYLOV:: events",

@@ -8,8 +8,6 @@
 enum { CONTRACTION, OCCUPIED, VIRTUALS, UNPAIRED, TILE, THREADS, BLAS };
 enum { FILL, CONTRACT, CHECK, SITES };
 
-static const char *const phase_name[SITES] = {"fill", "contract", "check"};
-
 /* Rounding of sums of millions of products of numbers below 1 leaves some 1e-15. */
 static const double error_max = 1e-11;
 
@@ -49,16 +47,6 @@ static int read_options(struct pml_workload_run *r, struct problem *p) {
   return err;
 }
 
-/* End a phase: add the trace's entry and the probe, and return whether to continue. */
-static int phase_done(struct pml_workload_run *r, unsigned which, uint64_t enter) {
-  pml_region_t region = 0;
-  int err = workload_region(r, phase_name[which], &region);
-  if (err) return err;
-  workload_phase(r, region, enter, pml_clock_ticks());
-  pml_probe_hit(&r->probe[which]);
-  return workload_stopped(r, SITES);
-}
-
 static int fill(struct pml_workload_run *r, struct problem *p) {
   struct tamm_error e = {""};
   uint64_t enter = pml_clock_ticks();
@@ -68,14 +56,14 @@ static int fill(struct pml_workload_run *r, struct problem *p) {
   if (err) return failed(r, err, &e);
   tamm_tensor_fill(&p->a, 1);
   tamm_tensor_fill(&p->b, 2);
-  return phase_done(r, FILL, enter);
+  return workload_site_done(r, FILL, SITES, enter);
 }
 
 static int contract(struct pml_workload_run *r, struct problem *p) {
   struct tamm_error e = {""};
   uint64_t enter = pml_clock_ticks();
   int err = failed(r, tamm_contract(p->term, &p->a, &p->b, &p->c, &p->options, &p->report, &e), &e);
-  return err ? err : phase_done(r, CONTRACT, enter);
+  return err ? err : workload_site_done(r, CONTRACT, SITES, enter);
 }
 
 static int check(struct pml_workload_run *r, struct problem *p) {
@@ -87,7 +75,7 @@ static int check(struct pml_workload_run *r, struct problem *p) {
   if (!(p->error < error_max)) /* NaN fails, too */
     return workload_fail(r, PML_EFORMAT, "%s is wrong: relative error %.3g, it must be below %g", p->term->name,
                          p->error, error_max);
-  return phase_done(r, CHECK, enter);
+  return workload_site_done(r, CHECK, SITES, enter);
 }
 
 static int run(struct pml_workload_run *r) {
@@ -112,7 +100,7 @@ static int run(struct pml_workload_run *r) {
   return err;
 }
 
-WORKLOAD_EXPORT const struct pml_workload pml_workload = {
+const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "tamm",
     .help = "a tiled tensor contraction of coupled cluster, with its tasks as sde:::TAMM:: events",
