@@ -414,10 +414,22 @@ describe("pmlua record of teams with libomp", function()
       table.sort(list)
       return table.concat(list, ", ")
     end
-    assert.same("implicit barrier, implicit task, parallel", names "--lib OpenMP")
+    for _, chosen in ipairs { "OpenMP", "'libomp*'", "libomp" } do
+      assert.same("implicit barrier, implicit task, parallel", names("--lib " .. chosen))
+    end
     assert.same("implicit barrier", names "--sym 'omp *barrier'")
     assert.same("implicit barrier, parallel", names "--not 'omp implicit task'")
     assert.same("", names "--not OpenMP")
+    assert.same("", names "--not libomp")
+    if openmp.lacks "libgomp" then return end
+    program = openmp.compile("libgomp", dir, [[
+int usleep(unsigned);
+int main(void) {
+#pragma omp parallel num_threads(2)
+  usleep(1);
+}]])
+    assert.same("implicit barrier, implicit task, parallel", names "--lib libgomp")
+    assert.same("", names "--not 'libgomp*'")
   end)
 
   it("leaves a table of all constructs in the folder", function()

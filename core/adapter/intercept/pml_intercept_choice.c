@@ -189,12 +189,14 @@ bool pml__choice_function(const struct pml__choice *c, const char *name, size_t 
   return c->filter == NULL || filter_wants(c->filter, name);
 }
 
-bool pml__choice_wrapped(const struct pml__choice *c, const char *library, const char *name) {
+bool pml__choice_wrapped(const struct pml__choice *c, const char *library, const char *alias, const char *name) {
   size_t n = strlen(name);
   if (c->wrapped) return true;
   if (library == NULL) library = "";
-  if (c->lib.n > 0 && !any_names_library(&c->lib, library, false)) return false;
-  if (any_names_library(&c->but, library, false)) return false;
+  if (alias == NULL) alias = library;
+  if (c->lib.n > 0 && !any_names_library(&c->lib, library, false) && !any_names_library(&c->lib, alias, false))
+    return false;
+  if (any_names_library(&c->but, library, false) || any_names_library(&c->but, alias, false)) return false;
   if (c->filter != NULL && !pml_filter_wants_file(c->filter, library)) return false;
   pml__choice_note(c, name, n);
   if ((c->sym.n > 0 && !any_matches(&c->sym, name, n)) || any_matches(&c->but, name, n)) return false;

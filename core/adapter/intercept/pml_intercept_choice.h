@@ -51,8 +51,9 @@ bool pml__choice_library(const struct pml__choice *c, const char *path, bool pro
 bool pml__choice_function(const struct pml__choice *c, const char *name, size_t n);
 /* Mark the patterns that match the name of a function in a chosen library. */
 void pml__choice_note(const struct pml__choice *c, const char *name, size_t n);
-/* Whether a wrapped function of @library, a file name, is chosen: all are except those that patterns exclude. */
-bool pml__choice_wrapped(const struct pml__choice *c, const char *library, const char *name);
+/* Whether a wrapped function of @library, a file name, is chosen: all are except those that patterns exclude. @alias:
+ * another name of the library for patterns, or NULL. */
+bool pml__choice_wrapped(const struct pml__choice *c, const char *library, const char *alias, const char *name);
 /* Whether calls made by the object at @path are recorded. @c: NULL if nothing was ever chosen. */
 bool pml__choice_caller(const struct pml__choice *c, const char *path);
 

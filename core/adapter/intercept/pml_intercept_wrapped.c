@@ -153,7 +153,7 @@ void pml__wrap_choose(const struct pml__object *o, const struct pml__wrap_list *
       library = pml__wrap_library(f, file, sizeof file);
       last = f->library;
     }
-    mark(f, PML__WRAP_LEFT_OUT, c != NULL && !pml__choice_wrapped(c, library, f->name));
+    mark(f, PML__WRAP_LEFT_OUT, c != NULL && !pml__choice_wrapped(c, library, NULL, f->name));
     mark(f, PML__WRAP_COUNTED, c != NULL && __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE) != NULL);
   }
 }

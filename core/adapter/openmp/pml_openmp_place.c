@@ -122,12 +122,13 @@ static void make_sums(struct pml__openmp_place *p, enum pml_openmp_runtime runti
 
 /* ---- places ---- */
 
-/* Chosen like a function "omp for" of a library "OpenMP". */
-static bool is_chosen(enum pml__log_openmp_construct construct) {
+/* Chosen like a function "omp for" of a library "OpenMP", or of the runtime's file. */
+static bool is_chosen(enum pml__log_openmp_construct construct, enum pml_openmp_runtime runtime) {
+  const char *file = runtime == PML_OPENMP_LIBGOMP ? "libgomp.so.1" : "libomp.so.5";
   const struct pml__choice *c = pml__intercept_chosen();
   char name[64];
   (void)snprintf(name, sizeof name, "omp %s", name_of(construct));
-  return c == NULL || pml__choice_wrapped(c, "OpenMP", name);
+  return c == NULL || pml__choice_wrapped(c, "OpenMP", file, name);
 }
 
 /* Constructs that begin with a wait. */
@@ -136,10 +137,11 @@ static bool is_chosen(enum pml__log_openmp_construct construct) {
    1u << PML__LOG_OPENMP_CRITICAL | 1u << PML__LOG_OPENMP_ORDERED | 1u << PML__LOG_OPENMP_LOCK)
 
 /* A task's region is the region of its creation. */
-static pml_region_t region_of(enum pml__log_openmp_construct construct, const void *code) {
+static pml_region_t region_of(enum pml__log_openmp_construct construct, const void *code,
+                              enum pml_openmp_runtime runtime) {
   pml_region_t region = 0;
   if (construct == PML__LOG_OPENMP_TASK) return (pml_region_t)(uintptr_t)code;
-  if (!is_chosen(construct)) return 0;
+  if (!is_chosen(construct, runtime)) return 0;
   return intern(construct, code, &region) == 0 ? region : 0;
 }
 
@@ -151,7 +153,7 @@ static struct pml__openmp_place *new_place(const struct pml__openmp_thread *t, e
   *p = (struct pml__openmp_place){
       .key = key, .construct = construct, .index = t->role.index, .waits = (WAITING >> construct & 1) != 0 ? ~0ull : 0};
   p->sums = &p->own;
-  p->region = region_of(construct, code);
+  p->region = region_of(construct, code, t->runtime);
   if (p->region != 0) make_sums(p, t->runtime);
   return p;
 }
