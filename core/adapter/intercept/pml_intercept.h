@@ -127,8 +127,6 @@ PML__SHARED void pml_intercept_stats(struct pml_intercept_stats *s);
  * pml_intercept_confine - record calls of the calling thread without system calls, except for consumers' system calls;
  * @without_clock: stop recording its calls, including the ends of open calls. This is final; for a thread that is about
  * to forbid itself system calls, or the processor's clock. Not async-signal-safe.
- * @without_clock: stop recording its calls, including the ends of calls under way. This is final; for a thread that is
- * about to forbid itself system calls, or the processor's clock. Not async-signal-safe.
  */
 PML__SHARED void pml_intercept_confine(bool without_clock);
 

@@ -58,7 +58,6 @@ struct pml__scan {
 /*
  * pml__scan_of - the slots of @o, which is pinned; valid until the next call. @made: incremented if they had to be
  * read. NULL: no memory.
- * @made: counts one more where they had to be read. NULL: no memory.
  */
 struct pml__scan *pml__scan_of(const struct pml__object *o, uint64_t *made);
 
