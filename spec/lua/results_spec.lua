@@ -20,8 +20,8 @@ describe("results", function()
     local dir = support.folder()
     local run, err = results.open(dir)
     assert.is_nil(run)
-    local why = ": not the folder of a run: it has no meta.json; name a folder such as results/NAME/latest"
-    assert.equal(dir .. why, tostring(err))
+    assert.equal(dir .. ": not the folder of a run: it has no meta.json; name a folder such as results/NAME/latest",
+      tostring(err))
   end)
 
   it("gives in one line the reason why a folder cannot be made", function()

@@ -241,6 +241,12 @@ local function picture_of(svg)
   end)))
 end
 
+--- A picture of pmlua's own in the document itself, where a browser shows the titles of its parts under the mouse.
+local function drawing_of(svg)
+  if #svg > MOST_PICTURE then return picture_of(svg) end
+  return ('<div class="wide">%s</div>\n'):format(svg)
+end
+
 --- Values that open by a click, also without a script.
 local function values_of(list)
   local out = {}
@@ -271,7 +277,8 @@ end
 ---@field about string[]? descriptions of its columns
 ---@field facts table? names and values
 ---@field figure pmlua.page.Figure?
----@field picture string? an SVG
+---@field picture string? an SVG of any origin, shown as an image
+---@field drawing string? an SVG of pmlua, whose texts are escaped, without style and script
 ---@field values { label: string, values: number[] }[]?
 ---@field note string?
 ---@field code string?
@@ -280,7 +287,8 @@ local function part_of(part)
   return table.concat {
     part.heading and ("<h2>%s</h2>\n"):format(html(part.heading)) or "",
     part.note and ('<p class="note">%s</p>\n'):format(html(part.note)) or "",
-    part.picture and picture_of(part.picture) or "", part.figure and figure_of(part.figure) or "",
+    part.picture and picture_of(part.picture) or "", part.drawing and drawing_of(part.drawing) or "",
+    part.figure and figure_of(part.figure) or "",
     part.names and table_of(part.names, part.rows, part.about) or "",
     part.facts and table_of({ "what", "is" }, flatten(part.facts, "", {}), nil, "words") or "",
     part.values and values_of(part.values) or "",
@@ -328,7 +336,7 @@ function M.flame(path, where)
   local stacks, text = require "pmlua.internal.export.stacks".read(path, { where = where }), {}
   local drawn = stacks and require "pmlua.internal.export.flame".svg(stacks, function(piece) text[#text + 1] = piece end,
     { title = path, width = 1000, still = true })
-  return drawn and { heading = "Flame graph", picture = table.concat(text),
+  return drawn and { heading = "Flame graph", drawing = table.concat(text),
     note = ("pmlua flame %s draws it with search."):format(path) } or {}
 end
 

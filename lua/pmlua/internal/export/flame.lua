@@ -175,7 +175,7 @@ end
 ---@field title string
 ---@field width integer of the picture, in pixels
 ---@field icicle? boolean the outermost calls on top
----@field still? boolean for a page, as an image: no buttons, no script, and no bars narrower than a pixel
+---@field still? boolean for a page, as its element: no buttons, style or script, and no bars narrower than a pixel
 
 --- Write the graph of the values in `stacks`; if no value is above 0, write nothing.
 ---@param stacks pmlua.Stacks
@@ -188,12 +188,13 @@ function M.svg(stacks, write, o)
   local least = o.still and 1 or LEAST
   local list, deepest, left_out = placed(root, inner, least)
   local height = HEAD + (deepest + 1) * ROW + FOOT
-  write(('<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" '):format(
-    o.width, height))
-  write(('viewBox="0 0 %d %d" data-inner="%d" data-margin="%d">\n<style>%s</style>\n'):format(o.width, height, inner, MARGIN,
-    style))
+  write(o.still and "" or '<?xml version="1.0" encoding="UTF-8"?>\n')
+  write(('<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" '):format(o.width, height, o.width,
+    height))
+  write(o.still and 'font-family="sans-serif" font-size="12">\n'
+    or ('data-inner="%d" data-margin="%d">\n<style>%s</style>\n'):format(inner, MARGIN, style))
   write '<rect width="100%" height="100%" fill="#ffffff"/>\n'
-  write(('<text class="title" x="%d" y="24">%s</text>\n'):format(o.width // 2, xml(o.title)))
+  write(('<text class="title" font-size="16" text-anchor="middle" x="%d" y="24">%s</text>\n'):format(o.width // 2, xml(o.title)))
   if not o.still then
     write(('<text id="reset" class="button" x="%d" y="24">whole</text>\n'):format(MARGIN))
     write(('<text id="search" class="button" x="%d" y="24" text-anchor="end">search</text>\n'):format(o.width - MARGIN))
