@@ -7,6 +7,7 @@
 plot_width = 1100
 plot_height = 520
 load "theme.gp"
+column_left = 92.0 # for units beside numbers
 
 is(program) = strcol(c_program) eq program && column(c_samples) > 0
 
@@ -27,16 +28,16 @@ stats "data.dat" using (keep(int(column(0)) + 1, column(c_steps))) nooutput
 set xtics ()
 do for [i = 1:run_cells] { set xtics add (sprintf("%d", steps_of[i]) steps_of[i]) }
 set xlabel "steps of the solver"
-set tmargin at screen 0.83
-set bmargin at screen 0.165
+set tmargin at screen 0.85
+set bmargin at screen 0.26
 
 set lmargin at screen 0.075
 set rmargin at screen 0.46
 set title "(a) Events, and the graph that describes them" font ",11.5"
 set ylabel "number"
-set format y "10^{%T}"
-set yrange [paths_min / 2 : calls_max * (calls_max / paths_min) ** 0.4] # above, the key
-set key at graph 0.03, graph 0.97 left top vertical Left reverse samplen 1.6 noenhanced font ",10"
+set format y "%.0s%c"
+set yrange [paths_min / 2 : calls_max * 2]
+set key at screen 0.2675, screen 0.14 center top horizontal maxrows 2 Left reverse samplen 1.6 noenhanced font ",10"
 panel_number = 1; panel_count = 2; key_total = 6; key_lines = 4
 if (narrow) { @column_head; @column }
 plot "data.dat" using (is("original") ? column(c_steps) : NaN):(2 * column(c_calls)) with linespoints linetype 2 title "events of a trace", \
@@ -49,8 +50,11 @@ unset label 1
 set lmargin at screen 0.575
 set rmargin at screen 0.97
 set title "(b) Time of a thread in its calls" font ",11.5"
-set yrange [least_min / 2 : most_max * (most_max / least_min) ** 0.3]
-set ylabel run_unit eq "" ? "time" : sprintf("time [%s]", run_unit)
+set micro # in utf8: µs, not us
+set format y "%.0s %cs"
+set yrange [least_min / 2 : most_max * 2]
+set ylabel "time"
+set key at screen 0.7725, screen 0.14
 panel_number = 2; key_lines = 2
 if (narrow) { @column }
 plot for [i = 1:2] "data.dat" using (is(word("original skeleton", i)) ? column(c_steps) : NaN):(column(c_median)):(column(c_q1)):(column(c_q3)) \

@@ -73,7 +73,7 @@ stats "data.dat" using (strcol(c_context) eq "loop" && strcol(c_operation) eq "r
   && column(c_p99) > top ? (top = column(c_p99), 0) : 0) nooutput
 set logscale y
 set yrange [(floor_ns > 0 ? floor_ns / 2 : 1):2 * top]
-set format y "10^{%L}"
+set format y "%.0s%c"
 set grid ytics mytics
 set boxwidth 0.24 absolute
 set style fill solid 0.85 border

@@ -54,7 +54,8 @@ set xlabel "duration of a push and two clock reads; bucket: 1/8 octave"
 set ylabel "pushes of 16,384 in a bucket" offset 1, 0
 set xrange [0.8e-9 * lowest : 1.3e-9 * longest]
 set yrange [0.6 * floor_count : 40000]
-set format y "10^{%L}"
+set format y "%.0s%c"
+set ytics add ("0.1" 0.1, "0.01" 0.01) # not 100m
 set grid nomytics nomxtics
 set key at screen 0.985, screen 0.945 top right vertical maxrows 4 Left reverse samplen 2.4 spacing 1.1 noenhanced font ",10"
 dash_of(i) = different[i] ? 2 : 1
@@ -89,6 +90,7 @@ stats "spikes.dat" using ($2 > last_round ? (last_round = $2, 0) : 0) nooutput
 set xlabel "number of the push (last round; short ones: every 8th)"
 set ylabel "duration of the push" offset 1.0, 0
 unset logscale x
+set ytics autofreq
 set format x "%.0s%c"
 set format y "%.0s %cs"
 set xrange [-100:*]

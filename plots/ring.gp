@@ -6,6 +6,7 @@
 plot_width = 1180
 plot_height = 860
 load "theme.gp"
+column_left = 92.0 # for units beside numbers
 
 # pairs.dat: bytes, from, to, time, bandwidth; job.dat: mpi, ranks, cpus, per_cpu
 keep(m, r, c, p) = (job_mpi = m, ranks = r, cpus = c, per_cpu = p, 0)
@@ -43,19 +44,21 @@ set xtics ()
 do for [k = 0:30] { if (k % (narrow ? 6 : 3) == 0) { set xtics add (size_text(2.0 ** k) 2.0 ** k) } }
 set xrange [least / 1.6 : most * 1.6]
 set xlabel "size of a message" offset 0, 0.4
-set format y "10^{%T}"
-set tmargin at screen 0.87
+set tmargin at screen 0.845
 set bmargin at screen 0.58
-set key at graph 0.03, graph 0.97 left top vertical Left reverse samplen 1.6 spacing 1.05 font ",10"
+set key at screen 0.53, screen 0.905 center center horizontal Left reverse samplen 1.6 font ",10"
 
-array unit_of[2] = ["time of a message [µs]", "bandwidth [MB/s]"]
+set micro # in utf8: µs, not us
+array unit_of[2] = ["time of a message", "bandwidth"]
 do for [panel = 1:2] {
   set lmargin at screen panel == 1 ? 0.075 : 0.585
   set rmargin at screen panel == 1 ? 0.475 : 0.985
   set title panel == 1 ? "(a) Time" : "(b) Bandwidth" font ",11.5"
   set ylabel unit_of[panel]
-  set yrange [bottom[panel] / 2 : top[panel] * 2 * (top[panel] / bottom[panel]) ** (panel == 1 ? 0.25 : 0)] # above, the key
-  y(b, us) = panel == 1 ? us : b / us
+  si = panel == 1 ? 1e-6 : 1e6 # of µs and MB/s
+  set format y panel == 1 ? "%.0s %cs" : "%.0s %cB/s"
+  set yrange [si * bottom[panel] / 2 : si * top[panel] * 2]
+  y(b, us) = si * (panel == 1 ? us : b / us)
   panel_number = panel; panel_count = 4; key_total = 3; key_lines = panel == 1 ? 3 : 0
   if (narrow) { @column_head; @column }
   plot "data.dat" using (column(c_bytes)):(y(column(c_bytes), cell("pairs", c_fastest))):(y(column(c_bytes), cell("pairs", c_slowest))) \
@@ -87,9 +90,9 @@ set style fill solid 1 noborder
 unset key
 set palette defined (0 "#f7fbff", 1 "#6baed6", 2 "#08306b")
 # By what the values of a matrix are divided.
-big = measured && highest[2] >= 1e4 ? 1000.0 : 1
-part(panel) = panel == 2 ? big : 1
-array title_of[2] = [sprintf("(c) Time of %s [µs]", size_text(least)), sprintf("(d) Bandwidth of %s [%s/s]", size_text(most), big > 1 ? "GB" : "MB")]
+part(panel) = measured && highest[panel] >= 1e4 ? 1000.0 : 1
+array title_of[2] = [sprintf("(c) Time of %s [%s]", size_text(least), part(1) > 1 ? "ms" : "µs"), \
+  sprintf("(d) Bandwidth of %s [%s/s]", size_text(most), part(2) > 1 ? "GB" : "MB")]
 do for [panel = 1:2] {
   set lmargin at screen panel == 1 ? 0.10 : 0.61
   set rmargin at screen panel == 1 ? 0.42 : 0.93
