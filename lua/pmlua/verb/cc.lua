@@ -29,7 +29,7 @@ Put it before the compiler command of a build. It adds what is needed at link ti
       .. "touches (within 3 %, at 4 ns an access)" },
     { name = "at", kind = "choice", choices = { "source", "final" }, needs = "count", shown = "source", help = "source: what "
       .. "the source asks for, before optimisation, with scalars in registers; final: what the optimiser left" },
-    common.with("quiet", { help = "do not list what cannot be counted: inline assembly, files in assembly" }),
+    common.with("quiet", { help = "do not list code that cannot be counted (inline assembly, assembly files)" }),
     { name = "wrap", kind = "name", value = "NAME[,NAME...]", many = true,
       help = "link these wrappers, which pmlua wrap installed" },
     { name = "runtime", needs = "wrap", help = "use wrappers with the library's own names, which the loader finds first: they "

@@ -19,7 +19,7 @@ and 3, BRANCH, TLB, L2, L3, STALLS, UOPS, DIVIDE, NUMA: see --list), one of its 
       .. "zen3, zen4, arm_n1, arm_v1, arm_a64fx, or any core PMU that libpfm4 knows; generic: perf's own names. Default: this "
       .. "machine's" },
     { name = "smt", kind = "choice", choices = { "on", "off" }, help = "whether the core runs two hardware threads" },
-    { name = "watchdog", kind = "choice", choices = { "on", "off" }, help = "whether the NMI watchdog holds a counter" },
+    { name = "watchdog", kind = "choice", choices = { "on", "off" }, help = "whether the NMI watchdog occupies a counter" },
     { name = "groups", kind = "file", help = "groups to use instead of those that ship: a file of your own; likwid "
       .. "(LIKWID's, where it is installed); perf (what perf list says here); or a file or folder of LIKWID's .txt, or "
       .. "of metrics and events as .json of perf, Intel's perfmon or Arm's telemetry. --list also lists the metrics that "
@@ -31,10 +31,10 @@ and 3, BRANCH, TLB, L2, L3, STALLS, UOPS, DIVIDE, NUMA: see --list), one of its 
       .. "that CMD makes itself (compiled by pmlua cc --count) are shown beside them, with their source" },
     { name = "sim", needs = "run", help = "simulate CMD under valgrind instead: slow, but needs no PMU" },
     { name = "work", kind = "number", min = 0,
-      help = "the workload counted in the source, in flop, that USER sets beside the hardware's" },
+      help = "work counted in the source, in flop, which the group USER compares with the hardware's counts" },
     common.with("out", { help = "write the report into FILE, apart from the output of CMD" }),
-    common.with("json", { help = "everything as a JSON object" }),
-    common.with("csv", { help = "the results of --run, or the events of each run, as CSV" }),
+    common.with("json", { help = "print everything as a JSON object" }),
+    common.with("csv", { help = "print the results of --run, or the events of each run, as CSV" }),
   },
   exclusive = { { "json", "csv" }, { "list", "json" }, { "list", "csv" } },
   command = { behind = true, optional = true },

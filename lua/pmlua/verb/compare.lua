@@ -19,18 +19,16 @@ of the medians B/A with a 95 % interval, and a verdict: same, faster or slower b
 ratio is the median of the ratios of all pairs of rounds (Hodges and Lehmann). p values of the rank-sum test over rounds are
 corrected for the number of cells (Holm): a false "faster" or "slower" among all cells has a chance of 5 %.
 
-Each of two runs is one start of the program, so neither shows differences between starts: --between-starts states how large
-they may be, and the interval includes them, as it includes a drift over the rounds. Several starts of each side, before and
-after --, show them: then each run is one value, the median of its samples, and the interval and p are those of Welch's test
-of the logarithms.
+Each of two runs is one start of the program, so it does not show differences between starts. The interval therefore includes
+the deviation between starts that --between-starts states, and a drift over the rounds. If each side has several runs, before and
+after --, each run contributes the median of its samples, and the interval and p come from Welch's test of the logarithms.
 
 --by compares the values of one factor within one run, which measured them alternately, each with the first. Rounds are then
-paired: drift from round to round is in neither the interval nor p (Wilcoxon's signed-rank test; with 5 to 7 rounds Student's
-t of the logarithms).
+paired, so that drift from round to round affects neither the interval nor p (Wilcoxon's signed-rank test; with 5 to 7 rounds
+Student's t test of the logarithms).
 
-If A and B are traces (*.otf2, or folders of pmlua record --trace), the table has what became slower or faster, by call path: the
-time in calls without those inside, of all locations, and the part of the whole difference that each path explains. The parts
-add up to the whole.]],
+If A and B are traces (*.otf2, or folders of pmlua record --trace), the table lists the call paths that became slower or faster:
+their exclusive time in all locations, and their part of the whole difference. The parts add up to the whole.]],
   options = {
     { name = "by", kind = "name", value = "FACTOR", help = "compare the values of this factor within one run" },
     { name = "metric", kind = "name", help = "compare this metric of the runs (of pmlua bench: user, system, maxrss, events) "

@@ -13,14 +13,14 @@ local tabulate = require "pmlua.tabulate"
 local M = {
   summary = "list events, with what they count and why some are unavailable",
   arguments = { { name = "PATTERN", key = "pattern", kind = "event", optional = true, one = "pattern" } },
-  about = "PATTERN selects by name and description: a glob ('*cache*miss*') or plain text, case does not matter.",
+  about = "PATTERN is a glob ('*cache*miss*') or plain text that matches a name or description; case does not matter.",
   options = {
-    { name = "available", help = "only events that this machine can count" },
+    { name = "available", help = "list only events that this machine can count" },
     { name = "all", help = "also list PMUs that libpfm4 knows but this machine lacks (tens of thousands of events)" },
     { name = "sde", kind = "file", help = "list the software-defined events of the library in FILE: pmlua loads it and calls "
       .. "its papi_sde_hook_list_events(); no application runs" },
-    common.with("json", { help = "an array of {name, description, source, pmu, available, reason}" }),
-    common.with("csv", { help = "the same fields as CSV" }),
+    common.with("json", { help = "print an array of {name, description, source, pmu, available, reason}" }),
+    common.with("csv", { help = "print the same fields as CSV" }),
     common.with "out",
   },
   exclusive = { { "json", "csv" } },

@@ -12,43 +12,57 @@ local TABLES <const> = { csv = true, jsonl = true, sqlite = true }
 local PROFILES <const> = { pprof = true, folded = true }
 
 local M = {
-  summary = "write logs, traces and profiles in the forms of other programs",
+  summary = "convert logs, traces and profiles to the formats of other programs",
   arguments = { { name = "DIR|FILE", key = "paths", kind = "file", many = true,
     missing = "name what to export: a folder with logs, logs, or a trace (*.otf2)" } },
   about = [[
-Tables: csv, jsonl and sqlite write every row of the logs of a run. csv of a trace has a row for each record.
+Tables: csv and jsonl write one table of a run's logs. sqlite writes all tables, and a table named columns that describes each
+column. csv of a trace has a row for each record.
 
-Timelines of a trace: perfetto (ui.perfetto.dev) and speedscope (speedscope.app). Ranks and threads
-are tracks, metrics counters, messages arrows; speedscope has calls alone. Events are read one by one, so that memory does not
-grow with them. Calls that were open at the end end with the last event of their thread.
+Timelines of a trace: perfetto (ui.perfetto.dev) and speedscope (speedscope.app). Ranks and threads become tracks, metrics become
+counters, messages become arrows; speedscope shows calls only. A call without a leave ends with the last event of its thread.
 
-Profiles: pprof (go tool pprof), folded (a line for each call path, as flame graphs take them) and speedscope, of what pmlua
-record left, of sections, or of a trace with --value. All processes and threads are added up.
+Profiles: pprof (go tool pprof), folded (a line for each call path, the input of flame graph tools) and speedscope, made from
+recorded calls, from sections, or from a trace with --value. They add up all processes and threads.
 
-DIR is the folder where a run left its logs (PMLUA_REPORT=DIR, pmlua record -o DIR). The table sections has a row for each
-rank, thread and section, with a column for each event that sections counted; processes has a row for each process; events
-has the software-defined counters and recorders. Of recorded calls, calls has each call path of each thread, functions each
-function of each process with quantiles, values the events, arguments and results of functions, openmp the constructs of each
-thread. Of a job of MPI, totals has sections and functions over all ranks; messages, pairs and collectives have what ranks
-sent to each other, files what functions of MPI read and wrote. A column has one type, and its name ends in its unit. Logs are
-read one by one, so that memory does not grow with them.
+DIR is a folder with the logs of a run (PMLUA_REPORT=DIR, pmlua record -o DIR). Each column has one type, and its name ends in
+its unit. These tables exist for each run:
 
-CSV and lines of JSON are one table; a database has all of them, and a table called columns that says what each column means.]],
+  sections     a row for each rank, thread and section, with a column for each event that sections counted
+  processes    a row for each process
+  events       software-defined counters and recorders
+
+For recorded calls:
+
+  calls        each call path of each thread
+  functions    each function of each process, with quantiles
+  values       events, arguments and results of functions
+  openmp       OpenMP constructs of each thread
+
+For an MPI job:
+
+  totals       sections and functions over all ranks
+  messages, pairs, collectives
+               what ranks sent to each other
+  files        what MPI functions read and wrote
+
+Events and logs are read one at a time, so memory does not grow with their number.]],
   options = {
     { name = "to", kind = "choice", choices = { "csv", "jsonl", "sqlite", "perfetto", "speedscope", "pprof", "folded" },
-      shown = "csv", help = "the form of what is written" },
+      shown = "csv", help = "output format" },
     { name = "table", kind = "choice", choices = columns.NAMES, shown = "sections",
-      help = "the table that CSV and lines of JSON are" },
-    { name = "columns", help = "print the columns of the table instead, with types, units and what they mean, as CSV" },
-    { name = "value", kind = "text", value = "WHAT", help = "of a profile: time, calls, or a counter of the trace" },
-    windows.option "of a trace only what lies in this window, in seconds since its beginning; one of both may be left out",
-    { name = "where", kind = "glob", value = "PATTERN", help = "of a trace only regions with such names, as MPI_*" },
-    common.with("out", { help = "write into FILE; of SQLite a new file" }),
+      help = "table that csv and jsonl write" },
+    { name = "columns", help = "instead, describe the columns of the table, with types and units, as CSV" },
+    { name = "value", kind = "text", value = "WHAT", help = "value of a profile: time, calls, or a counter of the trace" },
+    windows.option "export only this window of the trace, in seconds since its beginning; FROM or TO may be omitted",
+    { name = "where", kind = "glob", value = "PATTERN",
+      help = "export only regions of the trace whose name matches, such as MPI_*" },
+    common.with("out", { help = "write into FILE; sqlite needs a new file" }),
   },
   exclusive = { { "columns", "out" } },
   notes = [[
-Messages of MPI with the same sender, receiver, communicator and tag do not overtake each other: the n-th send is joined with
-the n-th receive. Where several threads of a rank send with the same tag, arrows may join others than those that met.]],
+MPI messages with the same sender, receiver, communicator and tag do not overtake each other, so an arrow joins the n-th send with
+the n-th receive. If several threads of a rank send with the same tag, an arrow may join the wrong pair.]],
   examples = {
     { "pmlua export out --to csv -o sections.csv" },
     { "pmlua export trace/traces.otf2 --to perfetto -o trace.pftrace" },

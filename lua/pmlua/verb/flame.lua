@@ -11,19 +11,20 @@ local M = {
   arguments = { { name = "RUN", key = "path", kind = "file",
     missing = "name a folder of pmlua record, a log, or a trace (*.otf2)" } },
   about = [[
-Each bar is a call path, as wide as the time in it; what it called lies on it. RUN is the folder of pmlua record, of
-PMLUA_REPORT, of an experiment, or a trace of any tool. All processes and threads are added up. Sections alone know no call
-path: each is a bar of its own time.
+Each bar is a call path. Its width is the time in it; the bars above it are the functions that it called. RUN is the folder
+of pmlua record, of PMLUA_REPORT or of an experiment, or a trace of any tool. It adds up all processes and threads. Sections
+have no call paths: each is a bar of its own time.
 
-The picture is one SVG file without anything from elsewhere. In a browser a click on a bar enlarges it, "search" or Ctrl-F
-marks bars by name and adds up their part, and the pointer on a bar shows its value.]],
+The picture is one SVG file that needs no other file. In a browser, a click on a bar enlarges it, "search" or Ctrl-F
+marks bars by name and prints their share, and pointing at a bar shows its value.]],
   options = {
     common.with("out", { help = "write the picture into FILE instead of standard output" }),
-    { name = "value", kind = "text", value = "WHAT", shown = "time", help = "what makes bars wide: time, calls, or a counter "
-      .. "that the trace has, as sde:::BYFL::flop_count_I" },
-    windows.option "draw only what lies in this window of the trace, in seconds since its beginning; one of both may be left out",
-    { name = "where", kind = "glob", value = "PATTERN", help = "only regions of the trace with such names, as MPI_*" },
-    { name = "title", kind = "text", value = "TEXT", help = "the title; RUN otherwise" },
+    { name = "value", kind = "text", value = "WHAT", shown = "time", help = "width of the bars: time, calls, or a counter of the "
+      .. "trace, such as sde:::BYFL::flop_count_I" },
+    windows.option "draw only this window of the trace, in seconds since its beginning; FROM or TO may be omitted",
+    { name = "where", kind = "glob", value = "PATTERN",
+      help = "draw only regions of the trace whose name matches, such as MPI_*" },
+    { name = "title", kind = "text", value = "TEXT", help = "title of the picture (default: RUN)" },
     { name = "width", kind = "integer", min = 200, max = 20000, default = 1200, help = "width in pixels" },
     { name = "icicle", help = "draw the outermost calls on top" },
   },

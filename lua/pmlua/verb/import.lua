@@ -9,10 +9,10 @@ local common = require "pmlua.internal.cli.common"
 local FORMS <const> = { "chrome", "perf", "pprof", "folded" } -- in the order that a file is tried
 
 local M = {
-  summary = "make a trace of what another tool measured",
+  summary = "convert the measurement of another tool to a trace",
   arguments = { { name = "FILE", key = "path", kind = "file", missing = "name the file that the other tool wrote" } },
   about = [[
-The trace, DIR/traces.otf2, is read by pmlua trace, flame, export and pml.trace.open like one of pmlua's own.
+pmlua trace, flame, export and pml.trace.open read the trace, DIR/traces.otf2, as one that pmlua recorded.
 
 perf: the text of perf script. A thread's stack lasts from its sample to the next one, of cpu-clock and task-clock at most the
 period, of other events a second; what two neighbours have in common is one call. Counters of the trace have the periods, so that

@@ -13,15 +13,16 @@ local function name_of(text)
 end
 
 local M = {
-  summary = "run a program so that pmlua query and pmlua attach can ask it",
+  summary = "run a program with a live service for pmlua query and pmlua attach",
   about = [[
 Runs CMD, unchanged, with a preloaded library. As soon as the program or one of its libraries registers software-defined
-events (papi_sde_* or pml_sde_*) or defines a section (pml_section_*), it can be asked by pmlua query and pmlua attach.
+events (papi_sde_* or pml_sde_*) or defines a section (pml_section_*), pmlua query and pmlua attach can reach it.
 A program that registered nothing gets a message at its end. The exit status is CMD's.]],
   options = {
-    { name = "name", kind = "name", read = name_of, help = "its name in pmlua query (default: the name of the program)" },
+    { name = "name", kind = "name", read = name_of, help = "name of the program in pmlua query (default: its own)" },
     { name = "report", kind = "file", value = "DIR",
-      help = "keep sections, counters and recorders in a log in DIR, however the program ends (pmlua report DIR)" },
+      help = "write sections, counters and recorders to a log in DIR, which "
+        .. "survives however the program ends (pmlua report DIR)" },
     { name = "rules", kind = "file", help = "watch rules in Lua (pml.sde.watch) that run inside the program" },
     { name = "export", kind = "text", value = "ADDR:PORT|unix:PATH", help = "also serve its metrics to Prometheus "
       .. "there, as pmlua serve does, from another process, which ends with it" },

@@ -15,15 +15,14 @@ local M = {
   arguments = { { name = "PID|NAME", key = "which", kind = "application", optional = true },
     { name = "PATTERN", key = "patterns", many = true, optional = true } },
   about = [[
-Without arguments, lists the applications that can be asked: those started by pmlua live -- COMMAND, and those that call
-pmlua_live_start() (C) or pml.live.start() (Lua).
+Without arguments, pmlua query lists the applications with a live service: those started by pmlua live -- COMMAND,
+and those that call pmlua_live_start() (C) or pml.live.start() (Lua).
 
-PATTERN is the name of an event or a glob (* and ?), with or without sde:::; without it, all events are shown. A pattern
-without :: is of events of any library.
-A recorder is shown with its count and its quantiles; LIB::RECORDER:MED is one of them.
+PATTERN is the name of an event or a glob (* and ?), with or without sde:::; the default is all events. A pattern without ::
+matches events of all libraries. A recorder is printed with its count and quantiles; LIB::RECORDER:MED selects one quantile.
 
-With --job, NAME is a glob, and all programs with such names are read together, as the ranks of an MPI job: a row per event has
-the sum, the least, the median and the most over ranks, and the ranks of the least and the most.]],
+With --job, NAME is a glob, and pmlua reads all programs with such names together, as the ranks of an MPI job: a row per event
+has the sum, the least, the median and the most over ranks, and the ranks of the least and the most.]],
   options = {
     { name = "watch", kind = "duration", value = "EVERY", min = 0.001, help = "read repeatedly, such as every 1s or 250ms, and "
       .. "show what changed; a terminal shows the newest table, other output gets one after the other. Ends with the "
@@ -31,14 +30,14 @@ the sum, the least, the median and the most over ranks, and the ranks of the lea
     { name = "count", kind = "integer", min = 1, help = "end after N readings" },
     common.with("plot", { optional = true, help = "draw in the terminal: the values of recorders, other events over the time "
       .. "watched; or write the plot to FILE (.svg or .png) at the end" }),
-    common.with("json", { help = "a line for each reading: {name, pid, rows, time_s}" }),
-    common.with("csv", { help = "a row for each event of each reading, below a row of names" }),
+    common.with("json", { help = "print each reading as one line of JSON: {name, pid, rows, time_s}" }),
+    common.with("csv", { help = "print each event of each reading as a row of CSV, below a row of names" }),
     { name = "job", help = "read all programs whose names match NAME as one job" },
     { name = "hosts", kind = "text", value = "HOST,...", needs = "job", help = "read the ranks on these hosts instead, by running"
       .. " pmlua there with ssh, which must need no password" },
     common.with "openmetrics", common.with "out",
     common.with("patience", { default = false, shown = "5s" }),
-    common.with("quiet", { help = "with --plot FILE, do not show the number of readings" }),
+    common.with("quiet", { help = "with --plot FILE, do not print the number of readings" }),
   },
   exclusive = { { "json", "csv", "plot", "openmetrics" }, { "watch", "openmetrics" }, { "count", "openmetrics" },
     { "job", "csv" }, { "job", "plot" }, { "job", "openmetrics" } },

@@ -39,12 +39,12 @@ local M = {
   about = [[
 Runs CMD and its children unchanged and records calls from the program to its libraries and between libraries, except libc,
 the loader and pmlua itself. Then it prints a table of functions on standard error and returns CMD's exit status, or 1 if CMD
-succeeded and a trace, a picture or another result could not be written. Of a job with -o, the rank that prints the table
-returns 1 for all. Times are in ns; inclusive time contains recorded calls inside a call, exclusive time does not. Recording
-takes time itself: short functions look longer than they are.]],
+succeeded and a result could not be written; in a job with -o, the rank that prints the table returns this 1. Times are in ns;
+inclusive time contains recorded calls inside a call, exclusive time does not. Recording takes time itself: short functions look
+longer than they are.]],
   options = {
-    { name = "lib", kind = "glob", many = true, help = "only functions of these libraries (libz, libstdc*)" },
-    { name = "sym", kind = "glob", many = true, help = "only these functions" },
+    { name = "lib", kind = "glob", many = true, help = "record only functions of these libraries (libz, libstdc*)" },
+    { name = "sym", kind = "glob", many = true, help = "record only these functions" },
     { name = "not", kind = "glob", many = true, help = "exclude libraries and functions with these names" },
     { name = "filter", kind = "file", help = "also apply a filter file, in Score-P's format" },
     { name = "dlsym", help = "also record calls through pointers from dlsym. The pointers then differ from the functions' "
@@ -53,44 +53,46 @@ takes time itself: short functions look longer than they are.]],
       .. "call reads it twice; does not work for programs that close all descriptors" }),
     { name = "plugin", kind = "name", value = "NAME[:METRICS]", many = true, help = "load Score-P's metric plugin libNAME.so "
       .. "into the program (and those of SCOREP_METRIC_PLUGINS), with METRICS, separated by commas, as SCOREP_METRIC_NAME. "
-      .. "Synchronous metrics are events of each call. Metrics that the plugin measures in its own time go into the trace "
-      .. "and a table, plugins-PID.dat, and are drawn if gnuplot is installed; of a process that does not exit normally, what "
-      .. "the plugin had handed over by then" },
+      .. "Synchronous metrics are events of each call. Asynchronous metrics go into the trace and the table plugins-PID.dat, "
+      .. "and are drawn if gnuplot is installed; if a process does not exit normally, values that the plugin has not yet "
+      .. "delivered are lost" },
     { name = "substrate", kind = "name", many = true, help = "load Score-P's substrate plugin libscorep_substrate_NAME.so into "
-      .. "the program (and those of SCOREP_SUBSTRATE_PLUGINS). It gets an enter and a leave for each call, and writes to "
-      .. "substrates-PID of the folder, or SCOREP_EXPERIMENT_DIRECTORY, when the program exits. Forked children have none. "
+      .. "the program (and those of SCOREP_SUBSTRATE_PLUGINS). It receives an enter and a leave for each call, and writes to "
+      .. "DIR/substrates-PID, or SCOREP_EXPERIMENT_DIRECTORY, when the program exits. Forked children do not use it. "
       .. "A process that ends by a signal, _exit or exec writes nothing" },
-    { name = "metric", kind = "event", value = "NAME", take = metric, help = "record what the host or the process does over "
-      .. "time: host::memory_used, 'host::network_*', process::resident (pmlua events plugin::), into metrics.dat, a "
-      .. "table, and the trace; may be repeated" },
+    { name = "metric", kind = "event", value = "NAME", take = metric, help = "record a metric of the host or the process "
+      .. "over time, such as host::memory_used, 'host::network_*' or process::resident (pmlua events plugin:: lists them), "
+      .. "in the table metrics.dat and the trace; may be repeated" },
     { name = "every", kind = "duration", shown = "100ms", such = "20ms", help = "time between two values of a metric" },
     { name = "trace", help = "also write an OTF2 trace, DIR/traces.otf2, with every enter and leave of all processes" },
     { name = "profile", help = "write no trace (the default)" },
-    { name = "flow", kind = "file", optional = true, read = flow_of, help = "event flow graphs of each process, which show "
-      .. "which call follows which, and when: for Graphviz, drawn, and as a C program with the same flow. FILE: the "
-      .. "picture, .svg, .png, .pdf, .dot or .json" },
+    { name = "flow", kind = "file", optional = true, read = flow_of, help = "write event flow graphs of each process, which show "
+      .. "the order of calls: for Graphviz, as a picture, and as a C program with the same flow. FILE names the "
+      .. "picture (.svg, .png, .pdf, .dot or .json)" },
     { name = "color", kind = "name", value = "A/B", needs = "flow", help = "colour nodes of these graphs from green to red by "
-      .. "this ratio of two of: time, self (ns), calls, events" },
-    common.with("json", { help = "the table and every call path as JSON, on standard output" }),
-    common.with("csv", { help = "all functions as CSV, on standard output" }),
+      .. "the ratio of two of time, self (both in ns), calls and events" },
+    common.with("json", { help = "print the table and all call paths as JSON on standard output" }),
+    common.with("csv", { help = "print all functions as CSV on standard output" }),
     common.with("html", { help = "also write a page for a browser into FILE: flame graph, functions and values" }),
-    common.with("plot", { help = "draw a bar for each function of the table (.svg or .png)" }),
-    common.with("folder", { shown = "pmlua-record-PID", help = "the folder for the results; it is created, and must not hold "
+    common.with("plot", { help = "draw a bar for each function of the table into FILE (.svg or .png)" }),
+    common.with("folder", { shown = "pmlua-record-PID", help = "folder for the results; it is created, and must not contain "
       .. "results. Each rank of a parallel job (mpirun -n 4 pmlua record -o DIR CMD) uses DIR/rank-N; the last one to end "
       .. "prints one table of all, as pmlua report DIR does, and writes the trace" }),
-    { name = "detail", kind = "choice", choices = { "job", "ranks", "threads" }, shown = "job", help = "of a job of MPI with -o: "
-      .. "job keeps its summary, job.pmlsum, with at most 8 KB for each rank, and only logs with more than it; ranks keeps all "
-      .. "functions and all logs, and adds a row for each rank to the tables; threads adds one for each thread, too" },
-    common.with("quiet", { help = "print neither progress nor what was left out; failures are still reported" }),
+    { name = "detail", kind = "choice", choices = { "job", "ranks", "threads" }, shown = "job",
+      help = "data of an MPI job with -o: "
+      .. "job keeps a summary, job.pmlsum, with at most 8 KB for each rank, and the logs that contain more; ranks keeps all "
+      .. "functions and logs, and adds a row for each rank to the tables; threads also adds a row for each thread" },
+    common.with("quiet", { help = "print no progress and no notes; failures are still reported" }),
     { name = "finish", kind = "dir",
-      help = "run nothing: finish a recording that was cut short, or whose processes were still running" },
+      help = "run nothing; finish a recording that was interrupted, or whose processes were still running" },
     { name = "max-depth", kind = "integer", min = 1, max = CALLS,
-      help = "keep a trace or a flow small: leave out calls nested deeper than N" },
-    { name = "max-calls", kind = "integer", min = 1, max = CALLS, help = "keep at most N calls of each function of a process" },
+      help = "omit calls nested deeper than N from the trace or flow" },
+    { name = "max-calls", kind = "integer", min = 1, max = CALLS,
+      help = "keep at most N calls of each function of a process in the trace or flow" },
     { name = "min-duration", kind = "duration", read = nanoseconds,
-      help = "leave out calls shorter than this without recorded calls inside (10us, 1ms; ns without a unit)" },
-    { name = "last", kind = "size", min = 1 << 20, such = "100M or 2G", help = "of a trace or a flow keep at most SIZE of "
-      .. "events in each process: the last ones, or the first ones of a rank of MPI" },
+      help = "omit calls shorter than this that contain no recorded calls (10us, 1ms; ns without a unit)" },
+    { name = "last", kind = "size", min = 1 << 20, such = "100M or 2G", help = "keep at most SIZE of events of each process in a "
+      .. "trace or flow: the last ones, but the first ones of an MPI rank" },
   },
   exclusive = { { "trace", "profile" }, { "json", "csv" } },
   command = { optional = true },

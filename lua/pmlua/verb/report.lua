@@ -12,32 +12,35 @@ local M = {
   arguments = { { name = "DIR|FILE|PID|NAME", key = "paths", kind = "file", many = true,
     missing = "name what to report: a folder, logs, or the pid or name of a running program" } },
   about = [[
-DIR is the folder where a run left its logs: each process that uses sections, software-defined counters or recorders and
-runs with PMLUA_REPORT=DIR in its environment, or under pmlua live --report DIR, leaves one there, however it ends. FILE is
-one of them; PID or NAME is a running application (pmlua query lists them). FILE may also be the counts of a program that was
-compiled by pmlua cc --count and ran with PMLUA_COUNT=FILE: the report then shows these counts, with those of other
-processes in FILE.PID; --detail shows each process, and --json and --csv work, too. DIR may also be the
-folder of an experiment, including one that was killed, or of a job of MPI under pmlua record: the report then shows how
-sections, functions of MPI and calls of libraries were balanced over the ranks, and what ranks sent to each other.
+DIR is a folder with the logs of a run. A process that uses sections, software-defined counters or recorders writes a log if it
+runs with PMLUA_REPORT=DIR in its environment, or under pmlua live --report DIR; the log survives however the process ends. FILE
+is one log. PID or NAME is a running application (pmlua query lists them).
+
+FILE may also contain the counts of a program that was compiled by pmlua cc --count and ran with PMLUA_COUNT=FILE. The report then
+adds the counts of other processes, which are in FILE.PID; --detail prints each process.
+
+DIR may also be the folder of an experiment, complete or not, or of an MPI job under pmlua record. The report of a job shows the
+load balance of sections, MPI functions and library calls over the ranks, and the messages between them.
 
 Under mpirun, rank 0 prints and the other ranks end at once.]],
   options = {
-    { name = "basic", help = "a row per section (the default); (*) marks inclusive sections" },
-    { name = "detail", help = "a row per section and process; of a job of MPI, per function of MPI, too" },
-    { name = "threads", help = "a row per section and thread" },
-    { name = "events", help = "a row per software-defined event: what counters counted and recorders recorded" },
-    { name = "legend", help = "what the columns, events and metrics mean" },
+    { name = "basic", help = "print a row per section (the default); (*) marks inclusive sections" },
+    { name = "detail", help = "print a row per section and process; for an MPI job also per MPI function" },
+    { name = "threads", help = "print a row per section and thread" },
+    { name = "events", help = "print a row per software-defined event, counter or recorder" },
+    { name = "legend", help = "explain the columns, events and metrics" },
     { name = "sort", kind = "choice", choices = { "time", "calls", "label" }, shown = "time",
-      help = "the order of the sections" },
-    common.with("json", { help = "all of it as JSON" }),
-    common.with("csv", { help = "the chosen table as CSV" }), common.with "openmetrics",
+      help = "order of the sections" },
+    common.with("json", { help = "print the whole report as JSON" }),
+    common.with("csv", { help = "print the selected table as CSV" }), common.with "openmetrics",
     common.with("html", { help = "also write a page for a browser into FILE: figures, and the tables of sections and events" }),
     common.with "out",
-    common.with("plot", { help = "a bar for each section, or the messages between ranks of MPI (.svg or .png)" }),
+    common.with("plot", { help = "draw a bar for each section, or the messages between MPI ranks, into FILE (.svg or .png)" }),
     { name = "timeline", kind = "picture",
-      help = "when each thread was in which section (.svg or .png); run the program with PMLUA_REPORT_TIMELINE=on, too" },
+      help = "draw the sections of each thread over time (.svg or .png); the program must have run with "
+        .. "PMLUA_REPORT_TIMELINE=on" },
     { name = "pmu", kind = "name",
-      help = "take the formulas of this PMU's event groups, such as skx, for the events that sections counted" },
+      help = "compute metrics by the formulas of this PMU's event groups, such as skx" },
     common.with "patience", common.with "quiet",
   },
   exclusive = { { "json", "csv", "openmetrics" } },

@@ -14,41 +14,42 @@ local FREQUENCY <const> = 1000
 local M = {
   summary = "run a program and report in which functions, call paths, lines or data an event happens",
   about = [[
-Runs CMD unchanged; the kernel notes where it and its children are at one event in so many. The table goes to standard error; the
-exit status is CMD's. With --pid, --cgroup or --all others are sampled while CMD runs; without CMD, until Ctrl-C.
+Runs CMD unchanged. The kernel records where CMD and its children are at regular numbers of events. The table goes to standard
+error; the exit status is CMD's. With --pid, --cgroup or --all, pmlua samples other processes while CMD runs; without CMD, until
+Ctrl-C.
 
-A share is that of the events, with its 95 % interval. Samples count what the processor does in a function itself, without what
-it calls. Names come from the symbols of the files, lines from the debug information (gcc -g).]],
+The table shows the share of all events with its 95 % interval. A function's share excludes the functions that it calls. Function
+names come from the symbols of the files, lines from the debug information (gcc -g).]],
   options = {
     common.with("event", { many = false, key = "event", value = "EVENT", shown = "cycles, task-clock without a PMU; by page "
-      .. "page-faults", help = "the event; only the kernel's can be sampled. EVENT:p, :pp and :ppp ask for precise addresses" }),
+      .. "page-faults", help = "sample this event of the kernel; EVENT:p, :pp and :ppp request precise addresses" }),
     { name = "by", kind = "choice", choices = { "function", "path", "line", "object", "page", "data", "thread", "cpu" },
-      default = "function", help = "what samples are counted by; path is a function with its callers, object the program or "
-        .. "library, page the page of the data that was accessed, data the variable" },
+      default = "function", help = "count samples by this; path is a function with its callers, object the program or "
+        .. "library, page the page of the accessed data, data the variable" },
     { name = "frequency", short = "F", kind = "integer", min = 1, max = 1000000, value = "HZ", shown = tostring(FREQUENCY),
-      help = "samples a second, for each thread while it runs" },
-    { name = "period", short = "c", kind = "integer", min = 1, value = "N", help = "a sample at each N-th event" },
-    { name = "pid", short = "p", kind = "integer", min = 1, value = "PID", help = "sample this process, with its threads and the "
-      .. "children that it makes meanwhile" },
+      help = "number of samples per second of each running thread" },
+    { name = "period", short = "c", kind = "integer", min = 1, value = "N", help = "take a sample at every N-th event" },
+    { name = "pid", short = "p", kind = "integer", min = 1, value = "PID", help = "sample this process with its threads and the "
+      .. "children that it starts meanwhile" },
     { name = "cgroup", short = "G", kind = "text", value = "CGROUP", help = "sample the processes of this cgroup, a folder "
-      .. "below /sys/fs/cgroup; needs what --all needs" },
+      .. "below /sys/fs/cgroup; needs the same rights as --all" },
     { name = "all", short = "a", help = "sample all processes on all cpus; needs root, CAP_PERFMON or "
       .. "kernel.perf_event_paranoid 0" },
     { name = "argument", kind = "integer", min = 1, max = 12, value = "N", help = "count the values of a USDT probe's N-th "
-      .. "argument (EVENT is usdt:PATH:PROVIDER:NAME), where it is in a register or constant" },
-    { name = "top", kind = "integer", min = 0, default = 20, help = "how many rows to print; 0: all" },
-    common.with("json", { help = "all rows as JSON, on standard output" }),
-    common.with("csv", { help = "all rows as CSV, on standard output" }),
-    common.with("out", { help = "write the table, the JSON or the CSV into this file instead" }),
-    common.with("quiet", { help = "print no notes on what is missing" }),
+      .. "argument (EVENT is usdt:PATH:PROVIDER:NAME), if it is a constant or in a register" },
+    { name = "top", kind = "integer", min = 0, default = 20, help = "number of rows to print; 0: all" },
+    common.with("json", { help = "print all rows as JSON on standard output" }),
+    common.with("csv", { help = "print all rows as CSV on standard output" }),
+    common.with("out", { help = "write the table, JSON or CSV into FILE instead" }),
+    common.with("quiet", { help = "print no notes about missing data" }),
   },
   exclusive = { { "json", "csv" }, { "pid", "all", "cgroup" }, { "frequency", "period" } },
   usage = { "[OPTIONS] [--] CMD [ARGS]", "[OPTIONS] --pid PID | --cgroup CGROUP | --all [[--] CMD [ARGS]]" },
   command = { optional = true },
   notes = [[
-With --by page or data and no event each page fault of CMD is a sample. With --by path callers are found by frame pointers:
-compile with -fno-omit-frame-pointer. The caller of a function that keeps no frame itself is missing. Other events have addresses
-of data only where the processor notes them (mem-loads, with :pp).]],
+With --by page or data, and without an event, each page fault of CMD is a sample. Other events have data addresses only if the
+processor records them (mem-loads, with :pp). With --by path, pmlua finds callers by frame pointers: compile with
+-fno-omit-frame-pointer. If a function has no frame, its caller is missing.]],
   examples = {
     "pmlua sample -- sort /etc/services",
     "pmlua sample --by line -F 5000 -- sort /etc/services",

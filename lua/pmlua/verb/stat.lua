@@ -21,43 +21,44 @@ local M = {
   summary = "run a program and report its cost: counted by the kernel, or by simulation",
   about = [[
 Runs CMD unchanged and counts it with all its children. The table goes to standard error, even if CMD is interrupted or
-killed; the exit status is CMD's. With --pid, --cgroup or --all others are counted while CMD runs; without CMD, until Ctrl-C.]],
+killed; the exit status is CMD's. With --pid, --cgroup or --all, pmlua counts other processes while CMD runs; without CMD, until
+Ctrl-C.]],
   options = {
     common.with("event", { value = "EVENTS", key = "lists",
-      help = "count only these, separated by commas (pmlua events; with --sim: Ir or sim::Ir, and so on)" }),
-    common.with("json", { help = "the counts as JSON, on standard output" }),
-    common.with("csv", { help = "the counts as CSV, on standard output" }),
-    common.with("out", { help = "write the table, the JSON or the CSV into this file instead" }),
+      help = "count only these events, separated by commas (pmlua events lists them; with --sim: Ir, Dr and so on)" }),
+    common.with("json", { help = "print the counts as JSON on standard output" }),
+    common.with("csv", { help = "print the counts as CSV on standard output" }),
+    common.with("out", { help = "write the table, JSON or CSV into FILE instead" }),
     common.with("quiet", { help = "print no notes and no warnings" }),
-    { name = "repeat", short = "r", kind = "integer", min = 2, help = "run CMD N times: means with their "
-      .. "95 % intervals, and extremes" },
+    { name = "repeat", short = "r", kind = "integer", min = 2, help = "run CMD N times; print means with "
+      .. "95 % intervals, minimum and maximum" },
     { name = "interval", short = "I", kind = "duration", unit = "ms", min = 0.001, value = "TIME", such = "100ms or 1s",
-      help = "print what was counted in each TIME, while CMD runs; such as 1s, or 100 for milliseconds" },
-    { name = "pid", short = "p", kind = "integer", min = 1, value = "PID", help = "count in this process, with its threads and "
-      .. "the children that it makes meanwhile" },
-    { name = "all", short = "a", help = "count on all cpus, all processes; needs root, CAP_PERFMON or "
+      help = "print the counts of each TIME while CMD runs, such as 1s; 100 means 100 ms" },
+    { name = "pid", short = "p", kind = "integer", min = 1, value = "PID", help = "count this process with its threads and "
+      .. "the children that it starts meanwhile" },
+    { name = "all", short = "a", help = "count all processes on all cpus; needs root, CAP_PERFMON or "
       .. "kernel.perf_event_paranoid 0" },
-    { name = "cgroup", short = "G", kind = "text", value = "CGROUP", many = true, help = "count what the processes "
-      .. "of this cgroup do, a folder below /sys/fs/cgroup; several are counted side by side; needs what --all needs" },
-    { name = "sim", help = "run CMD under valgrind's callgrind, some 100 to 200 times slower, without a PMU: instructions "
-      .. "(Ir), data reads and writes (Dr, Dw) and branches (Bc conditional, Bi indirect) are counted; misses of "
-      .. "the first and the last level (I1mr, D1mr, D1mw, ILmr, DLmr, DLmw) and mispredictions (Bcm, Bim) are those of a "
-      .. "model. Reported in total, by thread, by section if the program has some, and by function" },
+    { name = "cgroup", short = "G", kind = "text", value = "CGROUP", many = true, help = "count the processes of this "
+      .. "cgroup, a folder below /sys/fs/cgroup; several have a column each; needs the same rights as --all" },
+    { name = "sim", help = "run CMD under valgrind's callgrind, 100 to 200 times slower, without a PMU. It counts instructions "
+      .. "(Ir), data reads and writes (Dr, Dw) and branches (Bc conditional, Bi indirect); a model predicts misses of "
+      .. "the first and the last cache level (I1mr, D1mr, D1mw, ILmr, DLmr, DLmw) and mispredicted branches (Bcm, Bim). "
+      .. "The report has totals and counts by thread, section and function" },
     { name = "section", kind = "name", needs = "sim",
-      help = "count only inside this section; functions are then those it calls" },
-    cache("I1", "first-level instruction cache of the model (32768,8,64, whatever the machine has)"),
+      help = "count only inside this section, and list only the functions that it calls" },
+    cache("I1", "first-level instruction cache of the model (32768,8,64 on every machine)"),
     cache("D1", "first-level data cache of the model (32768,8,64)"),
-    cache("LL", "the model's last level (8388608,16,64)"),
-    { name = "top", kind = "integer", min = 0, needs = "sim", shown = "20", help = "how many functions to list" },
+    cache("LL", "last-level cache of the model (8388608,16,64)"),
+    { name = "top", kind = "integer", min = 0, needs = "sim", shown = "20", help = "number of functions to list" },
   },
   exclusive = { { "json", "csv" }, { "pid", "all", "cgroup", "sim", "repeat" }, { "interval", "sim", "repeat" } },
   usage = { "[OPTIONS] [--] CMD [ARGS]", "[OPTIONS] --pid PID | --cgroup CGROUP | --all [[--] CMD [ARGS]]" },
   command = { optional = true },
   notes = [[
-A simulation counts user space only, and of a process only its last program (exec). Counts repeat exactly if the program
-does, that is, if it depends neither on time, nor on the interleaving of threads, nor on its environment. Those of
-sections and functions are exact; totals include the loader's work for a library of pmlua's: some 15,000 instructions in
-each program, and 50 for each symbol that the loader looks up.]],
+A simulation counts user space only. If a process executes another program, it counts the last one. Counts repeat exactly if
+the program depends neither on time, nor on the order of its threads, nor on its environment. Counts of sections and functions are
+exact. Totals include the loader's work for a library of pmlua: some 15,000 instructions in each program, and 50 for each symbol
+that the loader looks up.]],
   examples = {
     "pmlua stat -- sort /etc/services",
     "pmlua stat -r 5 -e task-clock,page-faults -- sort /etc/services",

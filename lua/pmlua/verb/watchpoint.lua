@@ -30,28 +30,28 @@ it prints a table of accesses by thread on standard error and returns CMD's exit
 microseconds. No PMU is needed.]],
   options = {
     common.with("event", { value = "mem:SYMBOL[+OFF][:rwx]", take = add_accesses, help = "count accesses (r, w, rw) or calls "
-      .. "(x); default rw, for functions x. SYMBOL is a variable or a function, also a static one, a member or an element: "
-      .. "v.x[3], or in a scope: space::v, file.c::v. mem: may be left out" }),
+      .. "(x); the default is rw, for functions x. SYMBOL is a variable or a function, which may be static, a member or an "
+      .. "element (v.x[3]), or in a scope (space::v, file.c::v); mem: may be omitted" }),
     { name = "variable", short = "v", kind = "name", value = "VARIABLE", many = true, take = add_variable,
       help = "record each value written; the type comes from the debug information (gcc -g): integers, floating point (long "
         .. "double as double), and .real or .imag of complex numbers" },
     { name = "in", kind = "file", key = "object",
       help = "the program or library with the symbols, if neither CMD (a script, sh -c ...) nor a library it loads has them" },
     { name = "values", kind = "integer", min = 0, max = RANGE, default = VALUES,
-      help = "how many accesses per process to keep with their times; 0: only count" },
+      help = "number of accesses per process to keep with their times; 0: only count" },
     { name = "trace", help = "also write an OTF2 trace of each symbol" },
-    common.with("json", { help = "threads with the times and values of their accesses as JSON, on standard output" }),
-    common.with("csv", { help = "the table as CSV, on standard output" }),
+    common.with("json", { help = "print the accesses of each thread with times and values as JSON on standard output" }),
+    common.with("csv", { help = "print the table as CSV on standard output" }),
     common.with("folder", { shown = "pmlua-watchpoint-PID",
-      help = "the folder for the results; it is created, and must not hold results" }),
-    common.with("quiet", { help = "print neither what was missed nor where the results are" }),
+      help = "folder for the results; it is created, and must not contain results" }),
+    common.with("quiet", { help = "print no notes about missed accesses and the folder" }),
   },
   exclusive = { { "json", "csv" } },
   command = {},
   notes = [[
 At most four of --event and --variable together: the CPU has no more debug registers. A value is read right after the write,
-by the thread that wrote it; if two threads write at once without a lock, it may be the other's. Writes that the kernel
-makes for the program are not seen, nor are static programs and libraries loaded later.]],
+by the thread that wrote it; if two threads write at once without a lock, it may be the value of the other. The kernel's own
+writes are not recorded, nor are accesses of static programs and of libraries loaded later.]],
   examples = {
     { "pmlua watchpoint -e mem:work:x -- ./app", needs = { "watchpoints" } },
     { "pmlua watchpoint -v 'grid.level[2]' --trace -o levels -- ./app input", needs = { "watchpoints" } },

@@ -24,7 +24,7 @@ local common = {
     help = "print the values for Prometheus, in the format OpenMetrics, or, with =text, in the older text format that "
       .. "node_exporter's textfile collector reads" },
   out = { name = "out", short = "o", kind = "file", help = "write the results into FILE, which is opened first" },
-  folder = { name = "out", short = "o", kind = "dir", help = "the folder for the results" },
+  folder = { name = "out", short = "o", kind = "dir", help = "folder for the results" },
   quiet = { name = "quiet", short = "q", help = "print only failures on standard error, no progress, notes and warnings" },
   html = { name = "html", kind = "file", help = "also write the results as one page for a browser into FILE" },
   plot = { name = "plot", kind = "picture", help = "draw the results into FILE (.svg or .png)" },
@@ -33,7 +33,7 @@ local common = {
     help = "exit with status 1 if a verdict is WORD (slower, faster, more, less) and the whole interval is beyond PERCENT; "
       .. "unjudged: if a cell has no counterpart or too few rounds" },
   patience = { name = "patience", kind = "duration", default = "5s", such = "5s or 500ms",
-    help = "how long to wait for an answer" },
+    help = "wait at most this long for an answer" },
 }
 
 --- A copy of a common option with the fields that differ here, such as its help or default.
