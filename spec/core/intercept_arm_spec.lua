@@ -14,6 +14,7 @@ end
 
 local CORE = " core/base/*.c core/base/*/*.c core/base/aarch64/*.S $(ls core/adapter/intercept/*.c | grep -v _events) "
   .. "core/program/pml_filter.c $(ls core/adapter/arch/*.c | grep -v _gpr) core/adapter/arch/aarch64/*.[cS] "
+  .. "$(ls core/substrate/profile/pml_profile*.c | grep -v -e functions -e summary) core/record/pml_histogram.c "
 
 --- How the libraries with every kind of slot are linked; the names are the Makefile's.
 local LEAVES = {
