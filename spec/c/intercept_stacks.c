@@ -6,6 +6,7 @@
  * of the thread's stack, or all on the same memory, to and from which each stack is copied, like greenlets. Each call
  * checks its result; each is counted when it is made.
  */
+#include "adapter/arch/pml_call.h"
 #include "adapter/intercept/pml_intercept.h"
 #include "check.h"
 #include "intercept/library.h"
@@ -50,8 +51,23 @@ static void *begin(void *arg, uint64_t thread) {
 static void end(void *arg, void *data) {
   (void)arg, (void)data;
 }
+
+static unsigned chance(unsigned n) {
+  static uint64_t state = 88172645463325252U;
+  state ^= state << 13;
+  state ^= state >> 7;
+  state ^= state << 17;
+  return (unsigned)(state >> 33) % n;
+}
+
+static volatile bool in_fast, in_all; /* a signal comes in some deliveries: fast ones, or all */
+static void have_signal(bool wanted) {
+  if (wanted && chance(3) == 0) raise(SIGUSR2);
+}
+
 static void on_enter(void *data, const struct pml_stream_event *e) {
   struct seen *s = data;
+  have_signal(in_all);
   __atomic_fetch_add(&enters, 1, __ATOMIC_RELAXED);
   if (s->n < OPEN_MAX)
     s->open[s->n++] = e->region;
@@ -60,26 +76,21 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
 }
 static void on_leave(void *data, const struct pml_stream_event *e) {
   struct seen *s = data;
+  have_signal(in_all);
   __atomic_fetch_add(&leaves, 1, __ATOMIC_RELAXED);
   if (e->unwound) __atomic_fetch_add(&unreturned, 1, __ATOMIC_RELAXED);
   if (s->n == 0 || s->open[--s->n] != e->region) __atomic_fetch_add(&disorder, 1, __ATOMIC_RELAXED);
 }
 
-static volatile long calls, returned, wrong;
-static uint64_t state = 88172645463325252U;
-
-static unsigned chance(unsigned n) {
-  state ^= state << 13;
-  state ^= state >> 7;
-  state ^= state << 17;
-  return (unsigned)(state >> 33) % n;
+static volatile long calls, returned, wrong; /* a signal handler may come between a load and a store */
+static void add(volatile long *to, long n) {
+  __atomic_fetch_add(to, n, __ATOMIC_RELAXED);
 }
-
 static int call(int (*back)(void *arg), void *arg, int expected) {
-  calls++;
+  add(&calls, 1);
   int got = lib_back(back, arg);
-  returned++;
-  wrong += got != expected;
+  add(&returned, 1);
+  add(&wrong, got != expected);
   return got;
 }
 
@@ -266,11 +277,10 @@ static void returning_often(void) {
 /* ---- preemption ---- */
 
 /*
- * A handler switches to another fiber while an event is being delivered in general registers: then the consumer does it
- * by a signal, at random, or a timer does it anywhere. Calls on other fibers are recorded meanwhile.
+ * A handler switches to another fiber while an event is being delivered: the consumer does it by a signal, at random,
+ * or a timer does it anywhere. Calls on other fibers are recorded meanwhile, or from the first lost one on.
  */
 static struct fiber *running; /* NULL: none */
-static volatile bool in_deliveries;
 static volatile unsigned preempted;
 
 static void preempt(int sig) {
@@ -284,7 +294,7 @@ static void preempt(int sig) {
 
 static uint64_t deliver_fast(void *data, enum pml_stream_kind kind, pml_region_t region) {
   const struct pml_stream_event e = {.region = region};
-  if (in_deliveries && chance(3) == 0) raise(SIGUSR2);
+  have_signal(in_fast);
   (kind == PML_STREAM_ENTER ? on_enter : on_leave)(data, &e);
   return 0;
 }
@@ -337,21 +347,79 @@ static uint64_t nested(void) {
   return s.nested;
 }
 
+/* Calls beside the first suspended delivery are lost, and no others. */
+static void *preempting_held(void *what) {
+  uint64_t before = nested();
+  sigset_t mask;
+  forget();
+  preempted = 0;
+  in_all = true;
+  take_preempted_turns();
+  CHECK(wrong == 0 && disorder == 0 && nested() > before && enters + nested() - before == (uint64_t)calls &&
+            leaves <= enters && preempted > FIBERS,
+        "%s that handlers suspend %u times: calls beside the first one are lost, and counted (%llu of %ld)",
+        (const char *)what, preempted, (unsigned long long)(nested() - before), calls);
+  before = nested();
+  forget();
+  take_preempted_turns();
+  in_all = false;
+  CHECK(all_well(what) && leaves == enters && nested() == before, "from then on each call is recorded");
+  bool claimed = pml__call_claim(PML__CALL_HERE), held = false;
+  if (claimed) held = sigprocmask(SIG_BLOCK, NULL, &mask) == 0 && sigismember(&mask, SIGUSR2) == 1;
+  if (claimed) pml__call_release();
+  CHECK(held && sigprocmask(SIG_BLOCK, NULL, &mask) == 0 && sigismember(&mask, SIGUSR2) == 0,
+        "a wrapper's call also blocks signals while it uses the lists");
+  return NULL;
+}
+
+/* On another thread, because a thread that was preempted remains one. */
+static void preempting_on_thread(const char *what) {
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, preempting_held, (void *)(uintptr_t)what) == 0 && pthread_join(thread, NULL) == 0,
+        "a thread for %s", what);
+}
+
+static struct pml_stream_metrics *metrics;
+static PML_THREAD_LOCAL uint64_t value;
+
+static int read_value(void *set, uint64_t *to) {
+  (void)set;
+  ++*to;
+  return 0;
+}
+SPARING(pml__stream_read, read_sparing, read_value, int, (void *set, uint64_t *to), set, to);
+
+static void read_counts(enum pml_stream_kind kind, struct pml_stream_event *e) {
+  if (kind == PML_STREAM_ENTER && value++ == 0) pml__stream_count_by(read_sparing, NULL, metrics, &value);
+  e->metrics = metrics;
+  e->values = &value;
+}
+static void nothing(void) {}
+
+static void preempting_counted(void) {
+  static const char *const name = "value";
+  static const struct pml__call_counting counting = {read_counts, nothing, nothing, true};
+  CHECK(pml_stream_metrics(&name, 1, &metrics) == 0 && pml__call_count(&counting) == 0, "calls have counts");
+  preempting_on_thread("deliveries with counts");
+}
+
 /* @c: consumer @id, which delivers with all registers saved. */
 static void preempting(struct pml_stream_consumer c, uint64_t id) {
   const struct sigaction sa = {.sa_handler = preempt};
   const struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+  sigaction(SIGUSR2, &sa, NULL);
+  sigaction(SIGVTALRM, &sa, NULL);
+  preempting_on_thread("deliveries with all registers");
   uint64_t before = nested();
   c.fast[PML_STREAM_ENTER] = enter_sparing;
   c.fast[PML_STREAM_LEAVE] = leave_sparing;
   pml_stream_remove(id);
   CHECK(pml_stream_add(&c, &id) == 0, "a consumer in general registers");
-  sigaction(SIGUSR2, &sa, NULL);
-  sigaction(SIGVTALRM, &sa, NULL);
   forget();
-  in_deliveries = true;
+  preempted = 0;
+  in_fast = true;
   take_preempted_turns();
-  in_deliveries = false;
+  in_fast = false;
   CHECK(all_well("preempted in deliveries") && leaves == enters && nested() == before && preempted > FIBERS,
         "fibers that handlers suspend %u times in deliveries: each call is recorded", preempted);
   forget();
@@ -366,6 +434,7 @@ static void preempting(struct pml_stream_consumer c, uint64_t id) {
   take_preempted_turns();
   CHECK(all_well("after preemption") && leaves == enters && nested() == before,
         "after that nothing is taken for suspended any more");
+  preempting_counted();
 }
 
 static void *saved[LIB_SAVED];

@@ -15,13 +15,10 @@
 
 /* The kernel keeps that much below the top of the first thread's stack free of everything else. */
 #define STACK_GAP ((uintptr_t)128 << 20)
-#define CHUNK 16u
 #define DESCRIPTION_BYTES 2048u          /* at most the size of glibc's */
 #define STACK_MAX ((uintptr_t)1 << 36)   /* limit for one thread */
 #define THREAD_MAX ((uintptr_t)64 << 20) /* thread-local data behind the thread's description */
 #define NONE PML__CALL_NONE
-
-#define FRAME pml__call_table.frame
 
 #define AT(type, member, where) _Static_assert(offsetof(struct type, member) == (where), "as pml_call_layout.h says")
 AT(pml__stream_own, call.open, OWN_OPEN);
@@ -51,10 +48,7 @@ _Static_assert(HASH == PML__CALL_HASH && KNOWN_SHIFT == 15 - 4 && KNOWN_MASK == 
 bool pml__call_plain;
 static bool on, by_counter; /* atomic: calls are recorded; their clock, and counts, are read with general registers */
 
-static uint32_t untouched = CHUNK; /* atomic: frames from here on were never used */
-static uint64_t given_back;        /* atomic: lists that threads left: how often it changed << 32 | the first of one */
-static uint32_t next_list[PML__CALL_FRAMES]; /* atomic: of a list's first frame, the first of the list behind it */
-uint64_t pml__call_nested;                   /* atomic */
+uint64_t pml__call_nested; /* atomic */
 const struct pml__call_counting *pml__call_counting;
 static uint64_t deep; /* atomic */
 static pthread_key_t key;
@@ -63,62 +57,12 @@ static uintptr_t first_lo, first_hi; /* the first thread's stack */
 /* ---- frames ---- */
 
 /*
- * Free frames are given back and taken in lists of a chunk, so that threads which begin at once each find some.
- *
- * A thread that takes a list may read the successor of a frame that another thread has taken, used and given back
- * meanwhile: then the number of changes differs and the exchange fails.
- */
-static void give_back_list(uint32_t head) {
-  uint64_t seen = __atomic_load_n(&given_back, __ATOMIC_RELAXED), fresh;
-  do {
-    __atomic_store_n(&next_list[head], (uint32_t)seen, __ATOMIC_RELAXED);
-    fresh = ((seen >> 32) + 1) << 32 | head;
-  } while (!__atomic_compare_exchange_n(&given_back, &seen, fresh, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-}
-
-/* From @head inwards. */
-static void give_back(struct pml__call_frame *head) {
-  while (head != NULL) {
-    struct pml__call_frame *last = head;
-    for (uint32_t n = 1; n < CHUNK && last->inner != NULL; n++) last = last->inner;
-    struct pml__call_frame *rest = last->inner;
-    last->inner = NULL;
-    give_back_list((uint32_t)(head - FRAME));
-    head = rest;
-  }
-}
-
-static uint32_t take_list(void) {
-  uint64_t seen = __atomic_load_n(&given_back, __ATOMIC_ACQUIRE), fresh;
-  do {
-    if ((uint32_t)seen == 0) return 0;
-    uint32_t next = __atomic_load_n(&next_list[(uint32_t)seen], __ATOMIC_RELAXED);
-    fresh = ((seen >> 32) + 1) << 32 | next;
-  } while (!__atomic_compare_exchange_n(&given_back, &seen, fresh, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
-  return (uint32_t)seen;
-}
-
-__attribute__((noinline, cold)) static struct pml__call_frame *more_frames(void) {
-  uint32_t head = take_list();
-  if (head != 0) return &FRAME[head];
-  head = __atomic_load_n(&untouched, __ATOMIC_RELAXED);
-  do
-    if (head >= PML__CALL_FRAMES) return NULL;
-  while (!__atomic_compare_exchange_n(&untouched, &head, head + CHUNK, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-  for (uint32_t i = head; i < head + CHUNK; i++) {
-    FRAME[i].known = PML__CALL_NO_SLOT;
-    FRAME[i].inner = i + 1 < head + CHUNK ? &FRAME[i + 1] : NULL;
-  }
-  return &FRAME[head];
-}
-
-/*
  * Append a chunk of frames to the list, which has no free one left. The first of a stack belongs to no call. Its stack
  * pointer is the end of the stack, so a call above it is seen to be on another: also where a handler switched stacks
  * between two instructions of the fast path, the first of which still loaded the stream of the stack before.
  */
 static bool add_frames(struct pml__call_thread *t) {
-  struct pml__call_frame *head = more_frames(), *outer = t->open;
+  struct pml__call_frame *head = pml__call_more_frames(), *outer = t->open;
   if (head == NULL) return false;
   head->outer = outer;
   for (struct pml__call_frame *p = head; p->inner != NULL; p = p->inner) p->inner->outer = p;
@@ -135,7 +79,7 @@ static bool add_frames(struct pml__call_thread *t) {
 
 static void give_back_all(struct pml__call_frame *open) {
   while (open != NONE && open->outer != NONE) open = open->outer;
-  if (open != NONE) give_back(open);
+  if (open != NONE) pml__call_give_back(open);
 }
 
 /* Its calls are over with it. Those on other stacks may return on another thread, which then knows nothing of them. */
@@ -302,43 +246,74 @@ static uintptr_t open_call(struct pml__call_thread *t, pml_region_t region, uint
   return known->code;
 }
 
-/* ---- calls beside a suspended delivery ---- */
+/* ---- calls of threads that signal handlers preempt ---- */
 
 /*
- * A signal handler may switch to another stack while a fast delivery is under way, as preemptive schedulers of fibers
- * do. The delivery continues later, unnoticed, so the lists must then be as it left them. A call on another stack is
- * therefore recorded with all signals blocked, between a switch to its stack and a switch back. A delivery with all
- * registers saved may hold locks of its consumers: it sets `busy`, and calls made meanwhile are not recorded. Neither
- * are they where calls are counted, because all stacks read into one set.
+ * A signal handler may switch to another stack while a delivery is under way, as preemptive schedulers of fibers do.
+ * The delivery continues later, unnoticed, so the lists must then be as it left them.
+ *
+ * Beside a suspended fast delivery, a call on another stack is recorded with all signals blocked, between a switch to
+ * its stack and a switch back. A delivery with all registers saved may hold locks of its consumers, and one with counts
+ * may be reading the set that all stacks read into: calls beside these are not recorded, but counted as nested. From
+ * the first such call on, the thread blocks signals during all deliveries of these kinds, so no further one is
+ * suspended. Then `idle` is PML__CALL_PREEMPTED, which take_lists() takes for lists in use, and where calls are counted
+ * fast deliveries stay suspended. Such a delivery has two system calls more; threads that were never preempted in one
+ * have none.
  */
-struct aside {
-  struct pml__call_stack *stack; /* the delivery's */
+struct held {
+  struct pml__call_stack *stack; /* the suspended delivery's */
   struct pml_stream_event event;
+  bool beside; /* such a delivery */
   int cancel;
 };
 
-static void end_aside(struct pml__call_thread *t, const struct aside *a) {
-  pml__call_switch_to(t, a->stack);
-  if (a->stack != NULL) a->stack->suspended = false;
-  t->event = a->event;
-  pml__call_end_busy(t, t->stream);
-  pml__cancel_again(a->cancel);
+static bool is_counted(void) {
+  return __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE) != NULL;
 }
 
-/* False: the lists are in use on the stack of the call, or may not be switched. */
-__attribute__((noinline, cold)) static bool begin_aside(struct pml__call_thread *t, uintptr_t sp, struct aside *a) {
-  if (pml__call_confined || __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE) != NULL) return false;
-  a->cancel = pml__cancel_hold();
-  a->stack = t->stack;
-  a->event = t->event;
-  if (t->busy != 0 || !t->stream->here) {
-    pml__cancel_again(a->cancel);
-    return false;
-  }
+static void end_beside(struct pml__call_thread *t, const struct held *h) {
+  pml__call_switch_to(t, h->stack);
+  if (h->stack != NULL) h->stack->suspended = false;
+  t->event = h->event;
+  pml__call_end_busy(t, t->stream);
+}
+
+/* Returns false, with nothing changed, unless a delivery is suspended that allows it. */
+static bool begin_beside(struct pml__call_thread *t, uintptr_t sp, struct held *h) {
+  if (t->busy != 0 || !t->stream->here || pml__call_confined || is_counted()) return false;
+  h->stack = t->stack;
+  h->event = t->event;
+  h->beside = true;
   pml__call_set_busy(t, t->stream, sp - PML__CALL_BELOW);
-  if (a->stack != NULL) a->stack->suspended = true;
-  if (pml__call_go_to(t, sp) && t->stack != a->stack) return true;
-  end_aside(t, a);
+  if (h->stack != NULL) h->stack->suspended = true;
+  if (pml__call_go_to(t, sp) && t->stack != h->stack) return true;
+  end_beside(t, h);
+  return false;
+}
+
+static void let_signals(struct pml__call_thread *t, const struct held *h) {
+  if (t->idle != 0 && is_counted()) pml__stream_suspend(t->stream);
+  pml__cancel_again(h->cancel);
+}
+
+static void end_held(struct pml__call_thread *t, const struct held *h) {
+  if (h->beside)
+    end_beside(t, h);
+  else
+    pml__call_end_busy(t, t->stream);
+  let_signals(t, h);
+}
+
+/* Take the lists with signals blocked. False: they are in use; the thread will block signals if it was preempted. */
+__attribute__((noinline, cold)) static bool begin_held(struct pml__call_thread *t, uintptr_t sp, struct held *h) {
+  h->cancel = pml__cancel_hold();
+  h->beside = false;
+  if (t->busy == PML__CALL_PREEMPTED) t->busy = 0;
+  if (t->idle != 0 && take_lists(t, sp)) return true;
+  if (begin_beside(t, sp, h)) return true;
+  if (pml__call_is_elsewhere(t, sp)) t->idle = PML__CALL_PREEMPTED;
+  if (t->busy == 0) t->busy = t->idle;
+  let_signals(t, h);
   return false;
 }
 
@@ -366,9 +341,12 @@ static void complete(struct pml__call_thread *t, enum pml_stream_kind kind, pml_
   pml__stream_complete(kind, &t->event);
 }
 
-/* For the stubs, which have begun or ended the innermost call. In a claim. */
-__attribute__((noinline)) static void finish(struct pml__call_thread *t, enum pml_stream_kind kind) {
+/* For the stubs, which have begun or ended the innermost call. */
+__attribute__((noinline)) static void finish(struct pml__call_thread *t, enum pml_stream_kind kind, uintptr_t sp) {
+  bool preempted = t->idle != 0;
+  const struct held h = {.cancel = preempted ? pml__cancel_hold() : 0};
   pml_region_t region = t->open->region;
+  pml__call_set_busy(t, t->stream, sp - PML__CALL_BELOW);
   if (lacks_counts(t)) {
     emit_instead(t, kind, region);
   } else {
@@ -376,27 +354,30 @@ __attribute__((noinline)) static void finish(struct pml__call_thread *t, enum pm
     complete(t, kind, region);
     pml__call_restore_stream(t, self);
   }
+  if (kind == PML_STREAM_LEAVE) pml__call_close(t, t->open);
+  if (PML_UNLIKELY(preempted))
+    end_held(t, &h);
+  else
+    pml__call_end_busy(t, t->stream);
 }
 
 /* errno is the caller's: the call may be of a function that reads it. */
 uintptr_t pml__call_enter_full(const struct pml__call_function *f, uintptr_t back, uintptr_t sp, uint32_t begun) {
   struct pml__call_thread *t = &pml__call_self;
-  struct aside aside;
+  struct held held;
   uintptr_t code;
   int saved = errno;
   if (begun == PML__CALL_BEGUN) {
     code = t->open->known->code;
-    pml__call_set_busy(t, t->stream, sp - PML__CALL_BELOW);
-    finish(t, PML_STREAM_ENTER);
-    pml__call_end_busy(t, t->stream);
+    finish(t, PML_STREAM_ENTER, sp);
   } else if (!__atomic_load_n(&on, __ATOMIC_RELAXED)) {
     return 0;
   } else if (take_lists(t, sp)) {
     code = open_call(t, f->region, back, sp);
     pml__call_end_busy(t, t->stream);
-  } else if (begin_aside(t, sp, &aside)) {
+  } else if (begin_held(t, sp, &held)) {
     code = open_call(t, f->region, back, sp);
-    end_aside(t, &aside);
+    end_held(t, &held);
   } else {
     count_one(&pml__call_nested);
     return 0;
@@ -439,20 +420,17 @@ static void end_call(struct pml__call_thread *t, struct pml__call_frame *p, uint
 
 uintptr_t pml__call_leave_full(uintptr_t code, uintptr_t sp, uint32_t begun) {
   struct pml__call_thread *t = &pml__call_self;
-  struct aside aside;
+  struct held held;
   uintptr_t back = pml_arch_slot_of(code)->back;
   int saved = errno;
   if (begun == PML__CALL_BEGUN) {
-    pml__call_set_busy(t, t->stream, sp - PML__CALL_BELOW);
-    finish(t, PML_STREAM_LEAVE);
-    pml__call_close(t, t->open);
-    pml__call_end_busy(t, t->stream);
+    finish(t, PML_STREAM_LEAVE, sp);
   } else if (take_lists(t, sp)) {
     end_call(t, find_call(t, code, sp), code, sp);
     pml__call_end_busy(t, t->stream);
-  } else if (begin_aside(t, sp, &aside)) {
+  } else if (begin_held(t, sp, &held)) {
     end_call(t, find_call(t, code, sp), code, sp);
-    end_aside(t, &aside);
+    end_held(t, &held);
   } /* else it began before; its frame stays until it is seen to have been left */
   errno = saved;
   return back;
@@ -460,14 +438,35 @@ uintptr_t pml__call_leave_full(uintptr_t code, uintptr_t sp, uint32_t begun) {
 
 /* ---- calls of wrappers ---- */
 
+/* Not beside a suspended delivery. */
+__attribute__((noinline, cold)) static bool claim_held(struct pml__call_thread *t, uintptr_t sp) {
+  struct held h;
+  bool is = begin_held(t, sp, &h);
+  if (is && !h.beside) {
+    t->claimed = 1 + h.cancel;
+    return true;
+  }
+  if (is) end_held(t, &h);
+  count_one(&pml__call_nested);
+  return false;
+}
+
+__attribute__((noinline, cold)) static void release_held(struct pml__call_thread *t) {
+  const struct held h = {.cancel = t->claimed - 1};
+  t->claimed = 0;
+  end_held(t, &h);
+}
+
 bool pml__call_claim(uintptr_t sp) {
-  bool mine = take_lists(&pml__call_self, sp);
-  if (PML_UNLIKELY(!mine)) count_one(&pml__call_nested);
-  return mine;
+  return PML_LIKELY(take_lists(&pml__call_self, sp)) || claim_held(&pml__call_self, sp);
 }
 
 void pml__call_release(void) {
-  pml__call_end_busy(&pml__call_self, pml__call_self.stream);
+  struct pml__call_thread *t = &pml__call_self;
+  if (PML_UNLIKELY(t->claimed != 0))
+    release_held(t);
+  else
+    pml__call_end_busy(t, t->stream);
 }
 
 struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp) {

@@ -41,7 +41,7 @@
  * delivery guard of the thread (base/stream/pml_stream_private.h) if fast functions get the event, otherwise in `busy`,
  * which suspends fast delivery. Calls made meanwhile, by a consumer, an allocator or an interrupting signal handler, go
  * to their functions unrecorded, because the lists have one user at a time; calls on another stack are recorded even
- * so, if a handler switched to it during a fast delivery (pml_call.c). A handler may leave with a longjmp; then
+ * so, if a handler switched to it during a delivery (pml_call.c says when). A handler may leave with a longjmp; then
  * the stack pointer shows that no code is inside any more, and the list is intact: an interrupted operation of several
  * stores can at worst lose a frame.
  *
@@ -113,7 +113,8 @@ int pml__call_count(const struct pml__call_counting *counting); /* for good; 0 o
 
 /* ---- open calls ---- */
 
-#define PML__CALL_BELOW 16u /* between the call's stack pointer and `busy`: the stubs' frames are deeper */
+#define PML__CALL_BELOW 16u    /* between the call's stack pointer and `busy`: the stubs' frames are deeper */
+#define PML__CALL_PREEMPTED 2u /* `busy` of a thread that blocks signals before it uses its lists (pml_call.c) */
 
 #define pml__call_self pml__stream_own.call
 
@@ -158,7 +159,7 @@ static inline void pml__call_set_busy(struct pml__call_thread *t, struct pml__st
 }
 static inline void pml__call_end_busy(struct pml__call_thread *t, struct pml__stream_thread *s) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  t->busy = 0;
+  t->busy = t->idle;
   pml__stream_resume(s);
 }
 
@@ -218,6 +219,11 @@ static inline void pml__call_close(struct pml__call_thread *t, struct pml__call_
   t->open = p->outer;
 }
 
+/* The common supply of free frames (pml_call_stack.c): take a chunk, NULL: all are in use; give back @head and those
+ * inwards of it. No lock; any thread. */
+struct pml__call_frame *pml__call_more_frames(void);
+void pml__call_give_back(struct pml__call_frame *head);
+
 /* ---- other stacks than the thread's own (pml_call_stack.c) ---- */
 
 struct pml__call_stack {
@@ -233,12 +239,14 @@ struct pml__call_stack {
 /*
  * pml__call_go_to - make the stack that @sp is on the one in use; in a claim. False: there are too many, or no memory.
  * pml__call_switch_to - make @to that, NULL: the thread's own.
+ * pml__call_is_elsewhere - @sp is neither on the stack in use nor on an alternate one: a handler has switched stacks.
  * pml__call_learn - the call that was last taken for left returned: where that was seen there is a stack inside a frame
  * of the thread's own, as from now on is known.
  * pml__call_leave_stacks - the thread ends: @give_back gets the frames of each.
  */
 bool pml__call_go_to(struct pml__call_thread *t, uintptr_t sp);
 void pml__call_switch_to(struct pml__call_thread *t, struct pml__call_stack *to);
+bool pml__call_is_elsewhere(const struct pml__call_thread *t, uintptr_t sp);
 void pml__call_learn(struct pml__call_thread *t);
 void pml__call_leave_stacks(struct pml__call_thread *t, void (*give_back)(struct pml__call_frame *open));
 extern __attribute__((visibility("hidden"))) bool pml__call_confined; /* no system calls */

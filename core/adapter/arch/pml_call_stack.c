@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/arch/pml_call_stack.c - the machine stacks of a thread's recorded calls. */
+/* core/adapter/arch/pml_call_stack.c - the supply of frames, and the machine stacks of a thread's recorded calls. */
 #include "adapter/arch/pml_call.h"
 
 #include <signal.h>
@@ -10,8 +10,67 @@
 #define ABOVE 1024u /* the first call that is seen on a stack */
 #define BELOW (16u * 1024)
 #define NONE PML__CALL_NONE
+#define CHUNK 16u
+#define FRAME pml__call_table.frame
 
 bool pml__call_confined;
+
+/* ---- frames ---- */
+
+static uint32_t untouched = CHUNK; /* atomic: frames from here on were never used */
+static uint64_t given_back;        /* atomic: lists that threads left: how often it changed << 32 | the first of one */
+static uint32_t next_list[PML__CALL_FRAMES]; /* atomic: of a list's first frame, the first of the list behind it */
+
+/*
+ * Free frames are given back and taken in lists of a chunk, so that threads which begin at once each find some.
+ *
+ * A thread that takes a list may read the successor of a frame that another thread has taken, used and given back
+ * meanwhile: then the number of changes differs and the exchange fails.
+ */
+static void give_back_list(uint32_t head) {
+  uint64_t seen = __atomic_load_n(&given_back, __ATOMIC_RELAXED), fresh;
+  do {
+    __atomic_store_n(&next_list[head], (uint32_t)seen, __ATOMIC_RELAXED);
+    fresh = ((seen >> 32) + 1) << 32 | head;
+  } while (!__atomic_compare_exchange_n(&given_back, &seen, fresh, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+void pml__call_give_back(struct pml__call_frame *head) {
+  while (head != NULL) {
+    struct pml__call_frame *last = head;
+    for (uint32_t n = 1; n < CHUNK && last->inner != NULL; n++) last = last->inner;
+    struct pml__call_frame *rest = last->inner;
+    last->inner = NULL;
+    give_back_list((uint32_t)(head - FRAME));
+    head = rest;
+  }
+}
+
+static uint32_t take_list(void) {
+  uint64_t seen = __atomic_load_n(&given_back, __ATOMIC_ACQUIRE), fresh;
+  do {
+    if ((uint32_t)seen == 0) return 0;
+    uint32_t next = __atomic_load_n(&next_list[(uint32_t)seen], __ATOMIC_RELAXED);
+    fresh = ((seen >> 32) + 1) << 32 | next;
+  } while (!__atomic_compare_exchange_n(&given_back, &seen, fresh, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
+  return (uint32_t)seen;
+}
+
+__attribute__((noinline, cold)) struct pml__call_frame *pml__call_more_frames(void) {
+  uint32_t head = take_list();
+  if (head != 0) return &FRAME[head];
+  head = __atomic_load_n(&untouched, __ATOMIC_RELAXED);
+  do
+    if (head >= PML__CALL_FRAMES) return NULL;
+  while (!__atomic_compare_exchange_n(&untouched, &head, head + CHUNK, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  for (uint32_t i = head; i < head + CHUNK; i++) {
+    FRAME[i].known = PML__CALL_NO_SLOT;
+    FRAME[i].inner = i + 1 < head + CHUNK ? &FRAME[i + 1] : NULL;
+  }
+  return &FRAME[head];
+}
+
+/* ---- stacks ---- */
 
 static struct pml__call_stack table[STACKS];
 
@@ -84,6 +143,12 @@ static bool begin_stack(struct pml__call_thread *t, uintptr_t lo, uintptr_t hi) 
 static bool on_alternate(stack_t *on) {
   return !__atomic_load_n(&pml__call_confined, __ATOMIC_RELAXED) && sigaltstack(NULL, on) == 0 &&
          (on->ss_flags & SS_ONSTACK) != 0;
+}
+
+bool pml__call_is_elsewhere(const struct pml__call_thread *t, uintptr_t sp) {
+  stack_t on;
+  bool here = t->stack != NULL ? holds(t->stack, sp) : pml__call_own(t, sp);
+  return !here && !on_alternate(&on);
 }
 
 bool pml__call_go_to(struct pml__call_thread *t, uintptr_t sp) {

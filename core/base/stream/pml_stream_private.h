@@ -132,11 +132,13 @@ extern _Atomic uint64_t pml__stream_latest, pml__stream_sparing;
 struct pml__call_frame;
 struct pml__call_stack;
 struct pml__call_thread {
-  uintptr_t busy;
+  uintptr_t busy;                    /* while the lists are in use; otherwise @idle */
   struct pml__call_frame *open;      /* frame of the innermost call; PML__CALL_NONE: no frame on this stack yet */
   struct pml__stream_thread *stream; /* whose consumers get the events of calls on the stack in use */
   uintptr_t from;                    /* the stack in use is above */
   struct pml_stream_event event;     /* that is being delivered; region 0: without the call's counts */
+  uintptr_t idle;                    /* 0, or PML__CALL_PREEMPTED */
+  int claimed;                       /* by a wrapper with signals blocked: 1 + what pml__cancel_hold() returned */
   uintptr_t lo, hi;                  /* the thread's first stack; hi 0: not determined yet */
   struct pml__call_stack *stack;     /* in use; NULL: its first */
   struct pml__call_stack *others;    /* other stacks it has had calls on */
