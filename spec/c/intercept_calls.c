@@ -11,6 +11,9 @@
 #include "intercept/sparing.h"
 #include "intercept/ways.h"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #include <setjmp.h>
 #include <sys/time.h>
 
@@ -188,6 +191,29 @@ __asm__(FUNCTION("call_registers") "stp x29, x30, [sp, #-160]!\n stp x19, x20, [
                                    "ldp x29, x30, [sp], #160\n ret\n");
 #endif
 
+#ifdef __x86_64__
+extern __attribute__((visibility("hidden"))) uint32_t pml__arch_state; /* as in stubs.S */
+extern __attribute__((visibility("hidden"))) uint64_t pml__arch_state_bytes;
+
+/* CPUID has the size of each component, its place for XSAVE, and whether XSAVEC aligns it. */
+static void areas_fit(void) {
+  uint64_t plain = 576, compacted = 576;
+  uint32_t enabled, high, all = 0xe7; /* that C uses: x87, SSE, AVX and the three of AVX-512 */
+  __asm__ volatile("xgetbv" : "=a"(enabled), "=d"(high) : "c"(0));
+  for (unsigned i = 2; i < 31; i++) {
+    unsigned bytes, at, flags, none;
+    if ((pml__arch_state & enabled & 1u << i) == 0) continue;
+    __cpuid_count(13, i, bytes, at, flags, none);
+    if (at + bytes > plain) plain = at + bytes;
+    if ((flags & 2) != 0) compacted = (compacted + 63) & ~UINT64_C(63);
+    compacted += bytes;
+  }
+  CHECK((pml__arch_state & 0x7fffffff) == all && pml__arch_state_bytes >= plain && pml__arch_state_bytes >= compacted,
+        "registers of C are saved in %llu bytes; XSAVE needs %llu, XSAVEC %llu",
+        (unsigned long long)pml__arch_state_bytes, (unsigned long long)plain, (unsigned long long)compacted);
+}
+#endif
+
 static void fill_registers(void) {
   uint8_t pattern = 0;
   wide = 16;
@@ -210,8 +236,7 @@ static bool as_given(const struct registers *r, const char *when) {
   return memcmp(r, &given, sizeof given) == 0;
 }
 
-static void conventions(void) {
-  fill_registers();
+static void change_no_register(const char *how) {
   const struct registers *there = lib_seen(wide);
   bool same_there = true, same_here = true;
   forget();
@@ -221,7 +246,26 @@ static void conventions(void) {
     same_here = as_given(&seen, "after the call");
   }
   CHECK(same_there && same_here && balanced("lib_registers", 100),
-        "a call changes no register: ms_abi, preserve_most and regcall preserve and pass others than C");
+        "a call changes no register of %d bytes%s: ms_abi, preserve_most and regcall preserve and pass others than C",
+        wide, how);
+}
+
+static void conventions(void) {
+  fill_registers();
+  change_no_register("");
+#ifdef __x86_64__
+  const uint32_t chosen = pml__arch_state;
+  if (chosen == 0) {
+    SKIP("this CPU has no XSAVE");
+    return;
+  }
+  areas_fit();
+  pml__arch_state = chosen & 0x7fffffff;
+  change_no_register(", saved by XSAVE");
+  pml__arch_state = 0;
+  if (wide == 16) change_no_register(", saved by FXSAVE");
+  pml__arch_state = chosen;
+#endif
 }
 
 /* ---- calls that do not return as they came ---- */
