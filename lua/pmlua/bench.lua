@@ -185,9 +185,7 @@ function Benched:__tostring()
   local text = ("%s %s a call (95 %%: %s .. %s), %d samples of %d calls, less %s ns of the empty loop"):format(
     number(self.median / divisor), unit, number(self.low / divisor), number(self.high / divisor), self.samples,
     self.iterations, number(self.empty))
-  local names = {}
-  for name in pairs(self.counts or {}) do names[#names + 1] = name end
-  table.sort(names)
+  local names = require "pmlua.internal.keys"(self.counts or {})
   for _, name in ipairs(names) do text = ("%s; %s %s"):format(text, name, number(self.counts[name])) end
   return text
 end

@@ -135,9 +135,7 @@ function Reader:whole(group, m)
   local base = type(own) == "table" and type(own.name) == "string" and all[own.name]
   if base then return setmetatable(own, { __index = base }) end
   if own == m then return m end
-  local names = {}
-  for name in pairs(all) do names[#names + 1] = name end
-  table.sort(names)
+  local names = require "pmlua.internal.keys"(all)
   local nearest = require "pmlua.internal.nearest"(m, names)
   self:fail(m, ("group %s: pmlua has no formula for a metric called %s%s"):format(group.name, m,
     nearest and "; did you mean " .. nearest .. "?" or ""))

@@ -65,10 +65,7 @@ end
 ---@return string[]
 function M.names()
   if not facts then load_facts() end
-  local names = {}
-  for name in pairs(facts) do names[#names + 1] = name end
-  table.sort(names)
-  return names
+  return require "pmlua.internal.keys"(facts)
 end
 
 --- A PMU that only libpfm4 knows: how many counters it has, not which event may sit on which.
@@ -124,18 +121,12 @@ function M.here()
   return "generic", "libpfm4 does not recognise this CPU: perf's generic names are used"
 end
 
-local function slurp(path)
-  local f = io.open(path)
-  local text = f and f:read("a")
-  if f then f:close() end
-  return text
-end
-
 --- Whether SMT and the NMI watchdog are on; nil if this machine does not report it.
 ---@return boolean? smt
 ---@return boolean? watchdog
 function M.conditions()
-  local smt, watchdog = slurp("/sys/devices/system/cpu/smt/active"), slurp("/proc/sys/kernel/nmi_watchdog")
+  local text_of = require "pmlua.internal.file".text
+  local smt, watchdog = text_of "/sys/devices/system/cpu/smt/active", text_of "/proc/sys/kernel/nmi_watchdog"
   local function truth(text) if text then return text:match("%d") == "1" end end
   return truth(smt), truth(watchdog)
 end

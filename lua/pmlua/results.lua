@@ -94,11 +94,7 @@ end
 
 -- Field 22 of /proc/PID/stat. Together with the pid it identifies a process, because pids are reused. A zombie counts as ended.
 local function start_time(pid)
-  local f = io.open(("/proc/%d/stat"):format(pid), "r")
-  if not f then return nil end
-  local text = f:read("a") or ""
-  f:close()
-  local fields = {}
+  local text, fields = disk.text(("/proc/%d/stat"):format(pid)) or "", {}
   for field in (text:match("%) (.*)$") or ""):gmatch("%S+") do fields[#fields + 1] = field end
   return fields[1] ~= "Z" and tonumber(fields[20]) or nil
 end

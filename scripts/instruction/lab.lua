@@ -25,10 +25,7 @@ local SIGNALS = { [4] = "SIGILL: an instruction that this processor does not hav
   [7] = "SIGBUS: a bad address", [8] = "SIGFPE: a division by zero or beyond its range",
   [11] = "SIGSEGV: an address that is not its own", [31] = "SIGSYS: a system call that is forbidden" }
 
-local function slurp(path)
-  local f <close> = io.open(path)
-  return f and f:read "a" or ""
-end
+local function slurp(path) return require "pmlua.internal.file".text(path) or "" end
 
 ---@param options { unroll: integer, init: string?, patience: integer } patience: seconds for a visit of a cell
 ---@return table? lab

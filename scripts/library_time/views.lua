@@ -129,9 +129,7 @@ local function perf_is_ready(folder)
 end
 
 local function last_line(path)
-  local f <close> = io.open(path, "r")
-  local text = f and f:read "a" or ""
-  return text:match "([^\n]+)%s*$"
+  return (require "pmlua.internal.file".text(path) or ""):match "([^\n]+)%s*$"
 end
 
 -- Lines of perf report: samples|file|[k] symbol, with an address where there is no symbol.

@@ -3,15 +3,14 @@
 --
 -- Try:  local k = require "noise.kernel"; local a = k.read(0); print(k.since(a, k.read(0)).waited)
 
+local disk = require "pmlua.internal.file"
+
 local M = {}
 
 local STEAL = 8 -- the column of /proc/stat, proc(5)
 local HZ = 100 -- USER_HZ, in which /proc/stat counts, on every architecture that Linux has today
 
-local function text_of(path)
-  local f <close> = io.open(path)
-  return f and f:read "a" or ""
-end
+local function text_of(path) return disk.text(path) or "" end
 
 --- Counts of each line of /proc/interrupts or /proc/softirqs on a cpu, by "NAME description".
 ---@param text string

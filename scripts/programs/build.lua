@@ -10,6 +10,7 @@
 -- information.
 
 local core = require "pmlua.core"
+local disk = require "pmlua.internal.file"
 
 local M = {}
 
@@ -30,11 +31,6 @@ end
 --- Whether the shell finds a command.
 function M.is_here(command)
   return (os.execute("command -v " .. M.quote(command) .. " >/dev/null 2>&1"))
-end
-
-local function slurp(path)
-  local f <close> = io.open(path, "r")
-  return f and f:read "a" or ""
 end
 
 ---@class programs.Folder
@@ -75,7 +71,7 @@ function Folder:run(command, seconds)
   local ok, _, code = pipe:close()
   if ok then return text end
   if code == 124 or code == 137 then return nil, ("it was still running after %d s"):format(seconds) end
-  local said = slurp(complaint):gsub("\nsee 'pmlua help [^\n]*\n$", "")
+  local said = (disk.text(complaint) or ""):gsub("\nsee 'pmlua help [^\n]*\n$", "")
   local line = said:match "([^\n]+)%s*$" or ("it ended with status %d"):format(code)
   return nil, line
 end
@@ -131,7 +127,7 @@ function Folder:program(name, sources, more)
   local command, err = self:program_command(name, sources, more)
   if not command then return nil, err end
   if not self:run(("%s 2>%s"):format(command, M.quote(log)), 300) then
-    return nil, ("%s: %s"):format(name, first_error(slurp(log)))
+    return nil, ("%s: %s"):format(name, first_error(disk.text(log) or ""))
   end
   return self.path .. "/" .. name
 end

@@ -52,6 +52,14 @@ M.open = plain "open"
 ---@type fun(path: string, max_bytes?: integer): string?, pmlua.Failure?, string?
 M.read = plain "read"
 
+--- The text of a file of the kernel or of pmlua; nil if it cannot be read, which is no failure.
+---@param path string
+---@return string?
+function M.text(path)
+  local f <close> = io.open(path, "rb")
+  return f and f:read "a" or nil
+end
+
 --- The table in a JSON file that pmlua wrote; nil: no such file, or, with a reason, a file that `accepts` refuses.
 ---@param path string
 ---@param accepts fun(data: table): any

@@ -241,9 +241,7 @@ function M.counters() return recall().counters end
 --- The names of wrong events; nil without any.
 ---@return string[]?
 function M.names()
-  local names = {}
-  for event in pairs(M.wrong()) do names[#names + 1] = event end
-  table.sort(names)
+  local names = require "pmlua.internal.keys"(M.wrong())
   return #names > 0 and json.array(names) or nil
 end
 

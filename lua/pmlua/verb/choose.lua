@@ -61,12 +61,7 @@ local function command_of(argv)
   return { own, table.unpack(argv) }
 end
 
-local function sorted(t)
-  local names = {}
-  for name in pairs(t) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
+local sorted = require "pmlua.internal.keys"
 
 local function metrics_text(group)
   local lines = {}

@@ -35,20 +35,13 @@ end
 
 local complain = require "pmlua.internal.cli.complain" "new"
 
-local function sorted(files)
-  local names = {}
-  for name in pairs(files) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
 ---@param o table
 ---@return integer status
 function M.run(o)
   local files, err = require "pmlua.internal.starts"[o.what](o.name)
   if not files then return complain(err) end
   local disk, lfs = require "pmlua.internal.file", require "lfs"
-  local names = sorted(files)
+  local names = require "pmlua.internal.keys"(files)
   for _, name in ipairs(names) do
     if lfs.symlinkattributes(name) then return complain(name .. " exists already; choose another name") end
   end

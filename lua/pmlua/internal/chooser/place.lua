@@ -154,9 +154,7 @@ end
 local elsewhere = { [1] = "a software event", [2] = "a tracepoint", [5] = "a breakpoint" }
 
 local function nearest_of(pmu, name)
-  local names = {}
-  for known in pairs(pmu.events) do names[#names + 1] = known end
-  table.sort(names)
+  local names = require "pmlua.internal.keys"(pmu.events)
   local nearest = require "pmlua.internal.nearest"(name, names)
   return nearest and ("did you mean %s?"):format(nearest) or nil
 end

@@ -11,16 +11,8 @@ local json = require "pmlua.json"
 
 local M = {}
 
-local function slurp(path)
-  local f = io.open(path, "rb")
-  if not f then return nil end
-  local text = f:read("a")
-  f:close()
-  return text
-end
-
 local function first_line(path)
-  local text = slurp(path)
+  local text = disk.text(path)
   local line = text and text:match("^[^\n]*")
   return line ~= "" and line or nil
 end
@@ -84,17 +76,17 @@ local function kernel_facts(m)
   m.rdpmc = integer_of("/sys/bus/event_source/devices/cpu/rdpmc")
   m.clocksource = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
   m.randomize_va_space = integer_of("/proc/sys/kernel/randomize_va_space")
-  m.transparent_hugepage = (slurp("/sys/kernel/mm/transparent_hugepage/enabled") or ""):match("%[(.-)%]")
+  m.transparent_hugepage = (disk.text("/sys/kernel/mm/transparent_hugepage/enabled") or ""):match("%[(.-)%]")
   m.load_average = tonumber((first_line("/proc/loadavg") or ""):match("^%S+"))
-  m.memory_kib = math.tointeger(tonumber((slurp("/proc/meminfo") or ""):match("MemTotal:%s*(%d+)")))
-  m.system = (slurp("/etc/os-release") or ""):match('PRETTY_NAME="([^"]*)"')
+  m.memory_kib = math.tointeger(tonumber((disk.text("/proc/meminfo") or ""):match("MemTotal:%s*(%d+)")))
+  m.system = (disk.text("/etc/os-release") or ""):match('PRETTY_NAME="([^"]*)"')
 end
 
 --- The current state of the machine.
 ---@param core? table pmlua.core; without it what only it can tell is left out
 ---@return table
 function M.machine(core)
-  local m = cpu_facts(core, slurp("/proc/cpuinfo") or "")
+  local m = cpu_facts(core, disk.text("/proc/cpuinfo") or "")
   kernel_facts(m)
   if core then
     local has, why = core.event.has_pmu()
@@ -129,7 +121,7 @@ function M.sha256(path)
 end
 
 function M.versions(core)
-  local maps = slurp("/proc/self/maps") or ""
+  local maps = disk.text("/proc/self/maps") or ""
   return {
     pmlua = core and core.version or nil, lua = _VERSION, kernel = first_line("/proc/sys/kernel/osrelease"),
     libpfm4 = mapped_version(maps, "libpfm"),

@@ -92,9 +92,7 @@ function M.functions(source, sink)
 end
 
 local function sorted_names(of)
-  local names = {}
-  for name in pairs(of or {}) do names[#names + 1] = name end
-  table.sort(names)
+  local names = require "pmlua.internal.keys"(of or {})
   return names
 end
 

@@ -314,9 +314,7 @@ end
 --- Which counters an event may use, of Intel's Counter column: behind what the facts say.
 local function rules_of(chooser, events)
   local lists = { table.unpack(chooser.pmu.lists) }
-  local names = {}
-  for name in pairs(events) do names[#names + 1] = name end
-  table.sort(names)
+  local names = require "pmlua.internal.keys"(events)
   for _, name in ipairs(names) do
     local e = events[name]
     if e.counters and not e.counters.fixed and #e.counters < chooser.counters.general then

@@ -197,9 +197,7 @@ local function under_way(job, ranks)
     end
     if logs.running(endings) then running[#running + 1] = rank elseif is_away then away[#away + 1] = rank end
   end
-  local names = {}
-  for name in pairs(hosts) do names[#names + 1] = name end
-  table.sort(names)
+  local names = require "pmlua.internal.keys"(hosts)
   return running, away, table.concat(names, ", ")
 end
 

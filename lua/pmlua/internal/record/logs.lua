@@ -192,8 +192,7 @@ local function is_here(host) return host == core.sys.uname().nodename end
 
 --- Whether the process is there and has the file mapped: its number may be another's by now.
 local function is_running(path, pid)
-  local f <close> = io.open(("/proc/%d/maps"):format(pid), "r")
-  local maps = f and f:read("a")
+  local maps = require "pmlua.internal.file".text(("/proc/%d/maps"):format(pid))
   return maps ~= nil and maps:find(path, 1, true) ~= nil
 end
 

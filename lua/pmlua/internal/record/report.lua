@@ -57,9 +57,7 @@ local function value_rows(all)
   local rows = {}
   for i, f in ipairs(all.functions) do
     if i > LINES then break end
-    local names = {}
-    for name in pairs(f.values or {}) do names[#names + 1] = name end
-    table.sort(names)
+    local names = require "pmlua.internal.keys"(f.values or {})
     for _, name in ipairs(names) do
       local v = f.values[name]
       rows[#rows + 1] = { f.library, shortened(f.name), shortened(name), v.count, v.sum, v.mean, v.min, v.max }

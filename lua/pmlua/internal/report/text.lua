@@ -217,9 +217,7 @@ end
 local function remarks(r)
   local lines, misuses = {}, require "pmlua.core".summary.misuses()
   for _, s in ipairs(r.sections) do
-    local kinds = {}
-    for name in pairs(s.all.misuse) do kinds[#kinds + 1] = name end
-    table.sort(kinds)
+    local kinds = require "pmlua.internal.keys"(s.all.misuse)
     for _, name in ipairs(kinds) do
       lines[#lines + 1] = ("misuse: %s: %s, %s: %s"):format(label_of(s), name, plural(s.all.misuse[name], "time"),
         misuses[name] or name)

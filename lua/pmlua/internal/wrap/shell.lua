@@ -34,16 +34,7 @@ function M.words(flags)
   return words
 end
 
---- The whole of a file; nil and why.
-function M.slurp(path)
-  local text, err = disk.read(path)
-  return text, err
-end
-
---- Write a file as a whole; nil and why.
-function M.spit(path, text)
-  local ok, err = disk.write(path, text)
-  return ok, err
-end
+--- The whole of a file, read or written; nil and why.
+M.slurp, M.spit = disk.read, disk.write
 
 return M
