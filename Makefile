@@ -151,6 +151,8 @@ stage:
 	install -m 755 $(B)/pmlua "$(D)"/bin/
 	install -m 755 $(B)/$(SONAME) "$(D)"/lib/
 	ln -sf $(SONAME) "$(D)"/lib/libpmlua.so
+	install -m 755 $(B)/$(READ_SONAME) "$(D)"/lib/
+	ln -sf $(READ_SONAME) "$(D)"/lib/libpmlua-read.so
 	install -m 755 $(B)/$(COUNT_SONAME) "$(D)"/lib/
 	ln -sf $(COUNT_SONAME) "$(D)"/lib/libpmlua_count.so
 	install -m 644 $(B)/libpmlua_count.a "$(D)"/lib/

@@ -2,6 +2,8 @@
 # core/core.mk - the core: its libraries, the drop-ins for other libraries' users, what is preloaded.
 
 SONAME  := libpmlua.so.$(MAJOR)
+# What reads logs and traces. Measured programs do not load it, except MPI_Finalize and PMlib with OTF_TRACING.
+READ_SONAME := libpmlua-read.so.$(MAJOR)
 CORE_LIBS := -lotf2 -lpthread -ldl -lm
 
 # What programs that were compiled with counts are linked against: libc and nothing else.
@@ -16,10 +18,12 @@ LIVE_SRC := core/preload/live.c core/preload/exec.c
 RECORD_SRC := $(wildcard core/preload/record*.c) core/preload/confine.c core/preload/rights.c core/preload/exec.c
 # In libpmlua.so, whose allocation it is in the place of; the archive has its program's.
 MEMORY_SRC := core/preload/memory.c
-# libpmlua.so loads libotf2 when a trace is made or read, where it is a shared library.
+# Each of the two libraries frees memory that the other allocated.
+READ_MEMORY_SRC := core/preload/memory_read.c
+# libpmlua-read.so loads libotf2 when a trace is made or read, where it is a shared library.
 OTF2_FILE := $(shell probe=$$(mktemp) && $(CC) $(LDFLAGS) -shared -Wl,--no-as-needed -x c /dev/null -lotf2 -o $$probe 2>/dev/null && \
   readelf -d $$probe | sed -n 's/.*(NEEDED).*\[\(.*\(otf2\|trace-format2\).*\)\]/\1/p'; rm -f $$probe)
-OTF2_OBJ := $(if $(OTF2_FILE),$(addprefix $(B)/obj/core/read/otf2/library/,pml_otf2_library.o stubs.o))
+OTF2_OBJ := $(if $(OTF2_FILE),$(addprefix $(B)/obj/core/read/otf2/library/,pml_library_load.o stubs.o))
 comma := ,
 MEMORY_WRAP := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc free strdup strndup malloc_usable_size)
 WATCHPOINT_SRC := core/preload/watchpoint.c core/preload/exec.c
@@ -28,16 +32,20 @@ SDE_SRC  := $(wildcard core/compat/libsde*.c)
 PM_SRC   := $(wildcard core/compat/pmlib/*.c)
 
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/obj/%.o) $(CORE_ASM:%.S=$(B)/obj/%.o)
+READ_OBJ := $(filter $(B)/obj/core/read/%,$(CORE_OBJ))
 SDE_OBJ  := $(SDE_SRC:%.c=$(B)/obj/%.o)
 COUNT_OBJ := $(COUNT_SRC:%.c=$(B)/obj/%.o) $(B)/obj/core/source/compiler/pml_count_cells.o $(patsubst %.S,$(B)/obj/%.o,$(wildcard core/adapter/arch/*/count/*.S)) $(SYSTEM_OBJ)
 PM_OBJ   := $(PM_SRC:%.c=$(B)/obj/%.o) $(B)/obj/core/compat/pmlib/chooser_events.o
 LIVE_OBJ := $(LIVE_SRC:%.c=$(B)/obj/%.o)
 MEMORY_OBJ := $(MEMORY_SRC:%.c=$(B)/obj/%.o)
+READ_MEMORY_OBJ := $(READ_MEMORY_SRC:%.c=$(B)/obj/%.o)
+# A table without state, in each library that uses it.
+READ_TABLE_OBJ := $(B)/obj/core/source/compiler/pml_count_cells.o
 RECORD_OBJ := $(RECORD_SRC:%.c=$(B)/obj/%.o) $(SYSTEM_OBJ)
 WATCHPOINT_OBJ := $(WATCHPOINT_SRC:%.c=$(B)/obj/%.o)
 SIMULATE_OBJ := $(SIMULATE_SRC:%.c=$(B)/obj/%.o)
 
-all: $(B)/libpmlua.so $(B)/libpmlua.a $(B)/libpmlua_count.so $(B)/libpmlua_count.a $(B)/compat/libsde.so $(B)/compat/libsde.a \
+all: $(B)/libpmlua.so $(B)/libpmlua-read.so $(B)/libpmlua.a $(B)/libpmlua_count.so $(B)/libpmlua_count.a $(B)/compat/libsde.so $(B)/compat/libsde.a \
   $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/scorep-config $(addprefix $(B)/preload/libpmlua-,live.so record.so watchpoint.so simulate.so) $(B)/preload/pmlua-starter
 
 $(B)/libpmlua.a: $(CORE_OBJ)
@@ -49,22 +57,32 @@ $(B)/libpmlua.a: $(CORE_OBJ)
 PUBLIC_H = $(sort $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/pml.h)))
 # What generated wrappers, and workloads that scripts drive, include.
 SHARED_H = $(filter-out $(PUBLIC_H),$(sort $(filter core/%.h,$(shell $(CC) -D_GNU_SOURCE -MM -Icore core/adapter/wrap/pml_wrap.h core/adapter/pml_workload.h))))
-$(B)/libpmlua.map: core/pml.h $(wildcard core/*/*.h core/*/*/*.h core/*/*/*/*.h)
+$(B)/libpmlua.map: MAP_H = $(filter-out core/read/%,$(PUBLIC_H))
+$(B)/libpmlua-read.map: MAP_H = $(filter core/read/%,$(PUBLIC_H))
+$(B)/libpmlua.map $(B)/libpmlua-read.map: core/pml.h $(wildcard core/*/*.h core/*/*/*.h core/*/*/*/*.h)
 	@mkdir -p $(@D)
-	@{ echo 'PMLUA_$(MAJOR) { global:'; cat $(PUBLIC_H) | tr '\n' ' ' | grep -oE 'PML_API [^;([]*' | sed -n 's/ *__attribute__$$//; s/.*[ *]\(pml_\)/  \1/; s/^  pml_.*/&;/p'; \
-	  echo '};'; echo 'PMLUA_PRIVATE { global: pml_*; local: *; };'; echo 'VERSION { global: ompt_start_tool; };'; } >$@.$$$$ && \
+	@{ echo 'PMLUA_$(MAJOR) { global:'; cat $(MAP_H) | tr '\n' ' ' | grep -oE 'PML_API [^;([]*' | sed -n 's/ *__attribute__$$//; s/.*[ *]\(pml_\)/  \1/; s/^  pml_.*/&;/p'; \
+	  echo '};'; echo 'PMLUA_PRIVATE { global: pml_*; local: *; };'; $(if $(filter %/libpmlua.map,$@),echo 'VERSION { global: ompt_start_tool; };';) } >$@.$$$$ && \
 	{ cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@; }
 
 # nodelete: threads that counted call into it when they end, also after the last dlclose(). $(call link_pmlua,MAP,TO)
 link_pmlua = $(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) $(DENSE_LD) -shared -Wl,-z,nodelete -Wl,-soname,$(SONAME) -Wl,--version-script=$(1) -Wl,--as-needed \
-  $(MEMORY_WRAP) $(CORE_OBJ) $(MEMORY_OBJ) $(OTF2_OBJ) $(CORE_LIBS) -o $(2)
-$(B)/$(SONAME): $(CORE_OBJ) $(MEMORY_OBJ) $(OTF2_OBJ) $(B)/libpmlua.map
+  -Wl,-rpath,'$$ORIGIN' $(MEMORY_WRAP) $(filter-out $(READ_OBJ),$(CORE_OBJ)) $(MEMORY_OBJ) $(CORE_LIBS) -o $(2)
+$(B)/$(SONAME): $(filter-out $(READ_OBJ),$(CORE_OBJ)) $(MEMORY_OBJ) $(B)/libpmlua.map
 	$(call link_pmlua,$(B)/libpmlua.map,$@)
+
+# $(call link_read,MAP,TO)
+link_read = $(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,$(READ_SONAME) -Wl,--version-script=$(1) -Wl,--as-needed \
+  -Wl,-rpath,'$$ORIGIN' $(MEMORY_WRAP) $(READ_OBJ) $(READ_TABLE_OBJ) $(READ_MEMORY_OBJ) $(OTF2_OBJ) -L$(B) -lpmlua $(CORE_LIBS) -o $(2)
+$(B)/$(READ_SONAME): $(READ_OBJ) $(READ_TABLE_OBJ) $(READ_MEMORY_OBJ) $(OTF2_OBJ) $(B)/libpmlua-read.map | $(B)/libpmlua.so
+	$(call link_read,$(B)/libpmlua-read.map,$@)
+$(B)/libpmlua-read.so: $(B)/$(READ_SONAME)
+	ln -sf $(READ_SONAME) $@
 
 $(B)/libpmlua.so: $(B)/$(SONAME)
 	ln -sf $(SONAME) $@
 
-$(B)/obj/core/read/otf2/library/pml_otf2_library.o: ALLCFLAGS += -DPML__OTF2_FILE='"$(OTF2_FILE)"'
+$(B)/obj/core/read/otf2/library/pml_library_load.o: ALLCFLAGS += -DPML__LIBRARY=pml__otf2 -DPML__LIBRARY_FILE='"$(OTF2_FILE)"'
 $(B)/obj/core/read/otf2/library/stubs.S: core/adapter/arch/library_stubs.sh $(filter $(B)/obj/core/read/%,$(CORE_OBJ))
 	@mkdir -p $(@D)
 	$< OTF2_ pml__otf2 $(filter %.o,$^) >$@
@@ -154,9 +172,16 @@ $(B)/obj/core/compat/pmlib/chooser_events.o: $(B)/obj/core/compat/pmlib/chooser_
 	$(CC) $(ALLCFLAGS) -c $< -o $@
 
 # PMlib's calls under both names that its users link: MPI is looked up at run time, so they are one library.
-$(B)/compat/libPM.so: $(PM_OBJ) | $(B)/libpmlua.so
+PM_READ_OBJ := $(addprefix $(B)/obj/core/compat/pmlib/,read_load.o read_stubs.o)
+$(B)/obj/core/compat/pmlib/read_load.o: core/read/otf2/library/pml_library_load.c | $$(@D)/.
+	$(CC) $(ALLCFLAGS) -DPML__LIBRARY=pml__read -DPML__LIBRARY_FILE='"$(READ_SONAME)"' -c $< -o $@
+$(B)/obj/core/compat/pmlib/read_stubs.S: core/adapter/arch/library_stubs.sh $(PM_OBJ)
+	$< pml_otf2_ pml__read $(filter %.o,$^) >$@
+$(B)/obj/core/compat/pmlib/read_stubs.o: $(B)/obj/core/compat/pmlib/read_stubs.S
+	$(CC) $(CFLAGS) -c $< -o $@
+$(B)/compat/libPM.so: $(PM_OBJ) $(PM_READ_OBJ) | $(B)/libpmlua-read.so
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,libPM.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(PM_OBJ) -L$(B) -lpmlua \
+	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,libPM.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(PM_OBJ) $(PM_READ_OBJ) -L$(B) -lpmlua \
 	  -lpthread -ldl -lm -o $@
 	ln -sf libPM.so $(@D)/libPMmpi.so
 
@@ -174,4 +199,4 @@ $(B)/scorep-config: core/interface/scorep/scorep-config.in core/base/pml_api.h
 
 include core/adapter/mpi/shim/shim.mk
 
--include $(patsubst %.o,%.d,$(CORE_OBJ) $(COUNT_OBJ) $(SDE_OBJ) $(PM_OBJ) $(LIVE_OBJ) $(RECORD_OBJ) $(MEMORY_OBJ) $(OTF2_OBJ) $(WATCHPOINT_OBJ) $(SIMULATE_OBJ))
+-include $(patsubst %.o,%.d,$(CORE_OBJ) $(COUNT_OBJ) $(SDE_OBJ) $(PM_OBJ) $(PM_READ_OBJ) $(LIVE_OBJ) $(RECORD_OBJ) $(MEMORY_OBJ) $(READ_MEMORY_OBJ) $(OTF2_OBJ) $(WATCHPOINT_OBJ) $(SIMULATE_OBJ))

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/objects.lua - check for circles between the objects of core, from their symbols; run by `make layers`.
+-- spec/objects.lua - check for circles between the objects of core, and for writers that need readers, from their symbols; run by
+-- `make layers`.
 -- Try: lua5.4 spec/objects.lua why
 --
 -- An object needs another whose symbol it refers to. No circle may lead through several folders, and within a folder none
@@ -117,6 +118,18 @@ end
 
 local failed = false
 
+--- libpmlua.so does not contain core/read. PMlib loads it (core/core.mk).
+local function judge_wings(folders)
+  for from, needs in pairs(folders) do
+    for to, lines in pairs(needs) do
+      if to:find "^read/" and not from:find "^read/" and from ~= "compat/pmlib" then
+        failed = true
+        print("what writes needs what reads: " .. table.concat(lines, "; "))
+      end
+    end
+  end
+end
+
 local function judge(graph, what)
   for _, circle in ipairs(circles(graph)) do
     if what == "folders" or #circle > MANY then
@@ -137,5 +150,6 @@ if not next(objects) then
 end
 local folders, within = graphs(objects)
 judge(folders, "folders")
+judge_wings(folders)
 for _, graph in pairs(within) do judge(graph, "objects") end
 os.exit(not failed)

@@ -106,23 +106,25 @@ SEED ?= 1
 COUNT ?= 20
 mutants-draw: all specs ## break COUNT lines that SEED draws from the files IN, name the spec that notices each, or none, and count them
 	@$(LUA) spec/mutants_draw.lua $(SEED) $(COUNT) $(IN) $(if $(SECONDS),seconds=$(SECONDS)) $(if $(ALIVE),alive=$(ALIVE))
-# What libpmlua.so exports to its users, and libpmlua-embed.so, with the types in their headers; abidw cannot leave
-# out the symbols of one version, so the former is linked without those of PMLUA_PRIVATE.
+# What libpmlua.so, libpmlua-read.so and libpmlua-embed.so export to their users, with the types in their headers; abidw cannot
+# leave out the symbols of one version, so the former two are linked without those of PMLUA_PRIVATE.
 ABI := $(B)/abi
-abi-dump: $(B)/libpmlua.so $(B)/libpmlua-embed.so
+abi-dump: $(B)/libpmlua-read.so $(B)/libpmlua-embed.so
 	@rm -rf $(ABI) && mkdir -p $(ABI)/include && cp $(PUBLIC_H) bindings/pmlua.h $(ABI)/include
 	@sed 's/^PMLUA_PRIVATE { global: pml_\*;/PMLUA_PRIVATE {/; /^VERSION/d' $(B)/libpmlua.map >$(ABI)/pmlua.map
+	@sed 's/^PMLUA_PRIVATE { global: pml_\*;/PMLUA_PRIVATE {/' $(B)/libpmlua-read.map >$(ABI)/pmlua-read.map
 	@$(call link_pmlua,$(ABI)/pmlua.map,$(ABI)/libpmlua.so)
+	@$(call link_read,$(ABI)/pmlua-read.map,$(ABI)/libpmlua-read.so)
 	@cp $(B)/libpmlua-embed.so $(ABI)
-	@for l in pmlua pmlua-embed; do abidw --headers-dir $(ABI)/include --drop-private-types --exported-interfaces-only --drop-undefined-syms \
+	@for l in pmlua pmlua-read pmlua-embed; do abidw --headers-dir $(ABI)/include --drop-private-types --exported-interfaces-only --drop-undefined-syms \
 	  --type-id-style hash --out-file $(ABI)/$$l.xml $(ABI)/lib$$l.so && $(LUA) spec/abi.lua $(ABI)/$$l.xml >$(ABI)/$$l.abi || exit 1; done
 abi: abi-dump ## record symbols, sizes and offsets in spec/data/*.abi; within a major version only additions are recorded
-	@for l in pmlua pmlua-embed; do gone=$$(grep -vxFf $(ABI)/$$l.abi spec/data/$$l.abi); \
+	@for l in pmlua pmlua-read pmlua-embed; do gone=$$(grep -vxFf $(ABI)/$$l.abi spec/data/$$l.abi); \
 	  if [ -n "$$gone" ] && grep -q '@@PMLUA_$(MAJOR) ' spec/data/$$l.abi; then \
 	    printf 'lib%s.so: these stay within a major version:\n%s\n' $$l "$$gone"; exit 1; fi; done
 	@cp $(ABI)/*.abi spec/data/
 abi-check: abi-dump ## the binary interface is the recorded one
-	@for l in pmlua pmlua-embed; do diff -u spec/data/$$l.abi $(ABI)/$$l.abi || { echo "lib$$l.so: another binary interface; make abi records it"; exit 1; }; done
+	@for l in pmlua pmlua-read pmlua-embed; do diff -u spec/data/$$l.abi $(ABI)/$$l.abi || { echo "lib$$l.so: another binary interface; make abi records it"; exit 1; }; done
 messages: ## every sentence that a user can see, with its place
 	@$(LUA) spec/messages.lua
 prose: ## sentences of comments and documentation in unclear English, and a count per folder

@@ -63,8 +63,8 @@ PML__SHARED int pml_file_new(const char *path);
  * number, which is less than @n only at the end of the file, or -errno. pml__file_write - write all @n bytes; 0 or
  * -errno. Both continue after signals. Async-signal-safe.
  */
-ssize_t pml__file_read(int fd, void *to, size_t n, off_t offset);
-int pml__file_write(int fd, const void *bytes, size_t n);
+PML__SHARED ssize_t pml__file_read(int fd, void *to, size_t n, off_t offset);
+PML__SHARED int pml__file_write(int fd, const void *bytes, size_t n);
 
 /*
  * pml__file_peek - the first @size - 1 bytes at most of the file @path, such as one of /proc or /sys, with a zero after

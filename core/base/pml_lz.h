@@ -19,7 +19,7 @@
  * failed where these steps do not make @n bytes. Nothing in them is trusted: @n is refused where @u is too short.
  */
 #define PML__LZ_COPY_MAX 127u
-void pml__lz_pack(struct pml__pack *p, const unsigned char *bytes, size_t n);
-unsigned char *pml__lz_unpack(struct pml__unpack *u, size_t n);
+PML__SHARED void pml__lz_pack(struct pml__pack *p, const unsigned char *bytes, size_t n);
+PML__SHARED unsigned char *pml__lz_unpack(struct pml__unpack *u, size_t n);
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef PML_PACK_H
 #define PML_PACK_H
 
+#include "base/pml_api.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,13 +25,13 @@ struct pml__pack {
   size_t n, capacity;
   bool failed; /* no memory: later additions are dropped */
 };
-void pml__pack_whole(struct pml__pack *p, uint64_t v);
-void pml__pack_signed(struct pml__pack *p, int64_t v);
+PML__SHARED void pml__pack_whole(struct pml__pack *p, uint64_t v);
+PML__SHARED void pml__pack_signed(struct pml__pack *p, int64_t v);
 void pml__pack_real(struct pml__pack *p, double v);
-double pml__pack_rounded(double v);
-void pml__pack_short_real(struct pml__pack *p, double v);
-void pml__pack_text(struct pml__pack *p, const char *text);
-void pml__pack_bytes(struct pml__pack *p, const void *bytes, size_t n);
+PML__SHARED double pml__pack_rounded(double v);
+PML__SHARED void pml__pack_short_real(struct pml__pack *p, double v);
+PML__SHARED void pml__pack_text(struct pml__pack *p, const char *text);
+PML__SHARED void pml__pack_bytes(struct pml__pack *p, const void *bytes, size_t n);
 
 /* No input is trusted: a value that is missing or invalid sets @failed and reads as 0 or "". Texts point into @at. */
 struct pml__unpack {
@@ -37,11 +39,11 @@ struct pml__unpack {
   size_t left;
   bool failed;
 };
-uint64_t pml__unpack_whole(struct pml__unpack *u, uint64_t max);
-int64_t pml__unpack_signed(struct pml__unpack *u);
-double pml__unpack_real(struct pml__unpack *u);       /* no NaN */
-double pml__unpack_short_real(struct pml__unpack *u); /* no NaN */
-const char *pml__unpack_text(struct pml__unpack *u);
+PML__SHARED uint64_t pml__unpack_whole(struct pml__unpack *u, uint64_t max);
+PML__SHARED int64_t pml__unpack_signed(struct pml__unpack *u);
+double pml__unpack_real(struct pml__unpack *u);                   /* no NaN */
+PML__SHARED double pml__unpack_short_real(struct pml__unpack *u); /* no NaN */
+PML__SHARED const char *pml__unpack_text(struct pml__unpack *u);
 void pml__unpack_bytes(struct pml__unpack *u, void *to, size_t n); /* @to: for n bytes */
 
 #endif

@@ -51,15 +51,6 @@ char *__real_strndup(const char *text, size_t most);
 size_t __real_malloc_usable_size(void *block);
 void __real_free(void *block);
 
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t n, size_t bytes);
-void *__wrap_realloc(void *block, size_t bytes);
-void *__wrap_aligned_alloc(size_t line, size_t bytes);
-char *__wrap_strdup(const char *text);
-char *__wrap_strndup(const char *text, size_t most);
-size_t __wrap_malloc_usable_size(void *block);
-void __wrap_free(void *block);
-
 struct block {
   struct block *next;
 };
@@ -276,3 +267,6 @@ char *__wrap_strndup(const char *text, size_t most) {
 char *__wrap_strdup(const char *text) {
   return __wrap_strndup(text, SIZE_MAX);
 }
+
+const struct pml__memory pml__memory = {__wrap_malloc, __wrap_calloc,  __wrap_realloc, __wrap_aligned_alloc,
+                                        __wrap_strdup, __wrap_strndup, __wrap_free};

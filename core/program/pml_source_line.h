@@ -17,8 +17,8 @@ struct pml__source_lines; /* the file last queried */
  * with its folder. Returns 0, PML_ENOTHERE (no libdw), PML_EFORMAT (not a file that libdw reads), -ENODATA (no such
  * line), -ENOMEM; the sentence is pml_fail()'s. No file is trusted. Cost: a file is read at its first query, some ms.
  */
-int pml__source_line(struct pml__source_lines **lines, const char *object, uint64_t offset, char *file, size_t size,
-                     uint32_t *line);
+PML__SHARED int pml__source_line(struct pml__source_lines **lines, const char *object, uint64_t offset, char *file,
+                                 size_t size, uint32_t *line);
 PML__SHARED void pml__source_lines_free(struct pml__source_lines *lines);
 
 struct pml__source_place {

@@ -73,7 +73,7 @@ static inline void pml__store_lay_out(struct pml_watchpoint_store *s, void *mapp
 /* Make one of the calling process: 0 or -errno. @path and @values as in struct pml_watchpoint_options. */
 int pml__store_create(struct pml_watchpoint_store *s, const char *path, uint64_t values,
                       const struct pml_watchpoint *point, unsigned n);
-void pml__store_unmap(struct pml_watchpoint_store *s);
+PML__SHARED void pml__store_unmap(struct pml_watchpoint_store *s);
 
 /* pml__store_take - a new lane's number, UINT32_MAX: all in use. These two are async-signal-safe. */
 uint32_t pml__store_take(const struct pml_watchpoint_store *s, uint32_t tid, uint32_t point);

@@ -24,7 +24,7 @@ struct pml_exact_sums {
 };
 
 void pml_exact_sums_merge(struct pml_exact_sums *to, const struct pml_exact_sums *from);
-struct pml_sums pml_sums_of(const struct pml_exact_sums *exact);
+PML__SHARED struct pml_sums pml_sums_of(const struct pml_exact_sums *exact);
 
 /*
  * pml_sums_merge - @to is of the values of both; the pairwise update of T. F. Chan, G. H. Golub & R. J. LeVeque (1979),

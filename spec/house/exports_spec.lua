@@ -1,4 +1,5 @@
--- spec/house/exports_spec.lua - libpmlua.so exports what its headers declare: PML_API for users, PML__SHARED for its own parts.
+-- spec/house/exports_spec.lua - libpmlua.so and libpmlua-read.so export what their headers declare: PML_API for users,
+-- PML__SHARED for pmlua's own parts.
 
 local build = os.getenv("PMLUA_BUILD") or "build"
 
@@ -35,50 +36,63 @@ end
 local PUBLIC = "cc -D_GNU_SOURCE -MM -Icore core/pml.h"
 local ALL = "find core -name '*.h' ! -path 'core/compat/*'"
 
---- The functions that a library exports with a symbol version.
+local BOTH = ("nm -D --defined-only %s/libpmlua.so %s/libpmlua-read.so"):format(build, build)
+
+--- The functions that the two libraries export with a symbol version.
 local function exported(version)
   local names = {}
-  for name in sh(("nm -D --defined-only %s/libpmlua.so"):format(build)):gmatch("(pml_[%w_]*)@@" .. version .. "\n") do
-    names[name] = true
-  end
+  for name in sh(BOTH):gmatch("(pml_[%w_]*)@@" .. version .. "\n") do names[name] = true end
   return names
 end
 
-describe("libpmlua.so", function()
-  it("exports to users what the headers of pml.h declare for them", function()
+describe("libpmlua.so and libpmlua-read.so", function()
+  it("export to users what the headers of pml.h declare for them", function()
     equal(declared("PML_API", PUBLIC), exported "PMLUA_%d")
   end)
 
-  it("exports what Debian's package says it does", function()
+  it("export what Debian's package says they do", function()
     local f <close> = assert(io.open "packaging/debian/libpmlua1.symbols")
-    local packaged = {}
-    for name in f:read("a"):match("\nlibpmlua%.so%.%d (.-)\nlib"):gmatch "\n (pml_[%w_]*)@PMLUA_%d " do packaged[name] = true end
+    local packaged, text = {}, f:read "a"
+    for _, library in ipairs { "libpmlua", "libpmlua%-read" } do
+      local exports = text:match("\n" .. library .. "%.so%.%d (.-)\nlib")
+      for name in exports:gmatch "\n (pml_[%w_]*)@PMLUA_%d " do packaged[name] = true end
+    end
     equal(exported "PMLUA_%d", packaged)
   end)
 
-  it("has no public function in a private header", function()
+  it("leave reading to the latter, which no measured program loads", function()
+    local measured = ("readelf -d %s/libpmlua.so %s/compat/*.so %s/preload/*-[rwsm]*.so | grep NEEDED"):gsub("%%s", build)
+    assert.falsy(sh(measured):find "libpmlua%-read")
+    local read = declared("PML_API", "find core/read -name '*.h'")
+    assert.truthy(next(read))
+    for name in sh(("nm -D --defined-only %s/libpmlua.so"):format(build)):gmatch "(pml_[%w_]*)@@" do
+      assert.falsy(read[name], name)
+    end
+  end)
+
+  it("have no public function in a private header", function()
     equal(declared("PML_API", PUBLIC), declared("PML_API", ALL))
   end)
 
-  it("exports shared declarations to pmlua's own parts, under a separate version", function()
+  it("export shared declarations to pmlua's own parts, under a separate version", function()
     equal(declared("PML__SHARED", ALL), exported "PMLUA_PRIVATE")
   end)
 
-  it("exports no name beside these, except the entry points of OpenMP runtimes", function()
-    local out = sh(("nm -D --defined-only %s/libpmlua.so"):format(build))
-    for name in out:gmatch "%x+ %a (%S+)" do
+  it("export no name beside these, except the entry points of OpenMP runtimes", function()
+    for name in sh(BOTH):gmatch "%x+ %a (%S+)" do
       local tool = name == "VERSION" or name == "ompt_start_tool@@VERSION"
       assert.truthy(tool or name:find "^pml_.*@@PMLUA_" or name:find "^PMLUA_", name)
     end
   end)
 
-  it("shares only functions that a part of pmlua uses", function()
-    -- A runtime of counts finds its function by name, adapters are shown to users (CONTRIBUTING.md), and generated
-    -- wrappers are of the user's libraries.
+  it("share only functions that a part of pmlua uses", function()
+    -- A runtime of counts and MPI_Finalize find their function and table by name, adapters are shown to users (CONTRIBUTING.md),
+    -- and generated wrappers are of the user's libraries.
     local unused = exported "PMLUA_PRIVATE"
-    unused.pml_count_attach, unused.pml__stream_prepare = nil, nil
+    for _, name in ipairs { "pml_count_attach", "pml__mpi_reducer", "pml__stream_prepare" } do unused[name] = nil end
     for name in pairs(declared("PML__SHARED", "echo core/adapter/wrap/pml_wrap.h")) do unused[name] = nil end
-    local parts = ("find %s/pmlua %s/*.so %s/compat %s/preload %s/lua %s/workloads %s/plugins -type f"):gsub("%%s", build)
+    local parts = ("find %s/pmlua %s/*.so %s/libpmlua-read.so.? %s/compat %s/preload %s/lua %s/workloads %s/plugins -type f")
+      :gsub("%%s", build)
     for name in sh(("nm -D -u $(%s) 2>/dev/null"):format(parts)):gmatch "%sU (pml_[%w_]*)" do unused[name] = nil end
     assert.same({}, beyond(unused, {}))
   end)

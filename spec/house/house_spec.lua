@@ -177,7 +177,7 @@ describe("libpmlua.so", function()
   end)
 
   it("reports errors of libotf2 when a trace first needs it", function()
-    local name = sh(("strings -a %s/libpmlua.so | grep -x 'lib.*\\(otf2\\|trace-format2\\)[.]so[.0-9]*'"):format(build))
+    local name = sh(("strings -a %s/libpmlua-read.so | grep -x 'lib.*\\(otf2\\|trace-format2\\)[.]so[.0-9]*'"):format(build))
     if name == "" then return pending "libotf2 is linked: there is no shared library of it" end
     local dir = support.folder()
     local out = sh(([[gcc -shared -x c /dev/null -o %s/%s &&
@@ -287,6 +287,13 @@ describe("make layers", function()
 
   it("counts code for one cpu as a part of the folder above", function()
     assert.same({ "", 0 }, { objects { ["a/one"] = { "a/x86_64/two" }, ["a/x86_64/two"] = { "a/one" } } })
+  end)
+
+  it("finds a writer that needs a reader, not a reader that needs a writer", function()
+    assert.same({ "", 0 }, { objects { ["read/a/one"] = { "b/two" }, ["b/two"] = {} } })
+    local out, code = objects { ["b/two"] = { "read/a/one" }, ["read/a/one"] = {} }
+    assert.equal(1, code)
+    assert.truthy(out:find("what writes needs what reads: b/two -> read/a/one", 1, true), out)
   end)
 
   it("does not pass where nothing is built", function()

@@ -107,7 +107,7 @@ describe("make B=", function()
   it("builds in a folder outside the checkout, and the result runs from there", function()
     local elsewhere = dir .. "/elsewhere"
     shell.done(("make --no-print-directory B=%s %s/share/pmlua"):format(elsewhere, elsewhere))
-    sh(("cp -r %s/pmlua %s/libpmlua.so.? %s/lua %s"):format(build, build, build, elsewhere))
+    sh(("cp -r %s/pmlua %s/libpmlua.so.? %s/libpmlua-read.so.? %s/lua %s"):format(build, build, build, build, elsewhere))
     local said = sh(("cd / && %s/pmlua -e 'print(#pml.paths.command, require(\"pmlua.stats\") ~= nil)'"):format(elsewhere))
     assert.equal(("%d\ttrue\n"):format(#elsewhere + #"/pmlua"), said)
   end)

@@ -38,7 +38,8 @@ describe("The manual pages of the C functions", function()
   it("have every function that the libraries export, each with a description", function()
     local wrong, n = {}, 0
     local embedding = exported("libpmlua-embed.so", " T (pmlua_[%w_]+)")
-    for _, names in ipairs { exported("libpmlua.so", "(pml_[%w_]*)@@PMLUA_%d\n"), embedding } do
+    local ours = "(pml_[%w_]*)@@PMLUA_%d\n"
+    for _, names in ipairs { exported("libpmlua.so", ours), exported("libpmlua-read.so", ours), embedding } do
       for _, name in ipairs(names) do
         n = n + 1
         if not said[name] then wrong[#wrong + 1] = name .. (said[name] == nil and " is on no page" or " has no words") end

@@ -229,8 +229,8 @@ describe("The modules", function()
   it("come from the installation when the command is installed", function()
     local root, lua = dir .. "/usr", select(2, run("-e 'io.write(pml.paths.lua)'"))
     assert.equal(0, (support.shell(("mkdir -p %s/bin %s/lib/pmlua/workloads %s/share/pmlua/scripts %s/share/pmlua/plots && " ..
-      "cp %s %s/bin/ && cp %s/libpmlua.so.? %s/lib/ && cp -r %s %s/share/pmlua/"):format(root, root, root, root, command, root,
-      support.build, root, lua, root))))
+      "cp %s %s/bin/ && cp %s/libpmlua.so.? %s/libpmlua-read.so.? %s/lib/ && cp -r %s %s/share/pmlua/"):format(root, root, root,
+      root, command, root, support.build, support.build, root, lua, root))))
     local _, out = support.shell(root .. "/bin/pmlua -e 'local p = pml.paths print(p.lua, p.scripts, p.plots, p.workloads)'")
     local share = root .. "/share/pmlua"
     assert.equal(table.concat({ share .. "/lua", share .. "/scripts", share .. "/plots", root .. "/lib/pmlua/workloads" }, "\t")

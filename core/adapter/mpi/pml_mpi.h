@@ -145,7 +145,7 @@ struct pml__mpi_table {
  * is greater than PML__MPI_LEFT. Thread-safe; not async-signal-safe. Cost: some 10 instructions for an existing entry.
  */
 PML__SHARED void *pml__mpi_add(struct pml__mpi_table *t, uint64_t key);
-void pml__mpi_drop(struct pml__mpi_table *t);
+PML__SHARED void pml__mpi_drop(struct pml__mpi_table *t);
 PML__SHARED void *pml__mpi_search(struct pml__mpi_table *t, uint64_t key); /* without checking the first slot */
 static inline struct pml__mpi_entry *pml__mpi_entry_at(char *level, unsigned bits, uint64_t key, uint64_t k) {
   uint64_t hash = key * PML__HASH_FACTOR >> (64 - bits);

@@ -48,7 +48,7 @@ enum pml__mpi_file_function { PML__MPI_FILE_FUNCTIONS(PML__MPI_FILE) PML__MPI_FI
 PML__SHARED void pml__mpi_count_file(enum pml__mpi_file_function function, uint64_t bytes);
 
 /* pml__mpi_file_sum - these counts. */
-void pml__mpi_file_sum(enum pml__mpi_file_function function, uint64_t *calls, uint64_t *bytes);
+PML__SHARED void pml__mpi_file_sum(enum pml__mpi_file_function function, uint64_t *calls, uint64_t *bytes);
 
 PML_END_DECLS
 

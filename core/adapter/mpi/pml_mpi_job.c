@@ -44,7 +44,7 @@ __attribute__((constructor)) static void reduce_log(void) {
 }
 
 struct pml_summary *pml__mpi_reduction_begin(int rank, int size, const struct pml__mpi_reducer **by) {
-  void *library = asked.measured != NULL ? dlopen(PML__SONAME("libpmlua"), RTLD_NOW | RTLD_LOCAL) : NULL;
+  void *library = asked.measured != NULL ? dlopen(PML__SONAME("libpmlua-read"), RTLD_NOW | RTLD_LOCAL) : NULL;
   *by = library != NULL ? dlsym(library, "pml__mpi_reducer") : NULL;
   return *by != NULL ? (*by)->begin(&asked, rank, size) : NULL;
 }

@@ -81,7 +81,7 @@ static inline void pml__mpi_count_collective(struct pml__mpi_lane *l, uint32_t c
  * pml__mpi_traffic_sum - the sums of all threads, with the receivers of a job of @size ranks.
  */
 void pml__mpi_traffic_count(void);
-void pml__mpi_traffic_sum(struct pml__mpi_lane *sum, int size);
+PML__SHARED void pml__mpi_traffic_sum(struct pml__mpi_lane *sum, int size);
 
 /* pml__mpi_translate - set the @size of the world, before messages are counted, and the function that returns the rank
  * in the world of a communicator's @rank; -1: not in this world. */

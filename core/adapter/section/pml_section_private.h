@@ -139,7 +139,7 @@ extern PML_THREAD_LOCAL struct pml__section_mine pml__section_mine __attribute__
  * Guards the lists of threads and the definitions. A child rebuilds the lists; the definitions are as they may be
  * after each store. The look comes first: the watcher changes what the lock guards.
  */
-extern struct pml__lock pml__section_lock;
+extern PML__SHARED struct pml__lock pml__section_lock;
 static inline void pml__section_lock_take(void) {
   pml__process_look();
   pml__lock_take(&pml__section_lock);
@@ -234,14 +234,14 @@ int pml__section_by_label(const char *label, struct pml_section **s);
 /* ---- pml_section_report.c ---- */
 
 /* Add @more to @to. */
-void pml__section_add(struct pml__section_stat *to, const struct pml__section_stat *more);
+PML__SHARED void pml__section_add(struct pml__section_stat *to, const struct pml__section_stat *more);
 /* Convert @stat to ns: all of @row except section, thread and values; @exclusive: the section's option. */
 PML__SHARED void pml__section_row(const struct pml__section_stat *stat, bool exclusive, double ticks_per_second,
                                   struct pml_section_row *row);
 /* Forget all but the calls under way, if it is of another epoch. */
-void pml__section_forget_old(struct pml__section_stat *stat, uint32_t epoch);
+PML__SHARED void pml__section_forget_old(struct pml__section_stat *stat, uint32_t epoch);
 /* Whether there is anything in it to be reported. */
-bool pml__section_says_something(const struct pml__section_stat *stat);
+PML__SHARED bool pml__section_says_something(const struct pml__section_stat *stat);
 /* Sums of @n events for people. @real: a bit for each that is a double's. */
 PML__SHARED void pml__section_values(const uint64_t *from, uint32_t n, uint64_t real, struct pml_section_value *to);
 

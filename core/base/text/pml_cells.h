@@ -51,6 +51,6 @@ struct pml__cells_writer {
 };
 
 /* pml__cells_write - append a row, with a separator after the previous row. Without memory text.failed is set. */
-void pml__cells_write(struct pml__cells_writer *w, const struct pml__cells *row);
+PML__SHARED void pml__cells_write(struct pml__cells_writer *w, const struct pml__cells *row);
 
 #endif

@@ -15,10 +15,10 @@ struct pml__text {
 };
 
 /* Append formatted text. The caller frees @at. */
-void pml__text_add(struct pml__text *t, const char *format, ...) PML_PRINTF(2, 3);
+PML__SHARED void pml__text_add(struct pml__text *t, const char *format, ...) PML_PRINTF(2, 3);
 
 /* pml__text_plain - append @length bytes unchanged. pml__text_room - memory for @bytes more at the end, or NULL. */
-void pml__text_plain(struct pml__text *t, const char *text, size_t length);
-char *pml__text_room(struct pml__text *t, size_t bytes);
+PML__SHARED void pml__text_plain(struct pml__text *t, const char *text, size_t length);
+PML__SHARED char *pml__text_room(struct pml__text *t, size_t bytes);
 
 #endif

@@ -15,6 +15,9 @@ static struct pml_otf2 *archive;            /* atomic; NULL: nothing is traced *
 static struct pml_stream_metrics *workload; /* NULL: the events of the chooser are the values, or none */
 static pid_t opener;
 
+/* Load libpmlua-read into a program that traces; in libPM.a the function does not exist, because its code is linked. */
+__attribute__((weak)) int pml__read_load(void);
+
 static _Thread_local double done[2]; /* by pmlib_type */
 
 static const char *folder(char *path, size_t n) {
@@ -55,6 +58,7 @@ void pmlib_trace_open(void) {
   if (pmlib.tracing == PMLIB_TRACE_OFF) return;
   int err = make_folder(folder(path, sizeof path));
   if (err == 0) err = make_folder(path);
+  if (err == 0 && pml__read_load != NULL) err = pml__read_load();
   if (err == 0) err = pml_otf2_open(&a, path, m, describe(m));
   if (err == 0 && (err = pml_otf2_attach(a)) < 0) (void)pml_otf2_close(a);
   if (err < 0) {

@@ -32,7 +32,7 @@ int pml__mpi_pack_within(const struct pml_summary *s, size_t most, unsigned char
  * before pml__mpi_traffic_summary(). Returns 0, -errno of open or read, PML_EFORMAT, -ENOMEM. Cost: some 30 ns for each
  * event of the trace.
  */
-PML__SHARED int pml_mpi_times_summary(struct pml_summary *s, int64_t rank, const char *path);
+int pml_mpi_times_summary(struct pml_summary *s, int64_t rank, const char *path);
 
 /*
  * pml__mpi_traffic_summary - add to @s the messages that this rank of @size sent, by receiver, and received: rows

@@ -33,6 +33,6 @@ PML__SHARED int pml__section_log_summary(const char *path, struct pml_summary *s
  * meanwhile wait, so that their sums are counted once, either alone or merged into the sums of threads that ended long
  * ago.
  */
-PML__SHARED int pml__section_own_summary(const char *path, struct pml_summary *s, int64_t number);
+int pml__section_own_summary(const char *path, struct pml_summary *s, int64_t number);
 
 #endif

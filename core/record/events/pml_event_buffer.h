@@ -199,10 +199,11 @@ static inline bool pml__events_take_back(struct pml__event_buffer *b, struct pml
  * pml__event_buffer_new - an event buffer for events that a caller has, as of a thread @tid; the recording's. NULL: no
  * memory. pml__event_buffer_enter, _leave, _values - append; as pml_otf2_enter(), _leave() and _metric().
  */
-struct pml__event_buffer *pml__event_buffer_new(struct pml_recording *s, uint32_t tid);
-int pml__event_buffer_enter(struct pml__event_buffer *b, uint64_t ticks, pml_region_t region);
-int pml__event_buffer_leave(struct pml__event_buffer *b, uint64_t ticks, pml_region_t region);
-int pml__event_buffer_values(struct pml__event_buffer *b, uint64_t ticks, const uint64_t *values, uint32_t n);
+PML__SHARED struct pml__event_buffer *pml__event_buffer_new(struct pml_recording *s, uint32_t tid);
+PML__SHARED int pml__event_buffer_enter(struct pml__event_buffer *b, uint64_t ticks, pml_region_t region);
+PML__SHARED int pml__event_buffer_leave(struct pml__event_buffer *b, uint64_t ticks, pml_region_t region);
+PML__SHARED int pml__event_buffer_values(struct pml__event_buffer *b, uint64_t ticks, const uint64_t *values,
+                                         uint32_t n);
 
 /* For events without values. Not 0: a name or room is needed; nothing has changed. */
 pml_stream_fast pml__events_enter_fast, pml__events_leave_fast;

@@ -35,7 +35,7 @@ enum pml_recording_end { PML_RECORDING_RUNNING, PML_RECORDING_EXIT, PML_RECORDIN
  */
 PML__SHARED int pml_recording_open(struct pml_recording **s, const char *folder, const char *name);
 PML__SHARED const char *pml_recording_path(const struct pml_recording *s);
-void pml_recording_close(struct pml_recording *s);
+PML__SHARED void pml_recording_close(struct pml_recording *s);
 PML__SHARED void pml_recording_abandon(struct pml_recording *s);
 
 /* pml_recording_share - store the process's sections in the same log, unless another place is requested; NULL: stop. */

@@ -170,7 +170,7 @@ void pml__log_remove(struct pml__log *log, enum pml__log_kind kept);
  */
 void pml__log_end(struct pml__log *log);
 void pml__log_left(struct pml__log *log);
-int pml__log_waited(const char *path, uint32_t waited, uint64_t ns);
+PML__SHARED int pml__log_waited(const char *path, uint32_t waited, uint64_t ns);
 
 /* ---- pml_log.c for pml_log_child.c ---- */
 

@@ -54,17 +54,17 @@ static inline double pml__quantile_share(unsigned i) {
 struct pml_quantile; /* opaque */
 
 /* @bytes and @compare (as of qsort) matter for PML_TYPE_OTHER only. Returns 0, -EINVAL or -ENOMEM. */
-int pml_quantile_open(struct pml_quantile **q, enum pml_type type, size_t bytes,
-                      int (*compare)(const void *, const void *));
-void pml_quantile_close(struct pml_quantile *q);
+PML__SHARED int pml_quantile_open(struct pml_quantile **q, enum pml_type type, size_t bytes,
+                                  int (*compare)(const void *, const void *));
+PML__SHARED void pml_quantile_close(struct pml_quantile *q);
 
 /* pml_quantile_add - take @n elements in; they are copied. Returns 0 or -ENOMEM (then nothing of them is taken). */
-int pml_quantile_add(struct pml_quantile *q, const void *elements, size_t n);
+PML__SHARED int pml_quantile_add(struct pml_quantile *q, const void *elements, size_t n);
 /* pml_quantile_reserve - room for @n more, so that adding them in parts moves nothing. Returns 0 or -ENOMEM. */
 int pml_quantile_reserve(struct pml_quantile *q, size_t n);
 void pml_quantile_clear(struct pml_quantile *q);
 size_t pml_quantile_count(const struct pml_quantile *q); /* without NaN */
-size_t pml_quantile_nans(const struct pml_quantile *q);
+PML__SHARED size_t pml_quantile_nans(const struct pml_quantile *q);
 
 /*
  * pml_quantile_at - the element of index (n * percent) / 100, integer, from 0, capped at n - 1: libsde's rule, so that
@@ -79,10 +79,10 @@ const void *pml_quantile_at(struct pml_quantile *q, unsigned percent);
  * pml_quantile_value - the quantile of @share by the rule above. Returns 0, -EINVAL (the elements are not numbers, or
  * @share is not in 0..1), -ENOENT (there are no elements) or -ENOMEM.
  */
-int pml_quantile_value(struct pml_quantile *q, double share, double *value);
+PML__SHARED int pml_quantile_value(struct pml_quantile *q, double share, double *value);
 
 /* pml_quantile_each - every element that is a number, without NaN, in no order. */
-void pml_quantile_each(const struct pml_quantile *q, void (*take)(double value, void *arg), void *arg);
+PML__SHARED void pml_quantile_each(const struct pml_quantile *q, void (*take)(double value, void *arg), void *arg);
 
 PML_END_DECLS
 

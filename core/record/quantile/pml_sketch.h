@@ -25,21 +25,21 @@ struct pml_sketch;
  * @alpha: in [1e-6, 0.5]; @max_buckets: for each sign, rounded up to a power of two, at least 16.
  * Returns 0, -EINVAL or -ENOMEM. Memory: 24 bytes per bucket.
  */
-int pml_sketch_open(struct pml_sketch **s, double alpha, size_t max_buckets);
-void pml_sketch_close(struct pml_sketch *s);
+PML__SHARED int pml_sketch_open(struct pml_sketch **s, double alpha, size_t max_buckets);
+PML__SHARED void pml_sketch_close(struct pml_sketch *s);
 void pml_sketch_clear(struct pml_sketch *s);
 
 /* pml_sketch_add - no allocation; a logarithm and a few loads. */
-void pml_sketch_add(struct pml_sketch *s, double v);
+PML__SHARED void pml_sketch_add(struct pml_sketch *s, double v);
 
 /* pml_sketch_merge - add what @from holds; -EINVAL: other alpha, or itself; -ENOMEM: nothing was merged. */
-int pml_sketch_merge(struct pml_sketch *into, const struct pml_sketch *from);
+PML__SHARED int pml_sketch_merge(struct pml_sketch *into, const struct pml_sketch *from);
 
 /*
  * pml_sketch_add_scaled - add what @from holds, each value times @factor (> 0). Values of a bucket are taken as its
  * middle, so that the errors of both add up; minimum and maximum stay exact. No thread may add to @from meanwhile.
  */
-void pml_sketch_add_scaled(struct pml_sketch *into, const struct pml_sketch *from, double factor);
+PML__SHARED void pml_sketch_add_scaled(struct pml_sketch *into, const struct pml_sketch *from, double factor);
 
 /* pml_sketch_at - the element of index floor(@q * count), from 0, capped at count - 1; NaN if empty or q not in 0..1.
  */
@@ -52,8 +52,8 @@ uint64_t pml_sketch_nans(const struct pml_sketch *s);
 PML__SHARED double pml_sketch_error(const struct pml_sketch *s);
 
 /* pml__sketch_like - an empty one as @s was opened, or NULL. pml__sketch_alike - the two can be merged. */
-struct pml_sketch *pml__sketch_like(const struct pml_sketch *s);
-bool pml__sketch_alike(const struct pml_sketch *s, const struct pml_sketch *other);
+PML__SHARED struct pml_sketch *pml__sketch_like(const struct pml_sketch *s);
+PML__SHARED bool pml__sketch_alike(const struct pml_sketch *s, const struct pml_sketch *other);
 
 /*
  * pml__sketch_pack - append @s as bytes to @p; no thread may add to @s meanwhile: two or three for each bucket in
@@ -64,8 +64,8 @@ bool pml__sketch_alike(const struct pml_sketch *s, const struct pml_sketch *othe
 #define PML__SKETCH_PACKED_MAX 4096u
 struct pml__pack;
 struct pml__unpack;
-void pml__sketch_pack(struct pml__pack *p, const struct pml_sketch *s);
-struct pml_sketch *pml__sketch_unpack(struct pml__unpack *u);
+PML__SHARED void pml__sketch_pack(struct pml__pack *p, const struct pml_sketch *s);
+PML__SHARED struct pml_sketch *pml__sketch_unpack(struct pml__unpack *u);
 
 PML_END_DECLS
 

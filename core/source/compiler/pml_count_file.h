@@ -31,7 +31,7 @@ PML__SHARED enum pml_count_at pml_count_here(void);
  * sde:::BYFL::...
  */
 PML__SHARED void pml_count_watch(void (*heard)(void));
-bool pml_count_is_event(const char *name);
+PML__SHARED bool pml_count_is_event(const char *name);
 
 /*
  * pml_count_left_out - the part of this process that is not counted so far: copies the names of objects compiled
@@ -43,7 +43,7 @@ uint64_t pml_count_left_out(char *libraries, size_t room);
 /* pml_count_at_name - "source", "final", "mixed" or "none". pml_count_at_label - the same as a phrase: "counted by the
  * compiler, at source"; "" for none. */
 PML__SHARED const char *pml_count_at_name(enum pml_count_at at);
-const char *pml_count_at_label(enum pml_count_at at);
+PML__SHARED const char *pml_count_at_label(enum pml_count_at at);
 
 PML_END_DECLS
 

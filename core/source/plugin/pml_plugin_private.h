@@ -145,7 +145,7 @@ void pml__plugin_take(struct pml__plugin_counter *c); /* collect the series and 
 void pml__plugin_note_value(struct pml__plugin_counter *c, uint64_t value);
 
 /* Sort @pair by time; fast if it is mostly sorted. */
-void pml__plugin_sort(struct pml_plugin_pair *pair, size_t n);
+PML__SHARED void pml__plugin_sort(struct pml_plugin_pair *pair, size_t n);
 
 /* Append new values to the process's log, if the process is recorded. The caller holds the lock. Cost: a copy of 16
  * bytes per value; rarely a call of pml__log_extent(). */

@@ -79,11 +79,11 @@ struct pml_flow {
 
 /* Create a flow without a stream. The caller passes events to its tracks, in ticks of @tick_ns, 0: of this process's
  * clock. Stopped and closed like any other. */
-int pml__flow_new(struct pml_flow **f, const struct pml_flow_options *options, double tick_ns);
+PML__SHARED int pml__flow_new(struct pml_flow **f, const struct pml_flow_options *options, double tick_ns);
 /* Begin a thread; NULL: no memory, or too many threads. */
-struct pml__flow_track *pml__flow_track(struct pml_flow *f);
-void pml__flow_enter(void *track, const struct pml_stream_event *e);
-void pml__flow_leave(void *track, const struct pml_stream_event *e);
+PML__SHARED struct pml__flow_track *pml__flow_track(struct pml_flow *f);
+PML__SHARED void pml__flow_enter(void *track, const struct pml_stream_event *e);
+PML__SHARED void pml__flow_leave(void *track, const struct pml_stream_event *e);
 /* End a thread: if another ended thread had the same flow, the later flow is added to the earlier one and freed. */
 void pml__flow_track_end(struct pml_flow *f, struct pml__flow_track *track);
 void pml__flow_track_free(struct pml__flow_track *track);

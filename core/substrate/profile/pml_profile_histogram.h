@@ -41,11 +41,11 @@ struct pml__histograms {
   const struct pml_profile_memory *memory; /* NULL: the heap */
 };
 
-void pml__histograms_close(struct pml__histograms *all);
+PML__SHARED void pml__histograms_close(struct pml__histograms *all);
 /* The histogram of @region, created if necessary; NULL: no memory. By the owner only. */
 struct pml__histogram *pml__histograms_of(struct pml__histograms *all, pml_region_t region);
 /* Merge all of @from, which may be growing, into @to. Returns false without memory, with nothing added. */
-bool pml__histograms_merge(struct pml__histograms *to, const struct pml__histograms *from);
+PML__SHARED bool pml__histograms_merge(struct pml__histograms *to, const struct pml__histograms *from);
 /* Add a call of @ticks; it is lost if there is no memory for its octave. */
 void pml__histogram_add(struct pml__histogram *h, uint64_t ticks);
 

@@ -74,15 +74,16 @@ struct pml_profile {
 bool pml__profile_merge(struct pml_profile *p, struct pml__profile_tree *tree, struct pml__histograms *histograms);
 
 /* A node in its public form. */
-struct pml_profile_node pml__profile_public(const struct pml__profile_node *n, uint32_t depth, double tick_ns);
+PML__SHARED struct pml_profile_node pml__profile_public(const struct pml__profile_node *n, uint32_t depth,
+                                                        double tick_ns);
 
 /* The duration of a tick of the profile's clock. */
 double pml__profile_tick_ns(const struct pml_profile *p);
 
 /* Create a profile of @tree and @histograms only, in ticks of a clock, without further events. Takes both over if it
  * returns 0. Returns -ENOMEM otherwise. */
-int pml__profile_of(struct pml_profile **p, struct pml__profile_tree *tree, struct pml__histograms *histograms,
-                    double tick_ns);
+PML__SHARED int pml__profile_of(struct pml_profile **p, struct pml__profile_tree *tree,
+                                struct pml__histograms *histograms, double tick_ns);
 
 /* The place of node @index of the tree; NULL: there was no memory for it. */
 static inline struct pml__profile_place *pml__profile_place_at(const struct pml__profile_track *t, uint32_t index) {

@@ -36,13 +36,14 @@ struct pml__profile_tree {
 #define PML__PROFILE_NO_REGION UINT32_MAX
 
 /* Returns false without memory for the root. @memory: for the nodes, NULL: the heap; borrowed. */
-bool pml__profile_tree_open(struct pml__profile_tree *t, const struct pml_profile_memory *memory, uint32_t id);
-void pml__profile_tree_close(struct pml__profile_tree *t);
+PML__SHARED bool pml__profile_tree_open(struct pml__profile_tree *t, const struct pml_profile_memory *memory,
+                                        uint32_t id);
+PML__SHARED void pml__profile_tree_close(struct pml__profile_tree *t);
 /* The child of @parent for @region, created if necessary; NULL: no room. By the owner only. */
-struct pml__profile_node *pml__profile_tree_child(struct pml__profile_tree *t, struct pml__profile_node *parent,
-                                                  pml_region_t region);
+PML__SHARED struct pml__profile_node *pml__profile_tree_child(struct pml__profile_tree *t,
+                                                              struct pml__profile_node *parent, pml_region_t region);
 /* Add @from, which may be in use, to @to, without an open call. */
-void pml__profile_tree_add(struct pml__profile_node *to, const struct pml__profile_node *from);
+PML__SHARED void pml__profile_tree_add(struct pml__profile_node *to, const struct pml__profile_node *from);
 
 static inline struct pml__profile_node *pml__profile_tree_at(const struct pml__profile_tree *t, uint32_t index) {
   uint32_t k = 31u - (uint32_t)__builtin_clz(index / PML__PROFILE_CHUNK + 1u);

@@ -48,12 +48,12 @@ wrap_flags := $(WRAPPED:%=-Wl,--wrap=%)
 wrap_compile = $(CC) $(filter-out -MMD -MP -Wmissing-prototypes,$(ALLCFLAGS)) -Wno-psabi -fexceptions -c spec/c/wrap/wrappers.c
 wrap_link = $(CC) $(filter-out -MMD -MP,$(ALLCFLAGS)) -Wno-psabi -fexceptions $(LDFLAGS) -rdynamic $(1) $< -L$(B)/spec -lintercept \
   -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..'
-$(B)/spec/wrap_%: spec/c/wrap_%.c spec/c/wrap/wrappers.c core/adapter/wrap/pml_wrap.h $(INTERCEPT_H) $(B)/spec/libintercept.so $(B)/libpmlua.a $(B)/libpmlua.so
+$(B)/spec/wrap_%: spec/c/wrap_%.c spec/c/wrap/wrappers.c core/adapter/wrap/pml_wrap.h $(INTERCEPT_H) $(B)/spec/libintercept.so $(B)/libpmlua.a $(B)/libpmlua-read.so
 	$(wrap_compile) -DLINK_TIME -o $@.link.o
 	$(wrap_compile) -o $@.run.o
 	$(CC) $(SAN) $(LDFLAGS) -shared $(wrap_flags) $@.link.o -L$(B)/spec -lintercept -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -L$(B) -lpmlua -o $(B)/spec/libpmlua-wrap-link.so
 	$(CC) $(SAN) $(LDFLAGS) -shared $@.run.o -Wl,-rpath,'$$ORIGIN/..' -L$(B) -lpmlua -o $(B)/spec/libpmlua-wrap-run.so
 	$(call wrap_link,$(wrap_flags) $@.link.o) $(B)/libpmlua.a $(CORE_LIBS) -o $@
-	$(call wrap_link,$(wrap_flags) -L$(B)/spec -lpmlua-wrap-link) -L$(B) -lpmlua -lpthread -ldl -o $@.shared
+	$(call wrap_link,$(wrap_flags) -L$(B)/spec -lpmlua-wrap-link) -L$(B) -lpmlua-read -lpmlua -lpthread -ldl -o $@.shared
 	$(call wrap_link,$@.run.o) $(B)/libpmlua.a $(CORE_LIBS) -o $@.runtime
-	$(call wrap_link) -L$(B) -lpmlua -lpthread -ldl -o $@.preload
+	$(call wrap_link) -L$(B) -lpmlua-read -lpmlua -lpthread -ldl -o $@.preload

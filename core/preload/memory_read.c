@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/preload/memory_read.c - libpmlua-read.so allocates and frees memory as libpmlua.so does. */
+#include "preload/memory.h"
+
+void *__wrap_malloc(size_t bytes) {
+  return pml__memory.malloc(bytes);
+}
+
+void *__wrap_calloc(size_t n, size_t bytes) {
+  return pml__memory.calloc(n, bytes);
+}
+
+void *__wrap_realloc(void *block, size_t bytes) {
+  return pml__memory.realloc(block, bytes);
+}
+
+void *__wrap_aligned_alloc(size_t line, size_t bytes) {
+  return pml__memory.aligned_alloc(line, bytes);
+}
+
+char *__wrap_strdup(const char *text) {
+  return pml__memory.strdup(text);
+}
+
+char *__wrap_strndup(const char *text, size_t most) {
+  return pml__memory.strndup(text, most);
+}
+
+void __wrap_free(void *block) {
+  pml__memory.free(block);
+}
