@@ -227,7 +227,7 @@ docs: $(B)/pmlua ## the site, into build/site, from docs/ and the reference
 	$(B)/pmlua docs/site.lua $(B)/site
 
 .PHONY: gallery
-gallery: $(B)/pmlua ## the figures of docs/gallery and their page, measured anew on this machine, which takes long; QUICK=1: short runs
+gallery: $(B)/pmlua ## the figures of docs/gallery and their page, measured anew on this machine, over half an hour; QUICK=1: --quick runs, some minutes
 	PMLUA_BUILD=$(B) QUICK=$(QUICK) $(LUA) docs/gallery.lua
 
 .PHONY: docs-refresh

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- docs/gallery.lua - the figures of docs/gallery and their page: every experiment, by the command of its page, on this machine.
 --
--- Try:  make gallery
+-- Try:  make gallery QUICK=1
+-- Without QUICK, most of the time goes to roofline, kernel_sweep and scaling, whose grids have the most cells.
 -- After a change of plots/, `lua5.4 docs/gallery.lua draw` draws the runs in build/gallery again, without measuring.
 
 local BUILD <const> = os.getenv "PMLUA_BUILD" or "build"
@@ -58,8 +59,10 @@ end
 
 local function run_any(commands)
   for _, command in ipairs(commands) do
-    print(command)
-    if os.execute(command .. " >/dev/null") then return end
+    local begin = os.time()
+    local done = os.execute(command .. " >/dev/null")
+    print(("%5d s  %s%s"):format(os.time() - begin, command, done and "" or "  (failed)"))
+    if done then return end
   end
 end
 
