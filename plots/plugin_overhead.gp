@@ -41,7 +41,7 @@ figure = 'plot for [i = 1:words(names)] "data.dat" using (is(word(names, i)) ? 1
   . 'title there(word(names, i)) ? title_of(word(names, i)) : word(names, i) . " - not measured"'
 set xrange [0:*]
 set yrange [0:*]
-set xlabel "calls of the function [10^6]" offset 0, 0.4
+set xlabel "calls of the function [million]" offset 0, 0.4
 set ylabel "run time [ms]" offset 1.2, 0
 set key at graph 0.03, graph 0.98 left top vertical Left reverse samplen 1.8 spacing 1.05 noenhanced font ",9.5"
 
@@ -111,7 +111,7 @@ set yrange [0:*]
 set lmargin at screen 0.72
 set rmargin at screen 0.985
 set title "(c) Substrates in C"
-set xlabel "calls of the function [10^6]" offset 0, 0.4
+set xlabel "calls of the function [million]" offset 0, 0.4
 set ylabel "run time [ms]" offset 1.2, 0
 set xrange [0:*]
 set key at graph 0.03, graph 0.98 left top vertical Left reverse samplen 1.8 spacing 1.05 noenhanced font ",9.5"
@@ -164,7 +164,7 @@ set yrange [0:*]
 set lmargin at screen 0.72
 set rmargin at screen 0.985
 set title "(e) Collecting asynchronous values"
-set xlabel "values [10^6]" offset 0, 0.4
+set xlabel "values [million]" offset 0, 0.4
 set ylabel "time to collect them [ms]" offset 1.2, 0
 set xrange [0:*]
 set key at graph 0.03, graph 0.98 left top vertical Left reverse samplen 1.8 spacing 1.05 noenhanced font ",9.5"

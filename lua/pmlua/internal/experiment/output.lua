@@ -26,7 +26,7 @@ function M.unsteady(run)
   local lines = {}
   for _, cell in ipairs(run.cells) do
     if #cell.rounds == 5 and cell.summary and not lines[1] then
-      lines[1] = "\n5 rounds are too few for an interval of 95 %: from the smallest to the largest median it is one of 93.75 %"
+      lines[1] = "\n5 rounds are too few for a 95 % interval; the interval from the smallest to the largest median has 93.75 %"
     end
   end
   for _, cell in ipairs(run.cells) do
