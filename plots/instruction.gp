@@ -17,12 +17,13 @@ load "theme.gp"
 longest = 8
 widen(name) = (strlen(name) > longest ? (longest = strlen(name)) : 0, 0)
 array code_name[n > 0 ? n : 1]
-name_code(i, name) = (code_name[i + 1] = strlen(name) > 44 ? substr(name, 1, 42) . "..." : name, widen(name))
+wide = narrow ? 20 : 44
+name_code(i, name) = (code_name[i + 1] = strlen(name) > wide ? substr(name, 1, wide - 2) . "..." : name, widen(code_name[i + 1]))
 if (has) { stats "sequences.dat" using (name_code(int($0), plain(strcol(1)))) nooutput }
 
-set label 1 "What an instruction costs" at screen 0.012, 1 - 26.0 / plot_height left font ",16" noenhanced
-set label 2 "chain: each copy waits for the one before it; overlapping: copies on registers of their own" \
-  at screen 0.012, 1 - 52.0 / plot_height left font ",9" noenhanced textcolor rgb col_grey
+set label 1 headed(1, "What an instruction costs") at screen 0.012, 1 - 26.0 / plot_height left font ",16" noenhanced
+set label 2 headed(2, "chain: each copy waits for the one before it; overlapping: copies on registers of their own") \
+  at screen 0.012, 1 - 52.0 / plot_height left font text_font(9) noenhanced textcolor rgb col_grey
 set lmargin longest < 44 ? 1.2 * longest + 4 : 57
 set rmargin at screen 0.97
 set tmargin at screen 1 - 112.0 / plot_height
@@ -36,11 +37,13 @@ set ytics ()
 if (n > 0) { do for [i = 1:n] { set ytics add (tic(code_name[i]) i - 1) } }
 set ytics noenhanced
 set key at graph 1, screen 1 - 78.0 / plot_height right center horizontal samplen 1.4
+key_lines = 2; key_total = 2
+if (narrow) { @column_head; @column; set lmargin at screen (5.7 * longest + 18) / plot_width; set ytics font ",9.4" }
 if (has) {
   plot "sequences.dat" using 2:($0 - 0.14):3:4 with xerrorbars linetype 1 pointsize 1.1 title "chain: latency", \
     "" using 5:($0 + 0.14):6:7 with xerrorbars linetype 2 pointsize 1.1 title "overlapping: reciprocal throughput", \
-    "" using ($4 > $2 ? $4 : $2):($0 - 0.14):(sprintf("%.3g", $2)) with labels left offset 1.2, 0 font ",9" textcolor linetype 1 notitle, \
-    "" using ($7 > $5 ? $7 : $5):($0 + 0.14):(sprintf("%.3g", $5)) with labels left offset 1.2, 0 font ",9" textcolor linetype 2 notitle
+    "" using ($4 > $2 ? $4 : $2):($0 - 0.14):(sprintf("%.3g", $2)) with labels left offset 1.2, 0 font text_font(9) textcolor linetype 1 notitle, \
+    "" using ($7 > $5 ? $7 : $5):($0 + 0.14):(sprintf("%.3g", $5)) with labels left offset 1.2, 0 font text_font(9) textcolor linetype 2 notitle
 } else {
   set label 3 "not measured: see data.dat" at graph 0.5, graph 0.5 center textcolor rgb col_grey
   plot NaN notitle

@@ -29,8 +29,9 @@ local function run(experiment)
 end
 
 -- Heights in pixels of the figures that fit in one column of a page, 8.4 cm; the other ones need the page's width.
-local COLUMN = { balance = 1300, core_to_core = 560, event_flow = 640, memory_bandwidth = 360, memory_latency = 640,
-  multiplex = 500, noise = 900, ring = 1000, scaling = 1400, timers = 1200, watchpoint = 900 }
+local COLUMN = { balance = 1300, core_to_core = 560, event_flow = 640, instruction = 560,
+  intercept_overhead = 640, memory_bandwidth = 360, memory_latency = 640, multiplex = 500, noise = 900, ring = 1000,
+  scaling = 1400, timers = 1200, watchpoint = 900 }
 
 -- Where an experiment cannot run, it says what this machine lacks.
 local LACKS = { "this machine has no", "not installed", "needs " }
