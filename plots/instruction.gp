@@ -38,7 +38,7 @@ if (n > 0) { do for [i = 1:n] { set ytics add (tic(code_name[i]) i - 1) } }
 set ytics noenhanced
 set key at graph 1, screen 1 - 78.0 / plot_height right center horizontal samplen 1.4
 key_lines = 2; key_total = 2
-if (narrow) { @column_head; @column; set lmargin at screen (5.7 * longest + 18) / plot_width; set ytics font ",9.4" }
+if (narrow) { @column_head; @column; set lmargin at screen (5.7 * longest + 18) / plot_width; set ytics font ",9.4"; set xtics 0.0625, 4 }
 if (has) {
   plot "sequences.dat" using 2:($0 - 0.14):3:4 with xerrorbars linetype 1 pointsize 1.1 title "chain: latency", \
     "" using 5:($0 + 0.14):6:7 with xerrorbars linetype 2 pointsize 1.1 title "overlapping: reciprocal throughput", \
