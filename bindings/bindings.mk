@@ -20,7 +20,7 @@ all: $(B)/lua/pmlua/core.so $(B)/pmlua $(B)/libpmlua-embed.so $(CLANG_SO)
 # The rpaths find the library beside the file in the checkout, then where `make install` puts it.
 $(B)/lua/pmlua/core.so: $(BIND_OBJ) | $(B)/libpmlua-read.so
 	@mkdir -p $(@D)
-	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-rpath,'$$ORIGIN/../..:$$ORIGIN/../../..' $(BIND_OBJ) -L$(B) -lpmlua-read -lpmlua -lpthread -ldl -lm -o $@
+	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-rpath,'$$ORIGIN/../..:$$ORIGIN/../../..' $(BIND_OBJ) -L$(B) -lpmlua -lpmlua-read -lpthread -ldl -lm -o $@
 
 $(B)/lua/pmlua/clang.so: $(CLANG_SRC) bindings/instrument/clang.h
 	@mkdir -p $(@D)
@@ -29,9 +29,10 @@ $(B)/lua/pmlua/clang.so: $(CLANG_SRC) bindings/instrument/clang.h
 $(ELSEWHERE): | $$(@D)/.
 	ln -sfn "$(CURDIR)" $@
 
-$(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) | $(B)/libpmlua-read.so $(ELSEWHERE)
-	$(CC) $(SAN) $(if $(SAN),,-pie) $(LDFLAGS) $(HARDEN_LD) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(MAIN_OBJ) $(BIND_OBJ) -L$(B) -lpmlua-read -lpmlua $(LUA_LIBS) \
-	  -lpthread -ldl -lm -o $@
+# The command contains core/read instead of loading a library more.
+$(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) $(READ_PARTS) | $(B)/libpmlua-read.so $(ELSEWHERE)
+	$(CC) $(SAN) $(if $(SAN),,-pie) $(LDFLAGS) $(HARDEN_LD) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(MEMORY_WRAP) $(MAIN_OBJ) $(BIND_OBJ) $(READ_PARTS) -L$(B) \
+	  -lpmlua $(LUA_LIBS) -Wl,--as-needed $(CORE_LIBS) -o $@
 
 # pmlua's Lua modules, compiled: the command need not compile those whose sources are the same. Where this system has Lua's
 # library but not its interpreter, the command has none.
@@ -67,7 +68,7 @@ $(B)/libpmlua-embed.map: core/base/pml_api.h | $$(@D)/.
 	echo 'PMLUA_$(MAJOR) { global: pmlua_*; luaopen_pmlua_core; local: *; };' >$@
 $(B)/$(EMBED_SONAME): $(BIND_OBJ) $(OWN_LUA_OBJ) $(GUARD_OBJ) $(B)/libpmlua-embed.map | $(B)/libpmlua-read.so
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,$(EMBED_SONAME) -Wl,--version-script=$(B)/libpmlua-embed.map -Wl,-Bsymbolic \
-	  -Wl,-rpath,'$$ORIGIN' $(BIND_OBJ) $(GUARD_OBJ) -L$(B) -lpmlua-read -lpmlua $(EMBED_LUA) -lpthread -ldl -lm -o $@
+	  -Wl,-rpath,'$$ORIGIN' $(BIND_OBJ) $(GUARD_OBJ) -L$(B) -lpmlua -lpmlua-read $(EMBED_LUA) -lpthread -ldl -lm -o $@
 
 $(B)/libpmlua-embed.so: $(B)/$(EMBED_SONAME)
 	ln -sf $(EMBED_SONAME) $@

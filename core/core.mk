@@ -39,6 +39,7 @@ PM_OBJ   := $(PM_SRC:%.c=$(B)/obj/%.o) $(B)/obj/core/compat/pmlib/chooser_events
 LIVE_OBJ := $(LIVE_SRC:%.c=$(B)/obj/%.o)
 MEMORY_OBJ := $(MEMORY_SRC:%.c=$(B)/obj/%.o)
 READ_MEMORY_OBJ := $(READ_MEMORY_SRC:%.c=$(B)/obj/%.o)
+READ_PARTS = $(READ_OBJ) $(READ_TABLE_OBJ) $(READ_MEMORY_OBJ) $(OTF2_OBJ)
 # A table without state, in each library that uses it.
 READ_TABLE_OBJ := $(B)/obj/core/source/compiler/pml_count_cells.o
 RECORD_OBJ := $(RECORD_SRC:%.c=$(B)/obj/%.o) $(SYSTEM_OBJ)
@@ -72,9 +73,9 @@ $(B)/$(SONAME): $(filter-out $(READ_OBJ),$(CORE_OBJ)) $(MEMORY_OBJ) $(B)/libpmlu
 	$(call link_pmlua,$(B)/libpmlua.map,$@)
 
 # $(call link_read,MAP,TO)
-link_read = $(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,$(READ_SONAME) -Wl,--version-script=$(1) -Wl,--as-needed \
-  -Wl,-rpath,'$$ORIGIN' $(MEMORY_WRAP) $(READ_OBJ) $(READ_TABLE_OBJ) $(READ_MEMORY_OBJ) $(OTF2_OBJ) -L$(B) -lpmlua $(CORE_LIBS) -o $(2)
-$(B)/$(READ_SONAME): $(READ_OBJ) $(READ_TABLE_OBJ) $(READ_MEMORY_OBJ) $(OTF2_OBJ) $(B)/libpmlua-read.map | $(B)/libpmlua.so
+link_read = $(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-soname,$(READ_SONAME) -Wl,--version-script=$(1) -Wl,--as-needed \
+  -Wl,-rpath,'$$ORIGIN' $(MEMORY_WRAP) $(READ_PARTS) -L$(B) -lpmlua $(CORE_LIBS) -o $(2)
+$(B)/$(READ_SONAME): $(READ_PARTS) $(B)/libpmlua-read.map | $(B)/libpmlua.so
 	$(call link_read,$(B)/libpmlua-read.map,$@)
 $(B)/libpmlua-read.so: $(B)/$(READ_SONAME)
 	ln -sf $(READ_SONAME) $@

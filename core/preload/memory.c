@@ -268,5 +268,11 @@ char *__wrap_strdup(const char *text) {
   return __wrap_strndup(text, SIZE_MAX);
 }
 
-const struct pml__memory pml__memory = {__wrap_malloc, __wrap_calloc,  __wrap_realloc, __wrap_aligned_alloc,
-                                        __wrap_strdup, __wrap_strndup, __wrap_free};
+const struct pml__memory pml__memory = {__wrap_malloc,
+                                        __wrap_calloc,
+                                        __wrap_realloc,
+                                        __wrap_aligned_alloc,
+                                        __wrap_strdup,
+                                        __wrap_strndup,
+                                        __wrap_malloc_usable_size,
+                                        __wrap_free};

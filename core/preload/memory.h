@@ -14,7 +14,8 @@
 PML__SHARED void pml__memory_own(void);
 PML__SHARED void pml__memory_seal(void);
 
-/* The functions that replace the C library's in libpmlua.so, and in libpmlua-read.so, which calls the former's. */
+/* The functions that replace the C library's in libpmlua.so; those in libpmlua-read.so and in the command call
+ * these. */
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t n, size_t bytes);
 void *__wrap_realloc(void *block, size_t bytes);
@@ -31,6 +32,7 @@ struct pml__memory {
   void *(*aligned_alloc)(size_t line, size_t bytes);
   char *(*strdup)(const char *text);
   char *(*strndup)(const char *text, size_t most);
+  size_t (*malloc_usable_size)(void *block);
   void (*free)(void *block);
 };
 extern PML__SHARED const struct pml__memory pml__memory;

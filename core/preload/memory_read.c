@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/preload/memory_read.c - libpmlua-read.so allocates and frees memory as libpmlua.so does. */
+/* core/preload/memory_read.c - libpmlua-read.so and the command allocate and free memory as libpmlua.so does. */
 #include "preload/memory.h"
 
 void *__wrap_malloc(size_t bytes) {
@@ -24,6 +24,10 @@ char *__wrap_strdup(const char *text) {
 
 char *__wrap_strndup(const char *text, size_t most) {
   return pml__memory.strndup(text, most);
+}
+
+size_t __wrap_malloc_usable_size(void *block) {
+  return pml__memory.malloc_usable_size(block);
 }
 
 void __wrap_free(void *block) {
