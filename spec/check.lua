@@ -131,7 +131,6 @@ local steps = {
   mutants = function() -- a sample of each day
     local seed = os.date "!%Y%m%d"
     add("mutants seed " .. seed, tally.count, "lua5.4 spec/mutants.lua 40 " .. seed, 600)
-    add("mutants-draw seed " .. seed, tally.count, ("lua5.4 spec/mutants_draw.lua %s 12 seconds=100 alive=3"):format(seed), 900)
   end,
   wrap = function() busted_specs("", "spec/wrap/*_spec.lua", false, "/usr/bin/lua5.4", build) end,
   asan = function() sanitized("asan", nil, true) end,
