@@ -3,7 +3,6 @@
 #include "adapter/pml_probe.h"
 
 #include <errno.h>
-#include <string.h>
 
 static int op_empty(struct pml_eventset *set, uint64_t *values) {
   (void)set, (void)values;
@@ -27,10 +26,6 @@ static int op_reset(struct pml_eventset *set, uint64_t *values) {
   return pml_eventset_reset(set);
 }
 
-#define PML_PROBE_NAME(id, name) [PML_PROBE_##id] = name,
-static const char *const operation_name[PML_PROBE_OPERATIONS] = {PML_PROBE_OPERATION_LIST(PML_PROBE_NAME)};
-#undef PML_PROBE_NAME
-
 static int (*const operation[PML_PROBE_OPERATIONS])(struct pml_eventset *, uint64_t *) = {
     [PML_PROBE_EMPTY] = op_empty,     [PML_PROBE_START_STOP] = op_start_stop, [PML_PROBE_READ] = pml_eventset_read,
     [PML_PROBE_READ_TS] = op_read_ts, [PML_PROBE_ACCUM] = pml_eventset_accum, [PML_PROBE_RESET] = op_reset,
@@ -43,10 +38,4 @@ int pml_probe_init(struct pml_probe *p, enum pml_probe_operation op, struct pml_
   (void)pml_clock_init(); /* an error concerns only PMLUA_CLOCK; there is always a clock */
   *p = (struct pml_probe){.operation = operation[op], .set = set, .samples = samples};
   return 0;
-}
-
-int pml_probe_operation_by_name(const char *name) {
-  for (int i = 0; i < PML_PROBE_OPERATIONS; i++)
-    if (strcmp(operation_name[i], name) == 0) return i;
-  return -1;
 }

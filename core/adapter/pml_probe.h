@@ -38,9 +38,6 @@ struct pml_probe {
 PML__SHARED int pml_probe_init(struct pml_probe *p, enum pml_probe_operation op, struct pml_eventset *set,
                                struct pml_samples *samples);
 
-/* The same operation by name: "read"; -1: unknown name. */
-PML__SHARED int pml_probe_operation_by_name(const char *name);
-
 /* pml_probe_hit - measure one operation, unless the samples are full. Cost besides the operation: two ordered clock
  * reads, one indirect call, one store. No lock, no allocation. */
 static inline void pml_probe_hit(struct pml_probe *p) {

@@ -6,14 +6,6 @@
 #include "check.h"
 #include "events.h"
 
-static void names(void) {
-  static const char *const name[] = {"empty", "start_stop", "read", "read_ts", "accum", "reset"};
-  bool all = true;
-  for (int i = 0; i < PML_PROBE_OPERATIONS; i++) all &= pml_probe_operation_by_name(name[i]) == i;
-  CHECK(all, "each operation has its name");
-  CHECK(pml_probe_operation_by_name("write") == -1, "another name has no operation");
-}
-
 static void refusals(struct pml_eventset *set, struct pml_samples *samples) {
   struct pml_probe p;
   CHECK(pml_probe_init(&p, PML_PROBE_OPERATIONS, set, samples) == -EINVAL, "an unknown operation is refused");
@@ -73,7 +65,6 @@ int main(void) {
   int rc = pml__eventset_open_events(&set, &ev, 1, NULL);
   if (!CHECK(rc == 0 && pml_samples_open(&samples, 8) == 0, "a set to probe: %s", pml_error_detail(rc)))
     return check_done();
-  names();
   refusals(set, &samples);
   operation(PML_PROBE_EMPTY, "empty", set, 0, 20);
   operation(PML_PROBE_READ, "read", set, 20, 20);
