@@ -18,7 +18,7 @@
  * with acquire and then sees every entry up to it. Neither entries nor strings are freed before the process ends.
  */
 #define FIRST_CHUNK 64u
-#define CHUNKS 18u
+#define CHUNKS 14u
 #define TEXT_BYTES 16384u
 #define CAPACITY (FIRST_CHUNK * ((1u << CHUNKS) - 1))
 _Static_assert(CAPACITY < PML_REGIONS_MAX, "ids count from 1");

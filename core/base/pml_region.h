@@ -11,7 +11,7 @@ PML_BEGIN_DECLS
 
 /* 0 is no region; ids count from 1 without gaps, in the order of interning. */
 typedef uint32_t pml_region_t;
-#define PML_REGIONS_MAX (UINT32_C(1) << 24) /* ids are smaller, and fit into the events of logs */
+#define PML_REGIONS_MAX (UINT32_C(1) << 20) /* ids are smaller: a recording has tables by id */
 
 struct pml_region_info {
   const char *name;
