@@ -145,6 +145,17 @@ describe("pmlua query --openmetrics", function()
     assert.equal("7", got[('sde_DEMO_steps_total{program="TWO",pid="%d",event="DEMO::steps"}'):format(other)])
   end)
 
+  it("prints text that a program sends as text only, never as a line or a value", function()
+    local families = require "pmlua.internal.serve.openmetrics".new()
+    families:event({ "program", 'x"}' }, { name = "sde:::A::b\n# EOF", kind = "registered", instant = true,
+      value = "1\nevil 2", description = "d\n# EOF" })
+    families:event({}, { name = "sde:::A::c", kind = "registered", instant = true, value = "9223372036854775807" })
+    local text = families:text "openmetrics"
+    assert.same({ ['sde_A_b_x0a_EOF{program="x\\"}",event="A::b\\\\x0a# EOF"}'] = "NaN",
+      ['sde_A_c{event="A::c"}'] = "9223372036854775807" }, samples(text))
+    assert.equal(1, select(2, text:gsub("\n# EOF", "")))
+  end)
+
   it("refuses what it cannot combine", function()
     assert.matches("name no pattern", select(3, pmlua "query APP x --openmetrics"), 1, true)
     assert.matches("openmetrics or text", select(3, pmlua "query --openmetrics=xml"), 1, true)

@@ -42,7 +42,7 @@ end
 
 local function number(v)
   if math.type(v) == "integer" then return ("%d"):format(v) end
-  if type(v) == "string" then return v end -- an integer that JSON cannot carry
+  if type(v) == "string" then return v:match "^%-?%d+$" or "NaN" end -- an integer that JSON cannot carry
   if v ~= v then return "NaN" end
   if v == math.huge then return "+Inf" end
   return v == -math.huge and "-Inf" or ("%.17g"):format(v)
