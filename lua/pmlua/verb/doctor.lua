@@ -271,6 +271,11 @@ check("simulation", function()
   return "missing", "pmlua stat --sim, pmlua --sim and pmlua guard need valgrind", "install Debian's package valgrind"
 end)
 
+check("LuaSocket", function()
+  if pcall(require, "socket") then return "ok", "pmlua serve can listen" end
+  return "missing", "pmlua serve cannot listen", "install LuaSocket (Debian: lua-socket)"
+end)
+
 check("gnuplot", function()
   local path = command("gnuplot")
   if path then return "ok", path end
