@@ -17,7 +17,7 @@ local M = {}
 local searchpath, loadlib, loadfile = package.searchpath, package.loadlib, loadfile
 
 -- Modules that pmlua requires, and must not load from an untrusted folder.
-local reserved = { pmlua = true, lfs = true, cjson = true, zlib = true }
+local reserved = { pmlua = true, lfs = true, cjson = true, zlib = true, socket = true }
 
 local builtin = "" -- the absolute folders of this Lua's package.cpath
 

@@ -11,9 +11,9 @@ describe("In a folder with foreign modules", function()
   before_each(function()
     dir = support.folder()
     canary = dir .. "/canary"
-    os.execute(("mkdir -p %s/pmlua/verb %s/pmlua/internal %s/cjson"):format(dir, dir, dir))
-    for _, name in ipairs { "lfs", "cjson", "cjson/safe", "zlib", "pmlua/init", "pmlua/core",
-      "pmlua/json", "pmlua/internal/search", "pmlua/verb/help", "pmlua/verb/plot", "pmlua/verb/list", "pml" } do
+    os.execute(("mkdir -p %s/pmlua/verb %s/pmlua/internal %s/cjson %s/socket"):format(dir, dir, dir, dir))
+    for _, name in ipairs { "lfs", "cjson", "cjson/safe", "zlib", "socket", "socket/unix", "socket/core", "pmlua/init",
+      "pmlua/core", "pmlua/json", "pmlua/internal/search", "pmlua/verb/help", "pmlua/verb/plot", "pmlua/verb/list", "pml" } do
       support.spit(("%s/%s.lua"):format(dir, name), ("io.open(%q, 'w'):close()\nreturn {}\n"):format(canary))
     end
     for _, name in ipairs { "lfs", "cjson", "zlib" } do os.execute(("cp /bin/true %s/%s.so"):format(dir, name)) end
@@ -30,16 +30,26 @@ describe("In a folder with foreign modules", function()
     local verbs = require("pmlua.internal.cli.verb").names()
     assert.is_true(#verbs > 10)
     for _, verb in ipairs(verbs) do
-      if verb ~= "live" then run(verb) end
+      if verb ~= "live" then run(verb == "serve" and "serve --export nowhere" or verb) end
       run(verb .. " --help")
     end
     for _, environment in ipairs { "LUA_PATH='./?.lua;;'", "LUA_PATH_5_4='?.lua;./?/init.lua;;' LUA_CPATH='./?.so;;'",
       "LUA_INIT=@lfs.lua" } do
-      for _, verb in ipairs { "plot .", "compare . .", "report .", "events", "record -o out -- true",
+      for _, verb in ipairs { "plot .", "compare . .", "report .", "events", "serve --export unix:", "record -o out -- true",
         "-e 'return pml.results, pml.sections'" } do
         run(verb, environment)
       end
     end
+  end)
+
+  it("every module of others that pmlua requires is known as one that must be trusted", function()
+    local reserved, n = support.slurp "lua/pmlua/internal/search.lua":match "\nlocal reserved = {(.-)}", 0
+    local files = support.done(support.shell "grep -rhoE 'require(\\(|, )? *\"[a-z]+[a-z.]*\"' lua/pmlua")
+    for name in files:gmatch '"(%l+)' do
+      assert.truthy(reserved:find("%f[%w]" .. name .. " = true"), name)
+      n = n + 1
+    end
+    assert.is_true(n > 100, n)
   end)
 
   it("modules that pmlua requires are looked for in trusted folders only, also by the user's code", function()
