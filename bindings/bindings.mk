@@ -29,9 +29,10 @@ $(B)/lua/pmlua/clang.so: $(CLANG_SRC) bindings/instrument/clang.h
 $(ELSEWHERE): | $$(@D)/.
 	ln -sfn "$(CURDIR)" $@
 
-# The command contains core/read instead of loading a library more.
+# The command contains core/read instead of loading a library more. Sanitizers refer to functions that would be wrapped; their
+# builds are not recorded, so libpmlua.so has no other heap there.
 $(B)/pmlua: $(MAIN_OBJ) $(BIND_OBJ) $(READ_PARTS) | $(B)/libpmlua-read.so $(ELSEWHERE)
-	$(CC) $(SAN) $(if $(SAN),,-pie) $(LDFLAGS) $(HARDEN_LD) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(MEMORY_WRAP) $(MAIN_OBJ) $(BIND_OBJ) $(READ_PARTS) -L$(B) \
+	$(CC) $(SAN) $(if $(SAN),,-pie) $(LDFLAGS) $(HARDEN_LD) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib' -Wl,-E $(if $(SAN),,$(MEMORY_WRAP)) $(MAIN_OBJ) $(BIND_OBJ) $(READ_PARTS) -L$(B) \
 	  -lpmlua $(LUA_LIBS) -Wl,--as-needed $(CORE_LIBS) -o $@
 
 # pmlua's Lua modules, compiled: the command need not compile those whose sources are the same. Where this system has Lua's
