@@ -50,7 +50,7 @@ local wrapper = "pmlua wrap init --name zlib --headers zlib.h --libs -lz --examp
 for _, verb in ipairs { "cc", "wrap build", "wrap check", "wrap install", "wrap installcheck", "wrap show" } do
   prepare[verb] = wrapper
 end
-local asks = { attach = true, query = true } -- verbs that need a running program
+local asks = { attach = true, query = true, serve = true } -- verbs that need a running program
 
 local function has(needs)
   for _, what in ipairs(needs or {}) do
@@ -89,11 +89,11 @@ local function folder()
 end
 
 --- Type a line into a shell whose pmlua is the one under test, and whose HOME is the folder.
-local function typed(dir, line, shell)
+local function typed(dir, line, shell, seconds)
   local environment = ("HOME=%s XDG_RUNTIME_DIR=%s PMLUA_WRAP_PATH=%s/.local/lib/pmlua/wrap OMPI_ALLOW_RUN_AS_ROOT=1 "
     .. "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 PATH=%s:$PATH"):format(dir, dir, dir, support.build)
-  return support.shell(("cd %s && %s timeout -k 5 300 %s -c %s </dev/null"):format(quote(dir), environment, shell or "bash",
-    quote(line)))
+  return support.shell(("cd %s && %s timeout -k 5 %d %s -c %s </dev/null"):format(quote(dir), environment, seconds or 300,
+    shell or "bash", quote(line)))
 end
 
 --- Start a program that accepts queries; returns a function that kills it.
@@ -134,7 +134,7 @@ describe("An example of the help of pmlua", function()
           local there, lacking = has { how.shell or "bash", table.unpack(how.needs or {}) }
           if not there then return pending(lacking) end
           assert.is_nil(unprepared)
-          local status, out, err = typed(dir, line, how.shell)
+          local status, out, err = typed(dir, line, how.shell, how.seconds)
           local expected = how.status or 0
           local fine = false
           for _, one in ipairs(type(expected) == "table" and expected or { expected }) do fine = fine or one == status end

@@ -117,7 +117,7 @@ static size_t metric_of(struct scopes *s, size_t metric, const struct pml__otf2_
   uint64_t hash = pml__hash(pml__hash(pml__hash(PML__HASH, metric), c->kind), c->scope);
   uint32_t at = 0, i;
   if (metric == PML_OTF2_NONE) return metric;
-  while ((i = pml__map_next(&s->map, hash, &at)) != PML__MAP_NONE)
+  while (s->key != NULL && (i = pml__map_next(&s->map, hash, &at)) != PML__MAP_NONE)
     if (s->key[i].metric == metric && s->key[i].kind == c->kind && s->key[i].scope == c->scope) return s->first + i;
   bool good = PML__ARRAY_ROOM(s->key, s->room, s->map.n + 1) && pml__map_add(&s->map, hash) != PML__MAP_NONE;
   if (good) s->key[s->map.n - 1] = (struct key){metric, c->kind, c->scope};

@@ -31,7 +31,7 @@ A program that registered nothing gets a message at its end. The exit status is 
   command = { missing = "no command given" },
   examples = { "pmlua live -- ./solver input.mtx", "pmlua live --name SOLVER --rules stop_divergence.lua -- ./solver input.mtx",
     "pmlua live --report out -- ./solver; pmlua report out",
-    "pmlua live --export 127.0.0.1:9477 -- ./solver input.mtx" },
+    "pmlua live --export unix:metrics.socket -- ./solver input.mtx" },
 }
 
 local NOT_RUN = 126 -- as shells say it

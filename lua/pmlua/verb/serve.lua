@@ -15,8 +15,8 @@ Prometheus's text format. Prints its address, and runs until Ctrl-C, or until th
 
 The programs' own threads do no work for it: a service thread in each program answers, at most once per --every.]],
   options = {
-    { name = "export", kind = "text", value = "ADDR:PORT|unix:PATH", default = "127.0.0.1:9477", help = "where to listen: "
-      .. "a loopback address, a Unix socket that only this user can open, or any address together with --token" },
+    { name = "export", kind = "text", value = "ADDR:PORT|unix:PATH", default = "127.0.0.1:9477", help = "where to listen "
+      .. "(port 0: any): a loopback address, a Unix socket that only this user can open, or any address together with --token" },
     { name = "token", kind = "file", help = "answer only requests with the header Authorization: Bearer TOKEN; FILE "
       .. "contains the token, and only its user may read it" },
     { name = "page", help = "also serve a page for a browser: values as they change, charts of the last hour, sections, rules, "
@@ -27,7 +27,8 @@ The programs' own threads do no work for it: a service thread in each program an
     { name = "alerts", kind = "file", help = "only write Prometheus alerts (YAML) into FILE: programs that do not answer, "
       .. "watch rules that fail or no longer run" },
   },
-  examples = { "pmlua serve --page", "pmlua serve SOLVER --export unix:/tmp/solver.socket",
+  examples = { { "pmlua serve --page --export :0", seconds = 3, status = 124 },
+    { "pmlua serve SOLVER --export unix:solver.socket", seconds = 3, status = 124 },
     "pmlua serve SOLVER --dashboard solver.json --alerts solver.yml" },
 }
 

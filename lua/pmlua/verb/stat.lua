@@ -57,7 +57,7 @@ Ctrl-C.]],
   notes = [[
 A simulation counts user space only. If a process executes another program, it counts the last one. Counts repeat exactly if
 the program depends neither on time, nor on the order of its threads, nor on its environment. Counts of sections and functions are
-exact. Totals include the loader's work for a library of pmlua: some 15,000 instructions in each program, and 50 for each symbol
+exact; totals include the loader's work for a library of pmlua: some 15,000 instructions in each program, and 50 for each symbol
 that the loader looks up.]],
   examples = {
     "pmlua stat -- sort /etc/services",

@@ -233,6 +233,7 @@ static int run(struct krylov_solve *s, struct krylov_error *e) {
   s->report->runtime_s = now_s() - start;
   if (err == -ENOMEM) krylov__fail(e, err, "%s: no memory for its vectors", krylov_solver_name(s->options->solver));
   krylov__ilu_close(&m);
+  s->m = NULL;
   return err ? err : confirm(s, e);
 }
 

@@ -27,7 +27,7 @@ M.caches = { I1 = "32768,8,64", D1 = "32768,8,64", LL = "8388608,16,64" }
 M.levels = { "I1", "D1", "LL" }
 
 --- The part of the totals that pmlua causes if LD_PRELOAD works.
-M.own = "totals include the loader's work for a library of pmlua's: some 15,000 instructions in each program, and 50 for each "
+M.own = "totals include the loader's work for a library of pmlua: some 15,000 instructions in each program, and 50 for each "
   .. "symbol that the loader looks up"
 
 local quote = require("pmlua.internal.quote").shell
