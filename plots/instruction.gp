@@ -22,7 +22,7 @@ name_code(i, name) = (code_name[i + 1] = strlen(name) > wide ? substr(name, 1, w
 if (has) { stats "sequences.dat" using (name_code(int($0), plain(strcol(1)))) nooutput }
 
 set label 1 headed(1, "What an instruction costs") at screen 0.012, 1 - 26.0 / plot_height left font ",16" noenhanced
-set label 2 headed(2, "chain: each copy waits for the one before it; overlapping: copies on registers of their own") \
+set label 2 headed(2, "chain: each copy waits for the previous copy; overlapping: each copy uses separate registers") \
   at screen 0.012, 1 - 52.0 / plot_height left font text_font(9) noenhanced textcolor rgb col_grey
 set lmargin longest < 44 ? 1.2 * longest + 4 : 57
 set rmargin at screen 0.97

@@ -32,7 +32,7 @@ point_of(i) = word("7 4 9 10 11 12 13 14", (i - 1) % 8 + 1)
 plural(n) = n eq "1" ? "one thread" : n . " threads at the same time, each"
 
 set label 1 headed(1, "What it costs to see a call between libraries") at screen 0.02, 0.958 left font ",16" noenhanced
-set label 2 headed(2, "a function that does next to nothing, in a library of its own; mark: median, line: quartiles, number: ratio to the grey line") \
+set label 2 headed(2, "an almost empty function in a separate library; mark: median, line: quartiles, number: ratio to the grey line") \
   at screen 0.02, 0.922 left font text_font(10) textcolor rgb col_grey noenhanced
 set lmargin at screen 0.25
 set rmargin at screen 0.965

@@ -46,35 +46,10 @@ static bool has(const char *text, const char *part) {
   return text != NULL && strstr(text, part) != NULL;
 }
 
-struct row {
-  unsigned long long thread, count, iterations;
-  unsigned running;
-  double total_ns, self_ns, min_ns, max_ns, mean_ns, stddev_ns, work;
-  bool torn;
-};
-
-static size_t rows_of(const char *text, const char *label, struct row *row, size_t most) {
-  char line[100];
-  size_t n = 0;
-  snprintf(line, sizeof line, "\nsection\t%s\t", label);
-  const char *at = text != NULL ? strstr(text, line) : NULL;
-  for (at = at != NULL ? strchr(at + 1, '\n') : NULL; at != NULL && strncmp(at, "\nsection\t", 9) != 0;
-       at = strchr(at + 1, '\n')) {
-    if (n > 0 && strncmp(at, "\ntorn\n", 6) == 0) row[n - 1].torn = true;
-    if (n == most) continue;
-    struct row *r = &row[n];
-    *r = (struct row){0};
-    n += sscanf(at, "\nrow\t%llu\t%u\t%llu\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%llu\n", &r->thread, &r->running,
-                &r->count, &r->total_ns, &r->self_ns, &r->min_ns, &r->max_ns, &r->mean_ns, &r->stddev_ns, &r->work,
-                &r->iterations) == 11;
-  }
-  return n;
-}
-
-static struct row only_row(const char *text, const char *label) {
-  struct row row[2];
-  size_t n = rows_of(text, label, row, 2);
-  return n == 1 ? row[0] : (struct row){.count = ~0ull};
+static struct log_row only_row(const char *text, const char *label) {
+  struct log_row row[2];
+  size_t n = log_rows(text, label, row, 2);
+  return n == 1 ? row[0] : (struct log_row){.count = ~0ull};
 }
 
 /* The value of a counter; -9 without one. */
@@ -319,11 +294,11 @@ static bool is_between(long long v, uint64_t done, uint64_t begun) {
 }
 
 static void check_thread(const char *text, int i, const struct progress *p, struct tally *t) {
-  struct row in = {0}, out;
+  struct log_row in = {0}, out;
   struct series s = {0};
   long long as_of = 0, mine = counter_of(text, name_of("mine", i), &as_of);
-  (void)rows_of(text, name_of("inner", i), &in, 1);
-  bool good = rows_of(text, name_of("outer", i), &out, 1) == 1 && out.running == 1 && out.count == 0;
+  (void)log_rows(text, name_of("inner", i), &in, 1);
+  bool good = log_rows(text, name_of("outer", i), &out, 1) == 1 && out.running == 1 && out.count == 0;
   good &= is_between((long long)in.count, p->done, p->begun) && in.running <= 1;
   good &= in.torn || (in.iterations == 3 * in.count && in.work == 2.0 * (double)in.count);
   good &= in.torn || in.count == 0 || (in.min_ns <= in.mean_ns && in.mean_ns <= in.max_ns && in.self_ns <= in.total_ns);
@@ -400,7 +375,7 @@ static unsigned lines_with(const char *text, char c) {
 }
 
 /* Quantiles of the calls that were recorded, of which the last is the longest; and when each was. */
-static bool more_is_there(const char *text, const struct row *done) {
+static bool more_is_there(const char *text, const struct log_row *done) {
   const char *at = text != NULL ? strstr(text, "\nquantiles\t") : NULL;
   double most = 0;
   bool has_quantiles = at != NULL && sscanf(at, "\nquantiles\t%*f\t%*f\t%*f\t%*f\t%*f\t%*f\t%lf", &most) == 1;
@@ -409,7 +384,7 @@ static bool more_is_there(const char *text, const struct row *done) {
 }
 
 static bool all_there(const char *text, const char *ended) {
-  struct row done = only_row(text, "done"), open = only_row(text, "open");
+  struct log_row done = only_row(text, "done"), open = only_row(text, "open");
   long long as_of;
   struct series s, empty;
   bool there = done.count == 7 && done.running == 0 && done.work == 35 && !done.torn && open.count == 0;
@@ -573,12 +548,12 @@ static void be_refused(const void *arg) {
 
 static void others(void) {
   static const unsigned most = 400;
-  static struct row row[400];
+  static struct log_row row[400];
   unsigned long long calls = 0, torn = 0;
   long long as_of;
   struct series s;
   char *text = log_of(child_of(be_many, &most), 1);
-  size_t n = rows_of(text, "by many", row, most);
+  size_t n = log_rows(text, "by many", row, most);
   for (size_t i = 0; i < n; i++) {
     calls += row[i].count;
     torn += row[i].torn;
@@ -587,7 +562,7 @@ static void others(void) {
         "of 400 threads the last 256 have a row each, the others one: %zu rows, %llu calls", n, calls);
   free(text);
   text = log_of(child_of(be_reset, NULL), 1);
-  CHECK(only_row(text, "used again").count == 1 && rows_of(text, "not used again", row, 1) == 0 &&
+  CHECK(only_row(text, "used again").count == 1 && log_rows(text, "not used again", row, 1) == 0 &&
             counter_of(text, "count", &as_of) == 2 && series_of(text, "series", &s) && s.count == 1 && s.max == -1,
         "what is of before a reset is not told");
   const char *first = text != NULL ? strstr(text, "\ncounter\tENDS::again\t") : NULL;
@@ -596,7 +571,7 @@ static void others(void) {
         "of a name that was given several times, the last is told");
   free(text);
   text = log_of(child_of(be_refused, NULL), 1);
-  CHECK(has(text, "\nrefused\t") && rows_of(text, "section 0", row, 1) == 0,
+  CHECK(has(text, "\nrefused\t") && log_rows(text, "section 0", row, 1) == 0,
         "a log that cannot grow says so, and the program goes on");
   free(text);
 }

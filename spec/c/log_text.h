@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/log_text.h - what the reader finds in a log, as lines of fields with tabs in between, for specs to search. */
+/* spec/c/log_text.h - the contents of a log as lines of fields between tabs, and their parser, for specs to search. */
 #ifndef SPEC_LOG_TEXT_H
 #define SPEC_LOG_TEXT_H
 
@@ -111,6 +111,33 @@ static inline char *log_text(const char *path) {
   pml__section_drop(&rows);
   pml__section_reader_close(&reader);
   return text;
+}
+
+/* A line that log_text_row() wrote. */
+struct log_row {
+  unsigned long long thread, count, iterations;
+  unsigned running;
+  double total_ns, self_ns, min_ns, max_ns, mean_ns, stddev_ns, work;
+  bool torn;
+};
+
+/* Up to @most rows of a section in the text of a log. */
+static inline size_t log_rows(const char *text, const char *label, struct log_row *row, size_t most) {
+  char line[100];
+  size_t n = 0;
+  snprintf(line, sizeof line, "\nsection\t%s\t", label);
+  const char *at = text != NULL ? strstr(text, line) : NULL;
+  for (at = at != NULL ? strchr(at + 1, '\n') : NULL; at != NULL && strncmp(at, "\nsection\t", 9) != 0;
+       at = strchr(at + 1, '\n')) {
+    if (n > 0 && strncmp(at, "\ntorn\n", 6) == 0) row[n - 1].torn = true;
+    if (n == most) continue;
+    struct log_row *r = &row[n];
+    *r = (struct log_row){0};
+    n += sscanf(at, "\nrow\t%llu\t%u\t%llu\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%lf\t%llu\n", &r->thread, &r->running,
+                &r->count, &r->total_ns, &r->self_ns, &r->min_ns, &r->max_ns, &r->mean_ns, &r->stddev_ns, &r->work,
+                &r->iterations) == 11;
+  }
+  return n;
 }
 
 #endif

@@ -139,7 +139,13 @@ describe("pmlua query --openmetrics", function()
     local silent, other = program "ONE", program "TWO"
     os.execute("kill -STOP " .. silent)
     local got = samples(support.done(pmlua "query --openmetrics --patience 3s"))
+    support.spit(dir .. "/again.lua", [[
+local scrape = require "pmlua.internal.serve.scrape".new { which = { "ONE" }, patience = 0.3 }
+scrape:read()
+print(scrape:list()[1].again_s > require "pmlua.core".clock.ns() / 1e9 + 3)]])
+    local later = support.done(pmlua "again.lua")
     os.execute("kill -CONT " .. silent)
+    assert.equal("true\n", later) -- the next readings do not wait for it
     assert.equal("0", got[('pmlua_program_up{program="ONE",pid="%d"}'):format(silent)])
     assert.equal("1", got[('pmlua_program_up{program="TWO",pid="%d"}'):format(other)])
     assert.equal("7", got[('sde_DEMO_steps_total{program="TWO",pid="%d",event="DEMO::steps"}'):format(other)])
@@ -248,6 +254,7 @@ describe("pmlua report --openmetrics", function()
     assert.matches("# TYPE sde_DEMO_steps_total counter\n", text, 1, true)
     assert.not_matches("# UNIT", text, 1, true)
     assert.not_matches("# EOF", text, 1, true)
+    assert.not_matches("_created", text, 1, true)
   end)
 end)
 
@@ -263,6 +270,9 @@ describe("pmlua serve", function()
     assert.matches("# EOF\n$", body)
     assert.equal(404, (get(port, "/other")))
     assert.matches("^HTTP/1.1 403 ", exchange(port, "GET /metrics HTTP/1.1\r\nHost: example.org\r\n\r\n"))
+    local origin = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nOrigin: http://%s\r\n\r\n"
+    assert.matches("^HTTP/1.1 403 ", exchange(port, origin:format "example.org"))
+    assert.matches("^HTTP/1.1 200 ", exchange(port, origin:format "localhost"))
     assert.matches("^HTTP/1.1 405 ", exchange(port, "POST /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
     assert.matches("^HTTP/1.1 400 ", exchange(port, "nonsense\r\n\r\n"))
     assert.matches("^HTTP/1.1 400 ", exchange(port, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nabcde"))
@@ -301,6 +311,23 @@ describe("pmlua serve", function()
     assert.equal("rate(sde_DEMO_steps_total[$__rate_interval])", expressions.sde_DEMO_steps)
     assert.equal("sde_DEMO_x_y", expressions.sde_DEMO_x_y)
     assert.matches("quantile", expressions.pmlua_section_seconds, 1, true)
+  end)
+end)
+
+describe("The values of the last hour", function()
+  it("are all of the last 600 readings, and one a second before these", function()
+    local recent = require "pmlua.internal.serve.recent".new()
+    for i = 1, 1000 do
+      recent:add(i / 8, { { key = "a", value = i }, i % 2 == 0 and { key = "b", value = -i } or nil })
+    end
+    local times, a, b = table.unpack(recent:history({ 1, 2 }, 0))
+    assert.equal(600 + 50, #times) -- one a second in the first 50 s
+    assert.equal(650, #a)
+    for k, time in ipairs(times) do
+      assert.equal(time * 8, a[k])
+      if a[k] % 2 == 0 then assert.equal(-a[k], b[k]) else assert.is_true(b[k] ~= b[k]) end
+    end
+    assert.same({ 124.875, 125.0 }, recent:history({ 1 }, 124.8)[1])
   end)
 end)
 

@@ -151,16 +151,13 @@ local function adding(sums, past, window)
       wait_s = wait_s * inside
     end
     local sum = sum_of(sums, kind, call, other)
-    sum.waits, sum.wait_s = sum.waits + 1, sum.wait_s + wait_s
-    sums.wait_s = sums.wait_s + wait_s
-    if call.met_past and call.met_past[other.location] then
-      local part = wait_s / (other.enter - call.enter) -- less than 1 for the second of two receivers
-      local met = call.met_past[other.location]
-      for _, node in ipairs(met) do add_cause(sums, sum, node, met[node] * part) end
-    else
-      local part = wait_s / (to_s - from_s) -- less than 1 where tasks were executed meanwhile
-      past:between(other.location, from_s, to_s, function(node, seconds) add_cause(sums, sum, node, seconds * part) end)
-    end
+    sum.waits, sum.wait_s, sums.wait_s = sum.waits + 1, sum.wait_s + wait_s, sums.wait_s + wait_s
+    local met = call.met_past and call.met_past[other.location]
+    -- less than 1 for the second of two receivers, and where tasks were executed meanwhile
+    local part = wait_s / (met and other.enter - call.enter or to_s - from_s)
+    local function add(node, seconds) add_cause(sums, sum, node, seconds * part) end
+    if met then for _, node in ipairs(met) do add(node, met[node]) end
+    else past:between(other.location, from_s, to_s, add) end
   end
 end
 
@@ -328,12 +325,12 @@ function Walk:keep_past_of_receivers(call)
     local receive = stack and stack[#stack]
     if receive and receive.enter > call.enter then
       local past = {}
-      self.past:between(location, call.enter, receive.enter, function(node, s)
-        if not past[node] then past[#past + 1] = node end
-        past[node] = (past[node] or 0.0) + s
-      end)
       call.met_past = call.met_past or {}
       call.met_past[location] = past
+      self.past:between(location, call.enter, receive.enter, function(node, s)
+        past[#past + 1] = not past[node] and node or nil
+        past[node] = (past[node] or 0.0) + s
+      end)
     end
   end
 end

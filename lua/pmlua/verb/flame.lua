@@ -13,7 +13,7 @@ local M = {
   about = [[
 Each bar is a call path. Its width is the time in it; the bars above it are the functions that it called. RUN is the folder
 of pmlua record, of PMLUA_REPORT or of an experiment, or a trace of any tool. It adds up all processes and threads. Sections
-have no call paths: each is a bar of its own time.
+have no call paths: the bar of a section is its self time.
 
 The picture is one SVG file that needs no other file. In a browser, a click on a bar enlarges it, "search" or Ctrl-F
 marks bars by name and prints their share, and pointing at a bar shows its value.]],

@@ -32,7 +32,8 @@ has the sum, the least, the median and the most over ranks, and the ranks of the
       .. "watched; or write the plot to FILE (.svg or .png) at the end" }),
     common.with("json", { help = "print each reading as one line of JSON: {name, pid, rows, time_s}" }),
     common.with("csv", { help = "print each event of each reading as a row of CSV, below a row of names" }),
-    { name = "job", help = "read all programs whose names match NAME as one job" },
+    { name = "job", help = "read all programs whose names match NAME as one job; a rank is silent after 0.9 s, "
+      .. "or --patience" },
     { name = "hosts", kind = "text", value = "HOST,...", needs = "job", help = "read the ranks on these hosts instead, by running"
       .. " pmlua there with ssh, which must need no password" },
     common.with "openmetrics", common.with "out",

@@ -57,8 +57,8 @@ longer than they are.]],
       .. "and are drawn if gnuplot is installed; if a process does not exit normally, values that the plugin has not yet "
       .. "delivered are lost" },
     { name = "substrate", kind = "name", many = true, help = "load Score-P's substrate plugin libscorep_substrate_NAME.so into "
-      .. "the program (and those of SCOREP_SUBSTRATE_PLUGINS). It receives an enter and a leave for each call, and writes to "
-      .. "DIR/substrates-PID, or SCOREP_EXPERIMENT_DIRECTORY, when the program exits. Forked children do not use it. "
+      .. "the program, beside the plugins that SCOREP_SUBSTRATE_PLUGINS names. It gets an enter and a leave per call and "
+      .. "writes into DIR/substrates-PID, or SCOREP_EXPERIMENT_DIRECTORY, when the program exits. Forked children do not use it. "
       .. "A process that ends by a signal, _exit or exec writes nothing" },
     { name = "metric", kind = "event", value = "NAME", take = metric, help = "record a metric of the host or the process "
       .. "over time, such as host::memory_used, 'host::network_*' or process::resident (pmlua events plugin:: lists them), "
@@ -100,8 +100,8 @@ longer than they are.]],
 The table has all calls; --max-depth, --max-calls, --min-duration and --last shorten only the trace, and a note says by how much.
 Calls recorded before a process ends, by a signal or by executing another program, are kept.
 A call counts when it begins. "did not return" counts calls left by a longjmp or an exception, or during which the thread or
-the process ended; minimum, median and maximum are of calls that returned. A call on a stack that was copied away, as Python's
-greenlet does, returns later: the table has its whole time, a trace its time until another stack took the place of its own.
+the process ended; minimum, median and maximum are of calls that returned. Python's greenlet copies stacks away and back: the
+table contains the whole time of calls on them, a trace the time until another stack replaced theirs.
 Arguments and results that wrappers record (pmlua wrap init --record) have their own table: sum, mean, min and max.
 Constructs of OpenMP are functions "omp parallel", "omp for", ... of a library "OpenMP", with their own table (openmp.csv has
 all): threads, time, time that threads waited, imbalance. They come from OMPT, or from the calls of gcc's libgomp.]],

@@ -23,9 +23,9 @@ The programs' own threads do no work for it: a service thread in each program an
       .. "and a prompt that runs Lua as pmlua attach does; the printed address contains a token, unless --token FILE has it" },
     { name = "every", kind = "duration", default = "1s", min = 0.001, help = "read the programs at most this often; "
       .. "requests in between get the last reading" },
-    { name = "dashboard", kind = "file", help = "only write a Grafana dashboard (JSON) of what is served now into FILE" },
-    { name = "alerts", kind = "file", help = "only write Prometheus alerts (YAML) into FILE: programs that do not answer, "
-      .. "watch rules that fail or no longer run" },
+    { name = "dashboard", kind = "file", help = "write a Grafana dashboard (JSON) of the present metrics into FILE, and exit" },
+    { name = "alerts", kind = "file", help = "write Prometheus alerts (YAML) into FILE, and exit: programs that do not "
+      .. "reply, watch rules that fail or no longer run" },
   },
   examples = { { "pmlua serve --page --export :0", seconds = 3, status = 124 },
     { "pmlua serve SOLVER --export unix:solver.socket", seconds = 3, status = 124 },
@@ -113,7 +113,7 @@ local function write_files(o)
   return done and 0 or complain(err)
 end
 
---- A token that nobody can guess.
+--- A random token of 128 bits.
 local function new_token()
   local f <close> = assert(io.open("/dev/urandom", "rb"))
   return (f:read(16):gsub(".", function(c) return ("%02x"):format(c:byte()) end))

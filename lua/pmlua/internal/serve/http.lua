@@ -47,7 +47,8 @@ local function listen_unix(path)
   local socket = unix()
   local bound, why = socket:bind(path)
   if not bound then return refuse("EADDRINUSE", ("%s: %s"):format(path, why), "name another path") end
-  os.execute("chmod 600 " .. require "pmlua.internal.quote".shell(path)) -- nobody can connect before it listens
+  -- No client can connect until the socket listens.
+  os.execute("chmod 600 " .. require "pmlua.internal.quote".shell(path))
   assert(socket:listen(CLIENTS))
   return socket
 end
@@ -165,7 +166,7 @@ local function drop(self, i)
   table.remove(self.clients, i)
 end
 
---- Take a complete request from what has arrived; nil: there is more to come, or it was refused.
+--- Remove a complete request from the input; nil if it is incomplete, or was refused.
 local function take_request(self, client)
   local ends, behind = client.input:find "\r?\n\r?\n"
   if not ends then
@@ -183,7 +184,7 @@ local function take_request(self, client)
   return request
 end
 
---- Receive what has arrived. False: the client has gone.
+--- Append arrived bytes to the input. False if the client closed the connection.
 local function receive(client)
   local text, why, part = client.socket:receive(REQUEST)
   text = text or part or ""

@@ -74,7 +74,7 @@ function Families:family(name, kind, help, unit)
 end
 
 local function add(family, suffix, label_text, value)
-  family.samples[#family.samples + 1] = { suffix = suffix, labels = label_text, value = number(value) }
+  family.samples[#family.samples + 1] = { suffix = suffix, labels = label_text, value = value }
 end
 
 local function with(label_text, name, value)
@@ -218,7 +218,8 @@ function Families:text(form)
     end
     for _, s in ipairs(family.samples) do
       if form == "openmetrics" or s.suffix ~= "_created" then
-        out[#out + 1] = family.name .. s.suffix .. (s.labels ~= "" and "{" .. s.labels .. "} " or " ") .. s.value .. "\n"
+        out[#out + 1] = family.name .. s.suffix .. (s.labels ~= "" and "{" .. s.labels .. "} " or " ")
+          .. number(s.value) .. "\n"
       end
     end
   end
