@@ -47,8 +47,7 @@ function balance:rule() return (self.handle or error("balance: closed", 2)):rule
 --- Start balancing.
 ---@param options pmlua.balance.options
 ---@return pmlua.balancer? balancer with lines, log, stats, stop and close as pml.tune's, take and rule
----@return string? err
----@return string? code
+---@return string? err, string? code
 function M.new(options)
   local good, handle, err, code = pcall(core.balance.open, options)
   if not good then error("balance: " .. handle:gsub("^bad argument #%d+ to '[^']*' %((.*)%)$", "%1"), 2) end

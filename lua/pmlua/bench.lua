@@ -151,8 +151,7 @@ end
 --- Measure what a call of a function costs. An error of the function is raised.
 ---@param f function called without arguments, very often
 ---@param options? pmlua.BenchOptions
----@return pmlua.Benched? result
----@return pmlua.Failure? failure an event that cannot be counted
+---@return pmlua.Benched? result, pmlua.Failure? failure an event that cannot be counted
 function M.run(f, options)
   options = options or {}
   checked(f, options)

@@ -75,8 +75,7 @@ end
 --- Create a chooser for a PMU; missing options default to this machine's state.
 ---@param options? { pmu: string?, smt: boolean?, watchdog: boolean?, groups: string? } groups: groups to use instead of those
 ---  that ship: a file of your own, "likwid" or "perf", a file or a folder of LIKWID's, perf's, Intel's or Arm's
----@return pmlua.Chooser? chooser
----@return pmlua.Failure? failure
+---@return pmlua.Chooser? chooser, pmlua.Failure? failure
 function M.open(options)
   fields.options(options, { pmu = true, smt = true, watchdog = true, groups = true }, "chooser.open")
   options = options or {}
@@ -112,8 +111,7 @@ end
 
 --- An event of this PMU; names of one and the same event give the same table.
 ---@param name string
----@return pmlua.Event? event
----@return pmlua.Failure? failure
+---@return pmlua.Event? event, pmlua.Failure? failure
 function Chooser:event(name)
   local event, err = place.event(self.pmu, self.counters, name)
   if not event then return nil, err end
@@ -124,8 +122,7 @@ end
 --- The same, of an event that a group names: an unknown one of the user's own file is refused with its line.
 ---@param group pmlua.Group
 ---@param name string
----@return pmlua.Event? event
----@return pmlua.Failure? failure
+---@return pmlua.Event? event, pmlua.Failure? failure
 function Chooser:event_of(group, name)
   local event, err = self:event(name)
   if event or not self.file then return event, err end
@@ -330,8 +327,7 @@ end
 --- Plan the runs for groups, metrics (GROUP/METRIC), presets and events.
 ---@param names string[]
 ---@param limit? integer nodes that the search may look at
----@return pmlua.Choice? choice
----@return pmlua.Failure? failure
+---@return pmlua.Choice? choice, pmlua.Failure? failure
 function Chooser:choose(names, limit)
   local wanted = { items = {}, by_name = {} }
   for _, name in ipairs(names) do
@@ -401,8 +397,7 @@ end
 -- --- verification ---
 
 --- Can the plan be verified on this machine?
----@return boolean can
----@return string? why not
+---@return boolean can, string? why not
 function Chooser:verifiable()
   if not self.here then return false, ("this machine has no %s"):format(self.pmu.name) end
   local has, why = core.event.has_pmu()
@@ -412,8 +407,7 @@ end
 --- Open the hardware events of every run as one group, as the runs will.
 ---@param plan pmlua.Choice
 ---@return boolean? ok nil: this machine cannot verify it
----@return string? why
----@return string? code of the failure
+---@return string? why, string? code of the failure
 function Chooser:verify(plan)
   local can, why = self:verifiable()
   if not can then return nil, why end

@@ -23,8 +23,7 @@ local known = { environment = true, input = true, output = true, error = true, b
 ---     print(ended.real_ns, ended.maxrss_bytes)
 ---@param words string[] the program, looked for in PATH, and its arguments; no shell is involved
 ---@param options? pmlua.CommandRunOptions
----@return pmlua.CommandEnd? ended
----@return pmlua.Failure? failure ECHILD: it ended with a status other than 0, or by a signal
+---@return pmlua.CommandEnd? ended, pmlua.Failure? failure ECHILD: it ended with a status other than 0, or by a signal
 ---@return string? code
 function M.run(words, options)
   fields.options(options, known, "command.run")

@@ -213,8 +213,7 @@ end
 --- By how much, relative to A, B surely differs: from 1 to the near end of the interval. 0 where the interval has 1 in it;
 -- where A is 0, any difference is endless.
 ---@param cell table
----@return number change
----@return integer direction -1, 0 or 1
+---@return number change, integer direction -1, 0 or 1
 local function sure_change(cell)
   local low, high = (cell.low or 1) - 1, (cell.high or 1) - 1
   if cell.difference then low, high = cell.difference_low, cell.difference_high end

@@ -106,8 +106,7 @@ end
 --- The counts of a run.
 ---@param path string what PMLUA_COUNT was
 ---@param these? string[] these files and no others
----@return pmlua.Counts? counts
----@return pmlua.Failure? failure one line
+---@return pmlua.Counts? counts, pmlua.Failure? failure one line
 function M.read_all(path, these)
   local all = { processes = {}, at = "none", events = {}, operations = {}, at_least = false }
   local files = these or files_of(path)

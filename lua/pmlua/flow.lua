@@ -44,9 +44,7 @@ end
 
 --- Take enters and leaves from now on.
 ---@param options? pmlua.flow.options
----@return boolean? started
----@return string? err
----@return string? code
+---@return boolean? started, string? err, string? code
 function M.start(options)
   if running then error("flow.start: a flow is already running; end it with flow.stop", 2) end
   if options ~= nil then check(options) end
@@ -57,9 +55,7 @@ function M.start(options)
 end
 
 --- Stop, and return the flow since start.
----@return pmlua.Flow? flow
----@return string? err
----@return string? code
+---@return pmlua.Flow? flow, string? err, string? code
 function M.stop()
   if not running then error("flow.stop: no flow is running; begin one with flow.start", 2) end
   local flow <close> = running

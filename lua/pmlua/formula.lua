@@ -283,8 +283,7 @@ end
 --- Does it come out in @unit?
 ---@param unit string "byte/s", "s", "flop", ...
 ---@param dimensions table<string, table> of its names; a missing name has no dimension
----@return boolean? ok
----@return pmlua.Failure? failure "column N: what"
+---@return boolean? ok, pmlua.Failure? failure "column N: what"
 function Formula:check_unit(unit, dimensions)
   local done, d = pcall(dimension, self, self.root, dimensions)
   if not done then return refuse("EINVAL", ("column %d: %s"):format(d.at, d.what)) end
@@ -295,8 +294,7 @@ end
 
 --- Parse a formula.
 ---@param text string
----@return pmlua.Formula? formula
----@return pmlua.Failure? failure "column N: what"
+---@return pmlua.Formula? formula, pmlua.Failure? failure "column N: what"
 function M.compile(text)
   if #text > LENGTH_MAX then
     return refuse("EINVAL", ("column %d: longer than %d characters"):format(LENGTH_MAX + 1, LENGTH_MAX))

@@ -205,8 +205,7 @@ end
 --- Check the text of a file of groups or presets.
 ---@param text string
 ---@param path string for errors
----@return { pmus: string[], groups: table<string, pmlua.Group> }? file
----@return pmlua.Failure? failure "file:line: what"
+---@return { pmus: string[], groups: table<string, pmlua.Group> }? file, pmlua.Failure? failure "file:line: what"
 function M.parse(text, path)
   local data, err = literal.parse(text, path)
   if not data then return nil, err end
@@ -220,8 +219,7 @@ end
 
 --- Check a file of groups or presets.
 ---@param path string
----@return { pmus: string[], groups: table<string, pmlua.Group> }? file
----@return pmlua.Failure? failure
+---@return { pmus: string[], groups: table<string, pmlua.Group> }? file, pmlua.Failure? failure
 function M.read(path)
   local text, err = require("pmlua.internal.file").read(path)
   if not text then return nil, err end

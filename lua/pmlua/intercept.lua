@@ -165,9 +165,7 @@ end
 ---@field max_ns number?
 
 --- The called functions by their exclusive time, longest first; the total time of a recursive function counts once.
----@return pmlua.InterceptedFunction[]?
----@return string? err
----@return string? code
+---@return pmlua.InterceptedFunction[]?, string? err, string? code
 function Interception:functions()
   decide(self)
   local nodes, err, code = self.profile:nodes()
@@ -259,9 +257,7 @@ end
 
 --- Intercept calls of this process. Patterns are globs, several in a list or separated by ":".
 ---@param options? pmlua.intercept.options
----@return pmlua.Interception?
----@return string? err
----@return string? code
+---@return pmlua.Interception?, string? err, string? code
 function M.open(options)
   local keep, chosen, sizes = checked(options)
   local self = fresh(keep)

@@ -157,8 +157,7 @@ end
 
 --- Read JSON; null is nil.
 ---@param json string
----@return any? value
----@return pmlua.Failure? failure
+---@return any? value, pmlua.Failure? failure
 function M.decode(json)
   local found, cjson = pcall(require, "cjson")
   if not found then return refuse("ENOTSUP", "reading JSON needs lua-cjson", "apt-get install lua-cjson") end

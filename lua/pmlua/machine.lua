@@ -48,8 +48,7 @@ end
 local folder -- caches M.folder()
 
 --- The folder of this machine's results; it may not exist yet.
----@return string? path
----@return pmlua.Failure? failure neither HOME nor XDG_STATE_HOME is set
+---@return string? path, pmlua.Failure? failure neither HOME nor XDG_STATE_HOME is set
 function M.folder()
   local m = provenance.machine()
   local name = core.sys.uname().nodename:gsub("[^%w.-]", "_"):gsub("^%.+", ""):sub(1, 64)
@@ -174,8 +173,7 @@ end
 
 --- Measure the latency of a load by working set (`scripts/memory_latency.lua`).
 ---@param options? pmlua.MachineOptions
----@return pmlua.MachineLatency? latency
----@return pmlua.Failure? failure
+---@return pmlua.MachineLatency? latency, pmlua.Failure? failure
 function M.latency(options)
   return ask("latency", "memory_latency", options, {}, function(run)
     local levels, points = levels_of(run)
@@ -188,8 +186,7 @@ end
 
 --- Bytes a second that threads read and write (`scripts/memory_bandwidth.lua`).
 ---@param options? pmlua.MachineOptions
----@return pmlua.MachineBandwidth? bandwidth
----@return pmlua.Failure? failure
+---@return pmlua.MachineBandwidth? bandwidth, pmlua.Failure? failure
 function M.bandwidth(options)
   return ask("bandwidth", "memory_bandwidth", options, {}, function(run)
     local mixes = json.array()
@@ -205,8 +202,7 @@ end
 
 --- Measure the latency of a cache line between each pair of cpus (`scripts/core_to_core.lua`).
 ---@param options? pmlua.MachineOptions
----@return pmlua.MachineExchange? exchange
----@return pmlua.Failure? failure
+---@return pmlua.MachineExchange? exchange, pmlua.Failure? failure
 function M.exchange(options)
   return ask("exchange", "core_to_core", options, {}, function(run)
     local list = json.array()
@@ -224,8 +220,7 @@ end
 
 --- Measure the noise of the system: the time during which other activity occupies the cpus (`scripts/noise.lua`).
 ---@param options? pmlua.MachineOptions
----@return pmlua.MachineNoise? noise
----@return pmlua.Failure? failure
+---@return pmlua.MachineNoise? noise, pmlua.Failure? failure
 function M.noise(options)
   return ask("noise", "noise", options, {}, function(run)
     return { cpus = rows_of(run, "kernel.dat"), periods = rows_of(run, "periods.dat") }
@@ -245,8 +240,7 @@ end
 --- Cycles of a sequence of instructions (`scripts/instruction.lua`).
 ---@param code string statements separated by `;`
 ---@param options? pmlua.InstructionOptions
----@return pmlua.MachineInstruction? instruction
----@return pmlua.Failure? failure the assembler's message, or how the sequence ended
+---@return pmlua.MachineInstruction? instruction, pmlua.Failure? failure the assembler's message, or how the sequence ended
 function M.instruction(code, options)
   if type(code) ~= "string" then error("machine.instruction: the code must be a string", 2) end
   if code:find("||", 1, true) then error("machine.instruction: ask for one sequence at a time", 2) end

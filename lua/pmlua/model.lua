@@ -277,8 +277,7 @@ end
 --- The points of a run, as `fit` takes them.
 ---@param run table of `pml.results.open`, or the one that `analyse` is given
 ---@param options pmlua.ModelOptions
----@return number[][]? points
----@return pmlua.Failure? failure
+---@return number[][]? points, pmlua.Failure? failure
 function M.points(run, options)
   local names, where, points = options.factors, options.where or {}, {}
   if not names then error("model.points: factors is missing: the names of one or two factors of the run", 2) end
@@ -321,8 +320,7 @@ end
 --- and a third, and with log2 and its square; two factors with the sums and the product of what each has alone.
 ---@param data number[][]|table points { n, value } or { n, m, value }, a place also several times; or a run
 ---@param options? pmlua.ModelOptions
----@return pmlua.Model? model
----@return pmlua.Failure? failure the data does not bear a model
+---@return pmlua.Model? model, pmlua.Failure? failure the data does not bear a model
 function M.fit(data, options)
   options = options or {}
   local points, err = data, nil
@@ -348,8 +346,7 @@ end
 --- of one size at all points, if the terms are the right ones. Beyond the points it is a guess of the same growth.
 ---@param at number|number[] the factor, or both
 ---@param level? number 0.95
----@return number value
----@return number? low nil: too few points for an interval
+---@return number value, number? low nil: too few points for an interval
 ---@return number? high
 function Model:predict(at, level)
   local p = type(at) == "table" and at or { at }

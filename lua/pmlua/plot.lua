@@ -38,8 +38,7 @@ end
 --- The gnuplot script of a name: beside the experiment's script, in ../plots of it, or among pmlua's own.
 ---@param stem any
 ---@param script string? path of the experiment's script; it must be one that was run, not one that a file names
----@return string? path
----@return pmlua.Failure? failure
+---@return string? path, pmlua.Failure? failure
 function M.find(stem, script)
   if type(stem) ~= "string" or not stem:find "^[%w_-]+$" then
     return refuse("EINVAL", ("%s is not the name of a plot"):format(quote.plain(stem)), "use letters, digits, _ and -")
@@ -75,8 +74,7 @@ local function subtitle(meta)
 end
 
 --- Names of the tables in the folder: a run that was killed lacks those that are written at its end.
----@return string[]? names
----@return pmlua.Failure? failure
+---@return string[]? names, pmlua.Failure? failure
 local function tables_of(path)
   local names, entries, err = {}, disk.names(path)
   if err then return nil, err end
@@ -165,9 +163,7 @@ local function run_gp(run, tables, variables, options, commented)
 end
 
 --- The script of a figure that a table describes: NAME.gp beside the experiment's script, or lines.gp.
----@return string? path
----@return string? err
----@return table? variables that lines.gp needs
+---@return string? path, string? err, table? variables that lines.gp needs
 ---@return string? distribution text of distribution.dat
 local function described(run, options)
   local own = options.script and M.find(run.meta.name, options.script)
@@ -379,8 +375,7 @@ end
 --- Draw the figure of a run, or with option out one of several runs, which become a factor.
 ---@param dir string|string[]
 ---@param options? pmlua.PlotOptions
----@return string[]? files
----@return pmlua.Failure? failure beside files: a remark
+---@return string[]? files, pmlua.Failure? failure beside files: a remark
 function M.draw(dir, options)
   fields.options(options, known_options, "plot.draw")
   options = options or {}
@@ -413,8 +408,7 @@ end
 --- One page of a run, which needs no other file: page.html in its folder. Without gnuplot it lacks the figure.
 ---@param dir string
 ---@param options? pmlua.PlotOptions
----@return string[]? files
----@return string? err beside files: a remark
+---@return string[]? files, string? err beside files: a remark
 function M.page(dir, options)
   local run, err = results.open(dir)
   if not run then return nil, err end

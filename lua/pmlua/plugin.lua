@@ -30,9 +30,7 @@ end
 
 --- Load a plugin: of those that come with pmlua, or a library; without options, those that the environment names.
 ---@param options? { name: string, path?: string, metrics?: string[], every?: number|string, root?: string, pid?: integer }
----@return pmlua.Plugin|boolean? plugin
----@return pmlua.Failure? failure
----@return string? code
+---@return pmlua.Plugin|boolean? plugin, pmlua.Failure? failure, string? code
 function M.load(options)
   local own = require "pmlua.internal.own_plugins"
   if options == nil then own.environment()
@@ -119,9 +117,7 @@ end
 
 --- Provide a plugin in Lua: a table, or { name = ..., file = PATH } or { name = ..., code = TEXT } that return one.
 ---@param t pmlua.PluginDefinition
----@return pmlua.Plugin? plugin
----@return pmlua.Failure? failure
----@return string? code
+---@return pmlua.Plugin? plugin, pmlua.Failure? failure, string? code
 function M.define(t)
   if type(t) ~= "table" then error("plugin.define: a table expected", 2) end
   local kind = t.file and "file" or "code"
@@ -189,8 +185,7 @@ end
 
 --- Collect the values of the plugins into a trace and a table; plugins that deliver values only at their end are stopped.
 ---@param archive? pmlua.Trace
----@return { columns: table, rows: table }? table
----@return pmlua.Failure? failure
+---@return { columns: table, rows: table }? table, pmlua.Failure? failure
 function Follower:finish(archive)
   local rows, err = {}, nil
   for _, p in ipairs(self.plugins) do

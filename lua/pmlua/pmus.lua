@@ -77,8 +77,7 @@ end
 
 --- The facts of a PMU.
 ---@param name string
----@return pmlua.Pmu? pmu
----@return pmlua.Failure? failure
+---@return pmlua.Pmu? pmu, pmlua.Failure? failure
 function M.get(name)
   if not facts then load_facts() end
   local found = canonical(name)
@@ -122,8 +121,7 @@ function M.here()
 end
 
 --- Whether SMT and the NMI watchdog are on; nil if this machine does not report it.
----@return boolean? smt
----@return boolean? watchdog
+---@return boolean? smt, boolean? watchdog
 function M.conditions()
   local text_of = require "pmlua.internal.file".text
   local smt, watchdog = text_of "/sys/devices/system/cpu/smt/active", text_of "/proc/sys/kernel/nmi_watchdog"

@@ -342,8 +342,7 @@ end
 --- A report over processes.
 ---@param survey pmlua.SectionSurvey
 ---@param order string? time, calls or label
----@return pmlua.Report? report
----@return pmlua.Failure? failure one line
+---@return pmlua.Report? report, pmlua.Failure? failure one line
 function M.build(survey, order)
   local processes, list = survey.processes, gather(survey)
   local counters, recorders = left(processes, "counters"), left(processes, "recorders")

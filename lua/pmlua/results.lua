@@ -53,8 +53,7 @@ Folder.__index = Folder
 --- Make the folder of a new run: BASE/NAME/20261121T013000Z, with a suffix -2, -3 ... when two start in one second.
 ---@param base string
 ---@param name string
----@return pmlua.Folder? folder
----@return pmlua.Failure? failure
+---@return pmlua.Folder? folder, pmlua.Failure? failure
 function M.create(base, name)
   local parent = base .. "/" .. name
   local ok, err = make_folders(parent)
@@ -78,8 +77,7 @@ end
 --- Write a file of the folder, whole or not at all.
 ---@param name string
 ---@param text string
----@return boolean? ok
----@return pmlua.Failure? failure
+---@return boolean? ok, pmlua.Failure? failure
 function Folder:write(name, text)
   local ok, err = disk.write(self.path .. "/" .. name, text)
   return ok, err
@@ -193,8 +191,7 @@ end
 --- The folder of a run that has no samples, and no tables.
 ---@package
 ---@param path string
----@return pmlua.Folder?
----@return pmlua.Failure? failure
+---@return pmlua.Folder?, pmlua.Failure? failure
 function M.empty(path)
   local meta, err = read_meta(path .. "/meta.json")
   if not meta then return nil, err end

@@ -33,8 +33,7 @@ local Z95 <const> = 1.959963984540054 -- normal distribution, two-sided 95 %
 --- Wilson's score interval of a share (E. B. Wilson, JASA 22, 1927): it stays within 0 and 1 and holds for small counts.
 ---@param share number
 ---@param n number
----@return number low
----@return number high
+---@return number low, number high
 local function wilson(share, n)
   local z2 = Z95 * Z95
   local middle, reach = share + z2 / (2 * n), Z95 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
@@ -139,8 +138,7 @@ end
 ---@param sampler pmlua.Sampler
 ---@param by "function"|"line"|"object"|"path"|"page"|"data"|"thread"|"cpu"|"value"
 ---@param operands? table<integer, table> by value: where a probe's argument is at each of its places
----@return pmlua.SamplerBar[]? bars
----@return pmlua.Failure? failure
+---@return pmlua.SamplerBar[]? bars, pmlua.Failure? failure
 function M.histogram(sampler, by, operands)
   local bars, err = (ways[by] or fields[by] and by_place or by_code)(sampler, by, operands)
   if not bars then return nil, err end

@@ -34,9 +34,7 @@ end
 local function whole(v) return v and math.tointeger(v) or v end
 
 --- Stop watching; a run of the function that is under way ends first.
----@return true? done
----@return string? err
----@return string? code
+---@return true? done, string? err, string? code
 function Shipped:cancel() return core.live.cancel(self.id) end
 
 --- How often the function ran.

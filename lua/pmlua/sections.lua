@@ -103,8 +103,7 @@ end
 
 --- Read the log of a process.
 ---@param path string a log, or what pml.section.write() wrote
----@return pmlua.SectionProcess? process
----@return pmlua.Failure? failure
+---@return pmlua.SectionProcess? process, pmlua.Failure? failure
 function M.read(path)
   local process, err = require "pmlua.core".summary.whole(path)
   if process then return process end
@@ -143,8 +142,7 @@ end
 --- not summed: a job's script may start a program with some beside the one with sections.
 ---@package
 ---@param processes pmlua.SectionProcess[]
----@return boolean? ok
----@return pmlua.Failure? failure
+---@return boolean? ok, pmlua.Failure? failure
 function M.check_ranks(processes)
   local of, sized = {}, nil
   for i, p in ipairs(processes) do
@@ -179,8 +177,7 @@ end
 
 --- Put processes in order: ranks first. Nil where they are not of one run.
 ---@param processes pmlua.SectionProcess[]
----@return pmlua.SectionProcess[]? processes
----@return pmlua.Failure? failure
+---@return pmlua.SectionProcess[]? processes, pmlua.Failure? failure
 function M.order(processes)
   table.sort(processes, M.before)
   local ok, err = M.check_ranks(processes)
@@ -191,8 +188,7 @@ end
 --- The files that paths name, and those in folders, each once.
 ---@package
 ---@param paths string[]
----@return string[]? files
----@return pmlua.Failure? failure
+---@return string[]? files, pmlua.Failure? failure
 function M.files(paths)
   local lfs, files, seen = require "lfs", {}, {}
   for _, path in ipairs(paths) do
@@ -209,8 +205,7 @@ end
 
 --- The processes of files, and of all logs in folders.
 ---@param paths string[]
----@return pmlua.SectionProcess[]? processes
----@return pmlua.Failure? failure one line
+---@return pmlua.SectionProcess[]? processes, pmlua.Failure? failure one line
 function M.read_all(paths)
   local files, err = M.files(paths)
   if not files then return nil, err end

@@ -48,8 +48,7 @@ end
 -- Evaluation of Computer and Communication Systems (2010), theorem 2.1; normal approximation above 1000 samples, ibid.
 ---@param n integer
 ---@param level? number 0.95
----@return integer? low
----@return integer|string high or why it cannot be given
+---@return integer? low, integer|string high or why it cannot be given
 function M.median_ranks(n, level)
   local half = (1 - (level or 0.95)) / 2
   if n > 1000 then
@@ -69,8 +68,7 @@ end
 --- Quantile of a series in any order, by the rule of core/record/quantile/pml_quantile.h.
 ---@param series userdata|number[]|pmlua.Tally
 ---@param q number 0..1
----@return number? value
----@return pmlua.Failure? failure
+---@return number? value, pmlua.Failure? failure
 function M.quantile(series, q)
   if type(q) ~= "number" or not (q >= 0 and q <= 1) then
     return refuse("EINVAL", ("a quantile must be from 0 to 1, not %s"):format(tostring(q)))
@@ -82,8 +80,7 @@ end
 
 --- The tally of a series; a tally is its own.
 ---@param series userdata|number[]|pmlua.Tally
----@return pmlua.Tally?
----@return pmlua.Failure? failure
+---@return pmlua.Tally?, pmlua.Failure? failure
 function M.tally(series)
   if type(series) == "table" and series.upto then return series end
   return tally.of(series)
@@ -111,8 +108,7 @@ end
 --- Summarise a series.
 ---@param series userdata|number[]|pmlua.Tally
 ---@param level? number confidence of the median's interval, 0.95
----@return pmlua.Summary?
----@return pmlua.Failure? failure
+---@return pmlua.Summary?, pmlua.Failure? failure
 function M.summary(series, level)
   local t, err = M.tally(series)
   if not t then return nil, err end
@@ -206,8 +202,7 @@ end
 ---@param seed integer
 ---@param level? number 0.95
 ---@param replicates? integer 1000
----@return number low
----@return number high
+---@return number low, number high
 function M.bootstrap(draw, seed, level, replicates)
   local random, values = rng(seed), {}
   for i = 1, replicates or 1000 do values[i] = draw(random) end
@@ -237,8 +232,7 @@ end
 -- which for five rounds enclose the median in 93.75 % of all cases.
 ---@param medians number[] one per round, in their order
 ---@param level? number 0.95
----@return number? low
----@return number|string high or why it cannot be given
+---@return number? low, number|string high or why it cannot be given
 function M.rounds_interval(medians, level)
   local n, places = #medians, {}
   for i = 1, n do places[i] = i end
@@ -422,8 +416,7 @@ end
 ---@param b number[] two or more
 ---@param level? number 0.95
 ---@return number p two-sided
----@return number low
----@return number high
+---@return number low, number high
 function M.welch(a, b, level)
   local mean_a, error_a = mean_and_error(a)
   local mean_b, error_b = mean_and_error(b)

@@ -56,9 +56,7 @@ end
 
 --- Take events from now on.
 ---@param options pmlua.substrate.options
----@return pmlua.substrate? substrate
----@return string? err
----@return string? code
+---@return pmlua.substrate? substrate, string? err, string? code
 function M.new(options)
   check(options)
   local self = setmetatable({}, substrate)

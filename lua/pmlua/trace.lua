@@ -67,9 +67,7 @@ end
 --- Open a trace to read it: an OTF2 archive of any writer by its anchor file, or a folder that has one, or the logs of
 --- `pmlua record --trace`, which are made an archive first: in a temporary folder, so that nothing is written into @path.
 ---@param path string such as out/traces.otf2, or out
----@return pmlua.TraceReader? reader
----@return pmlua.Failure? failure
----@return string? code
+---@return pmlua.TraceReader? reader, pmlua.Failure? failure, string? code
 function M.open(path)
   local core = require "pmlua.core"
   if type(path) ~= "string" or require "lfs".attributes(path, "mode") ~= "directory" then return core.trace.open(path) end
@@ -84,8 +82,7 @@ end
 ---@param core table pmlua.core
 ---@param dir string
 ---@param events? string[]
----@return pmlua.RunTrace? trace
----@return string? err without a trace; beside a trace: why its events are missing
+---@return pmlua.RunTrace? trace, string? err without a trace; beside a trace: why its events are missing
 function M.follow(core, dir, events)
   local set, metrics, no_events = open_events(core, events)
   local archive, err = core.trace.create(dir, { metrics = metrics })
@@ -167,8 +164,7 @@ function Trace:leave(n, phases)
 end
 
 --- Write the definitions and close; idempotent.
----@return boolean? ok
----@return string? err
+---@return boolean? ok, string? err
 function Trace:close()
   if not self.archive then return true end
   local archive = self.archive

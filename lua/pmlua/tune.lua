@@ -154,9 +154,7 @@ end
 
 --- Tune from now on.
 ---@param options pmlua.tune.options
----@return pmlua.tuner? tune
----@return string? err
----@return string? code
+---@return pmlua.tuner? tune, string? err, string? code
 function M.new(options)
   local good, handle, err, code = pcall(checked, options)
   if good then good, handle, err, code = pcall(core.tune.open, handle) end

@@ -77,8 +77,7 @@ end
 --- Performance, equation 2: workload per second; NaN and the reason where no time passed.
 ---@param workload number
 ---@param seconds number
----@return number rate
----@return string? reason
+---@return number rate, string? reason
 function M.performance(workload, seconds)
   if seconds ~= seconds or seconds <= 0 then return 0 / 0, "no time passed" end
   return workload / seconds

@@ -22,8 +22,7 @@ local function reason(failure) return (select(2, refuse(failure))) end
 
 --- Parse a point: "mem:SYMBOL[+OFFSET][:rwx]" or the symbol alone.
 ---@param text string
----@return {name: string, access: string}? point
----@return pmlua.Failure? failure
+---@return {name: string, access: string}? point, pmlua.Failure? failure
 function M.accesses(text)
   local rest = text:match "^mem:(.+)$" or text
   local name, access = rest:match "^(.-[^:]):([rwx]+)$"
@@ -64,8 +63,7 @@ end
 ---@param program string path of the ELF file that has the points, or whose libraries have them
 ---@param points {name: string, access: string?, content: boolean?}[]
 ---@param values integer accesses to keep
----@return boolean? ok
----@return pmlua.Failure? failure
+---@return boolean? ok, pmlua.Failure? failure
 local function plan(dir, program, points, values)
   local known, list = nil, {}
   local function objects()
@@ -88,8 +86,7 @@ end
 ---@param options {dir: string, values: integer, object: string?, set: string[]?} the folder, by its full path, must exist and
 ---have no plan; how many accesses to keep; the file that has the symbols, if not the command's; more of the environment
 ---@return table? ended the result of command:wait()
----@return pmlua.Failure? failure
----@return integer? status for the caller's own end
+---@return pmlua.Failure? failure, integer? status for the caller's own end
 function M.run(words, points, options)
   local library, missing = preload.library "watchpoint"
   if not library then return nil, missing, FAILED end
@@ -202,8 +199,7 @@ local type_of = { float = "float", unsigned = "unsigned" }
 ---@param process pmlua.watchpoint.Process
 ---@param number integer of the point
 ---@param dir string is made, if need be
----@return boolean? ok
----@return pmlua.Failure? failure
+---@return boolean? ok, pmlua.Failure? failure
 function M.write_trace(process, number, dir)
   local point, lanes = process.points[number], {}
   for _, lane in ipairs(process.lanes) do if lane.point == number then lanes[#lanes + 1] = lane end end

@@ -6,8 +6,7 @@
 --- Cpus of a list such as 0-3,8, each once and in order.
 ---@param text string
 ---@param allowed integer[] that this process may use
----@return integer[]? cpus
----@return string? err
+---@return integer[]? cpus, string? err
 return function(text, allowed)
   local may, out = {}, {}
   for _, cpu in ipairs(allowed) do may[cpu] = true end

@@ -12,8 +12,7 @@ local Lab = {}
 Lab.__index = Lab
 
 ---@param options { trips: integer, patience: integer } patience: seconds for a round of a pair
----@return table? lab
----@return string? err
+---@return table? lab, string? err
 function M.new(options)
   local workload, err = workloads.load "exchange"
   if not workload then return nil, err end
@@ -60,8 +59,7 @@ function M.shared(pair)
 end
 
 --- n samples of the way of a line from one cpu to the other, in nanoseconds: half of a trip to and fro.
----@return number[]? samples
----@return table|string about phases; or why not
+---@return number[]? samples, table|string about phases; or why not
 function Lab:measure(pair, n)
   local from, to = M.cpus(pair)
   return workloads.measure(self.workload, { from = from, to = to, trips = self.trips, patience = self.patience * 1000 }, n,

@@ -242,8 +242,7 @@ end
 --- Build what counters need; unavailable ones are in lab.absent, with the reason.
 ---@param pml table
 ---@param options { length: integer, order: integer, flags: string? }
----@return table? lab
----@return string? err
+---@return table? lab, string? err
 function M.new(pml, options)
   local self = setmetatable({ pml = pml, length = options.length, order = options.order, flags = options.flags or M.flags(),
     absent = {}, program = {}, present = {} }, Lab)

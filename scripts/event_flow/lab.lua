@@ -37,8 +37,7 @@ end
 --- Record a run of a command and return its flow.
 ---@param words string[]
 ---@param event? string that each call reads
----@return pmlua.Flow? flow
----@return string? err
+---@return pmlua.Flow? flow, string? err
 function M:flow_of(words, event)
   local dir = self.folder.path .. "/recorded"
   self.folder:run("rm -rf recorded; mkdir recorded", 60)

@@ -55,8 +55,7 @@ end
 --- Load the workload and the plugins, which start with the run.
 ---@param pml table
 ---@param options table of the experiment
----@return table? lab
----@return string? err
+---@return table? lab, string? err
 function M.new(pml, options)
   local self = setmetatable({ pml = pml, options = options, visits = {} }, Lab)
   local err
@@ -82,8 +81,7 @@ function M.new(pml, options)
 end
 
 --- Run a phase n times.
----@return number[]|nil seconds
----@return string? err
+---@return number[]|nil seconds, string? err
 function Lab:measure(phase, n)
   local clock, seconds = self.pml.clock, {}
   for i = 1, n do

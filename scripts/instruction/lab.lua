@@ -28,8 +28,7 @@ local SIGNALS = { [4] = "SIGILL: an instruction that this processor does not hav
 local function slurp(path) return require "pmlua.internal.file".text(path) or "" end
 
 ---@param options { unroll: integer, init: string?, patience: integer } patience: seconds for a visit of a cell
----@return table? lab
----@return string? err
+---@return table? lab, string? err
 function M.new(options)
   local machine = pml.sys.uname().machine
   if not registers.machines[machine] then
@@ -118,8 +117,7 @@ end
 
 --- Assemble a sequence.
 ---@param code string
----@return instruction.Sequence? sequence
----@return string? err
+---@return instruction.Sequence? sequence, string? err
 function Lab:assemble(code)
   local statements = registers.statements(code)
   if #statements == 0 then return nil, "the sequence is empty" end
@@ -141,8 +139,7 @@ local median = pml.stats.median
 ---@param sequence instruction.Sequence
 ---@param way "chain"|"unroll"
 ---@param n integer samples
----@return number[]? cycles
----@return table|string about ns of a copy and GHz, or what the counter says of an add; or why not
+---@return number[]? cycles, table|string about ns of a copy and GHz, or what the counter says of an add; or why not
 function Lab:measure(sequence, way, n)
   local rows, err = self:rows(sequence.library, way, n, self.event)
   if not rows then return nil, err end

@@ -71,8 +71,7 @@ end
 
 ---@param pml table
 ---@param options { event: string }
----@return intercept_overhead.Measure? measure
----@return string? err
+---@return intercept_overhead.Measure? measure, string? err
 function M.new(pml, options)
   local command, library = own_files(pml)
   if not command then return nil, library end

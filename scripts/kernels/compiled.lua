@@ -39,8 +39,7 @@ end
 --- Count one call: operations, and bytes that its loads and stores access.
 ---@param way table one of open()
 ---@param o { kernel: string, precision: string, build: string, n: integer }
----@return { flops: number, bytes: number, operations: number }? each
----@return string? why
+---@return { flops: number, bytes: number, operations: number }? each, string? why
 function M.per_call(way, o)
   way.set:start()
   local samples, about = way.lab:measure({ kernel = o.kernel, precision = o.precision, build = o.build, n = o.n }, 1)

@@ -23,8 +23,7 @@ local known = {
 }
 
 --- The user's own: "EVENT*8,EVENT"; a comma inside slashes belongs to the event.
----@return {[1]: string, [2]: number}[]? events
----@return string? err
+---@return {[1]: string, [2]: number}[]? events, string? err
 function M.parse(text)
   local out, inside, word = {}, false, ""
   for c in (text .. ","):gmatch "." do
@@ -57,8 +56,7 @@ end
 -- turns, and the set scales.
 ---@param pml table
 ---@param text string? the user's choice
----@return table? counter
----@return string? err
+---@return table? counter, string? err
 function M.open(pml, text)
   if text then
     local events, err = M.parse(text)

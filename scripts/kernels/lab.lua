@@ -26,8 +26,7 @@ Lab.__index = Lab
 
 ---@param pml table
 ---@param options? { copies: integer?, batch_ns: integer?, workload: string? } copies 0: all cores; workload: another build
----@return table? lab
----@return string? err
+---@return table? lab, string? err
 function M.new(pml, options)
   options = options or {}
   local workload, err = workloads.load(options.workload or "kernels")

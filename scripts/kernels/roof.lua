@@ -32,8 +32,7 @@ end
 
 --- Parse the user's points: separated by commas, or the lines of a file ('#' begins a comment).
 ---@param text string?
----@return {name: string, intensity: number, gflops: number, precision: string}[]?
----@return string? err
+---@return {name: string, intensity: number, gflops: number, precision: string}[]?, string? err
 function M.parse(text)
   local out = {}
   if not text then return out end
@@ -115,8 +114,7 @@ end
 --- The sections of a run as points: the compiler's flop over the bytes of loads and stores, and over the time.
 ---@param pml table
 ---@param folder string? as PMLUA_REPORT had it
----@return table[]? points
----@return string? err
+---@return table[]? points, string? err
 function M.sections(pml, folder)
   local out = {}
   if not folder then return out end

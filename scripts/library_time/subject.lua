@@ -66,8 +66,7 @@ local function theirs(words)
 end
 
 ---@param options { program: string?, command: string[] } with a program, the command is its arguments
----@return library_time.Subject? subject
----@return string? err
+---@return library_time.Subject? subject, string? err
 function M.new(options)
   if not options.program and #options.command == 0 then
     return nil, "name what to run: a command, or --program " .. table.concat(M.programs, " or ")

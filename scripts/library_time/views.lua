@@ -67,8 +67,7 @@ local function run(words, variables, options)
 end
 
 --- Run it unobserved.
----@return { seconds: number, processor_s: number, status: integer, functions: library_time.Function[] }?
----@return string? err
+---@return { seconds: number, processor_s: number, status: integer, functions: library_time.Function[] }?, string? err
 function M.plain(subject, options)
   return run(subject.words, {}, options)
 end

@@ -37,8 +37,7 @@ function M.threads(cpus)
 end
 
 ---@param options { megabytes: integer }
----@return table? lab
----@return string? err
+---@return table? lab, string? err
 function M.new(options)
   local workload, err = workloads.load "bandwidth"
   if not workload then return nil, err end
@@ -57,8 +56,7 @@ end
 
 --- n passes, in nanoseconds.
 ---@param p { threads: integer, writes: integer } writes: 0, 25, 50, 75 or 100 %
----@return number[]? samples
----@return table|string about phases; or why not
+---@return number[]? samples, table|string about phases; or why not
 function Lab:measure(p, n)
   return workloads.measure(self.workload, { threads = p.threads, bytes = self.each, writes = p.writes // 25 }, n)
 end

@@ -14,8 +14,7 @@ Lab.__index = Lab
 local LEAST = 4096
 
 ---@param options { loads: integer }
----@return table? lab
----@return string? err
+---@return table? lab, string? err
 function M.new(options)
   local workload, err = workloads.load "chase"
   if not workload then return nil, err end
@@ -44,8 +43,7 @@ function M.available()
 end
 
 --- Latencies of n batches, per load, in nanoseconds.
----@return number[]? samples
----@return table|string about huge: share of the working set that lies in huge pages; or why not
+---@return number[]? samples, table|string about huge: share of the working set that lies in huge pages; or why not
 function Lab:measure(p, n)
   local options = { bytes = p.bytes, stride = p.stride, pages = p.pages, loads = self.loads }
   local out, about = workloads.measure(self.workload, options, n, self.loads)

@@ -26,8 +26,7 @@ local function pace(loop)
 end
 
 ---@param options { event: string }
----@return table? lab
----@return string? err
+---@return table? lab, string? err
 function M.new(options)
   local has, why = pml.event.has_pmu()
   if not has then
@@ -84,8 +83,7 @@ end
 
 ---@param p { events: integer, phase: integer } phase in us
 ---@param n integer samples
----@return number[]? percent
----@return table|string about worst, running; or why not
+---@return number[]? percent, table|string about worst, running; or why not
 function Lab:measure(p, n)
   local truth, err = self:truth(p.phase)
   if not truth then return nil, err end

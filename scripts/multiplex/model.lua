@@ -30,8 +30,7 @@ end
 
 --- The error of event 0's scaled count, and the share of the time that it was counted. Counts are the time of much phases.
 ---@param m multiplex.Modelled
----@return number percent
----@return number running percent
+---@return number percent, number running percent
 function M.error(m)
   local counted, running, at, first = 0, 0, 0, m.first
   local all = m.events <= m.counters

@@ -34,16 +34,14 @@ end
 --- Cpus of a list such as 0-3,8; without one, the first.
 ---@param text string?
 ---@param allowed integer[]
----@return integer[]?
----@return string? err
+---@return integer[]?, string? err
 function M.cpus(text, allowed)
   if not text then return table.move(allowed, 1, math.min(MOST, #allowed), 1, {}) end
   return require "core_to_core.choice"(text, allowed)
 end
 
 ---@param options { quantum: integer, threshold: integer, plant: { period: integer, length: integer }? } us, ns, ns
----@return table? lab
----@return string? err
+---@return table? lab, string? err
 function M.new(options)
   local workload, err = workloads.load "noise"
   if not workload then return nil, err end
@@ -91,8 +89,7 @@ end
 
 --- Find out how many units a quantum holds that nothing disturbs, and whether the clock is fine enough.
 ---@param cpu integer
----@return integer? units
----@return string? err
+---@return integer? units, string? err
 function Lab:calibrate(cpu)
   local run, err = self:run(cpu, 0, 20)
   if not run then return nil, err end
@@ -115,8 +112,7 @@ function Lab:detours(run, grain)
 end
 
 --- n quanta on a cpu: ns of a unit in each, and shares of the time by detours and by the kernel.
----@return number[]? samples
----@return table|string about lost, detours, waited, steal, interrupts; or why not
+---@return number[]? samples, table|string about lost, detours, waited, steal, interrupts; or why not
 function Lab:measure(p, n)
   local before = kernel.read(p.cpu)
   local run, err = self:run(p.cpu, p.quantum == "work" and self.units or 0, n)

@@ -49,8 +49,7 @@ Folder.__gc = Folder.close
 
 --- Create a temporary folder in TMPDIR or /tmp, removed when it is closed or the script ends.
 ---@param cc? string its C compiler, such as mpicc; nil: as the environment or the machine has it
----@return programs.Folder? folder
----@return string? err
+---@return programs.Folder? folder, string? err
 function M.folder(cc)
   local pipe <close> = io.popen "mktemp -d 2>/dev/null"
   local path = pipe:read "l"
@@ -84,8 +83,7 @@ end
 
 --- The compiler that the environment names or the machine has; nil and why.
 ---@param language "c"|"cpp"
----@return string? command
----@return string? err
+---@return string? command, string? err
 function M.compiler(language)
   local wanted = os.getenv(language == "c" and "CC" or "CXX")
   if wanted and wanted ~= "" then return wanted end
@@ -100,8 +98,7 @@ end
 ---@param name string
 ---@param sources string[]
 ---@param more? string further words for the compiler
----@return string? command
----@return string? err
+---@return string? command, string? err
 function Folder:program_command(name, sources, more)
   local language = sources[1]:match "%.(%a+)$"
   local cc, err = language == "c" and self.cc, nil
@@ -120,8 +117,7 @@ end
 ---@param name string
 ---@param sources string[]
 ---@param more? string further words for the compiler
----@return string? path
----@return string? err the compiler's first error
+---@return string? path, string? err the compiler's first error
 function Folder:program(name, sources, more)
   local log = self.path .. "/compiler"
   local command, err = self:program_command(name, sources, more)

@@ -66,8 +66,7 @@ end
 
 --- An MPI, ready to build and to run.
 ---@param options { mpi: string?, launch: string? } openmpi or mpich, nil: what mpirun is; further options for mpirun
----@return programs.Job? job
----@return string? err
+---@return programs.Job? job, string? err
 function M.new(options)
   if options.mpi and not kinds[options.mpi] then
     return nil, ("option --mpi is %s; choose %s"):format(options.mpi, table.concat(order, " or "))
@@ -85,8 +84,7 @@ end
 
 --- A program of ours, compiled when it is first asked for; nil and why.
 ---@param name string
----@return string? path
----@return string? err
+---@return string? path, string? err
 function Job:program(name)
   if self.built[name] then return self.built[name] end
   local include, err = paths.include()

@@ -32,9 +32,7 @@ local path_options = {
 ---@param pml table
 ---@param names string[]
 ---@param path string "page", "read" or "group"
----@return userdata? set
----@return string? err
----@return string? code
+---@return userdata? set, string? err, string? code
 function M.open(pml, names, path)
   local options = {}
   for k, v in pairs(path_options[path]) do options[k] = v end
@@ -70,8 +68,7 @@ end
 --- Choose the events.
 ---@param pml table
 ---@param asked? string[] the user's own choice
----@return read_overhead.Events? events
----@return string? err
+---@return read_overhead.Events? events, string? err
 function M.choose(pml, asked)
   local pmu, why = pml.event.has_pmu()
   local events = { pmu = pmu and true or false, why = not pmu and why or nil }

@@ -56,8 +56,7 @@ local function capacities(w, sizes, n)
 end
 
 --- Filter the user's image once, to learn whether it can be read and how large it is.
----@return boolean? ok
----@return string? err
+---@return boolean? ok, string? err
 function Measure:look_at_image()
   local samples <close> = self.pml.samples.new(1)
   local w, options = self.workload.sobel, { every = 1000000000 }
@@ -116,8 +115,7 @@ end
 --- Measure a cell.
 ---@param p table the factors
 ---@param n integer how many samples are wanted; a workload may have fewer places to take them
----@return userdata? samples
----@return table|string about phases, retries, and the path that was taken; or why it cannot be measured
+---@return userdata? samples, table|string about phases, retries, and the path that was taken; or why it cannot be measured
 function Measure:cell(p, n)
   local c = cells.context(p.context)
   local key = table.concat({ c.workload, p.operation, p.path, p.events, c.event or "" }, " ")

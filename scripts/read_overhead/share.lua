@@ -67,8 +67,7 @@ function M.of(measure, p, n)
 end
 
 --- Rows for the read by each path: { path, events, user instr., kernel instr., user cycles, kernel cycles, user % }.
----@return any[][] rows
----@return string? why the reason otherwise
+---@return any[][] rows, string? why the reason otherwise
 function M.rows(measure, events, counts, n)
   if not events.pmu then return {}, "needs a PMU: " .. events.why end
   local rows, why = {}, nil

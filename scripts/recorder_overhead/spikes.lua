@@ -60,8 +60,7 @@ local function mean_without_spikes(run, cell)
 end
 
 --- The mean duration of a push without spikes, and that less the floor with as many threads (nil for the floor).
----@return number? typical
----@return number? net
+---@return number? typical, number? net
 function M.typical(run, cell)
   if not cell.summary then return nil end
   local mean = mean_without_spikes(run, cell)
@@ -98,8 +97,7 @@ end
 ---@param run table
 ---@param lab recorder_overhead.Measure
 ---@param cell table
----@return table[] spikes
----@return integer places threads' pushes that have a spike in more than half of the rounds
+---@return table[] spikes, integer places threads' pushes that have a spike in more than half of the rounds
 function M.locate(run, lab, cell)
   local all, rounds = M.of(run, cell), #cell.rounds
   local count, places = rounds_by_place(all), 0

@@ -52,8 +52,7 @@ end
 ---@param fit residuals.Fit?
 ---@param converged boolean
 ---@param iterations integer what the solver took, or had when it ended
----@return string verdict
----@return number? error (predicted - actual) / actual, where both are known
+---@return string verdict, number? error (predicted - actual) / actual, where both are known
 function M.judge(fit, converged, iterations)
   if not fit then return "too short" end
   if converged then

@@ -71,9 +71,7 @@ end
 --- Solve n times.
 ---@param p table matrix, preconditioner, solver
 ---@param n integer
----@return number[]? seconds
----@return string? err
----@return string? code
+---@return number[]? seconds, string? err, string? code
 function Solve:measure(p, n)
   local seconds = {}
   for i = 1, n do

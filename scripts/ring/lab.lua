@@ -16,8 +16,7 @@ local MOVED = 1 << 20 -- bytes in a sample, and at most as many messages
 local MESSAGES = 100
 
 ---@param options { ranks: integer, mpi: string?, launch: string?, limit: integer }
----@return table? lab
----@return string? err
+---@return table? lab, string? err
 function M.new(options)
   local job, err = mpi.new(options)
   if not job then return nil, err end
@@ -57,8 +56,7 @@ function Lab:per_cpu()
 end
 
 --- @n times of a message in microseconds; those of each pair.
----@return number[]? samples
----@return table|string pairs each with from, to and us; or why there is nothing
+---@return number[]? samples, table|string pairs each with from, to and us; or why there is nothing
 function Lab:measure(p, n)
   local messages = math.max(1, math.min(MESSAGES, MOVED // p.bytes))
   local words = { self.path, p.between, tostring(p.bytes), tostring(n), tostring(messages) }

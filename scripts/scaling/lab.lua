@@ -46,8 +46,7 @@ local function of_ours(path, arguments)
 end
 
 ---@param options { program: string?, command: string[], ranks: integer, mpi: string?, launch: string?, limit: integer }
----@return table? lab
----@return string? err
+---@return table? lab, string? err
 function M.new(options)
   local theirs = not options.program and #options.command > 0
   local name = options.program or "stencil"
@@ -126,8 +125,7 @@ local function labels_of(process)
   return set
 end
 
----@return scaling.Run?
----@return string? err
+---@return scaling.Run?, string? err
 local function figures_of(processes)
   local run = { seconds = 0, computes = {}, communicates = {}, sections = {}, functions = {} }
   for rank in ipairs(processes) do run.computes[rank], run.communicates[rank] = 0, 0 end
@@ -143,8 +141,7 @@ local function figures_of(processes)
 end
 
 --- One run: its seconds, and where they went.
----@return number? seconds
----@return scaling.Run|string run or why it failed
+---@return number? seconds, scaling.Run|string run or why it failed
 function Lab:measure(p)
   local processes, err = self.job:record(p.ranks, self.words(p.scaling, p.ranks), self.limit)
   if not processes then return nil, ("%s: %s"):format(self.title, err) end

@@ -142,9 +142,7 @@ end
 --- Contract n times.
 ---@param name string
 ---@param n integer
----@return number[]? ms
----@return string? err
----@return string? code
+---@return number[]? ms, string? err, string? code
 function Contract:measure(name, n)
   local ms = {}
   for i = 1, n do

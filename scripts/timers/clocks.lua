@@ -22,8 +22,7 @@ Lab.__index = Lab
 
 ---@param pml table
 ---@param options { reads: integer, threads: integer }
----@return table? lab
----@return string? err
+---@return table? lab, string? err
 function M.new(pml, options)
   local workload, err = workloads.load "timers"
   if not workload then return nil, err end

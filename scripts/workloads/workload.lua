@@ -9,8 +9,7 @@ local pml = require "pmlua"
 local M = {}
 
 ---@param name string of a file in build/workloads
----@return userdata? workload
----@return string? err
+---@return userdata? workload, string? err
 function M.load(name)
   if not pml.paths.workloads then return nil, "the workloads are not built; run make" end
   local workload, err = pml.workload.load(("%s/%s.so"):format(pml.paths.workloads, name))
@@ -21,8 +20,7 @@ end
 --- Run a workload that is not probed.
 ---@param samples userdata[] one for each site
 ---@return table? about its results by name, and phases
----@return string? err
----@return string? code
+---@return string? err, string? code
 function M.run(workload, options, samples)
   local run, err, code = workload:run { operation = "empty", samples = samples, options = options, phases = 1 }
   if not run then return nil, (err:sentence():gsub("^" .. workload.name .. ": ", "")), code end
@@ -33,8 +31,7 @@ end
 
 --- n samples of a workload with one site.
 ---@param share? number what a sample is divided by, such as the loads of a batch
----@return number[]? ns
----@return table|string about as from run(); or why not
+---@return number[]? ns, table|string about as from run(); or why not
 ---@return string? code
 function M.measure(workload, options, n, share)
   local samples <close> = pml.samples.new(n)

@@ -279,8 +279,7 @@ end
 --- memory for waits and call paths, not for events.
 ---@param reader pmlua.TraceReader
 ---@param window? { [1]: number, [2]: number } seconds: only what of the whole run's path lies in it
----@return pmlua.analysis.CriticalPath? path
----@return pmlua.Failure? failure
+---@return pmlua.analysis.CriticalPath? path, pmlua.Failure? failure
 function M.of(reader, window)
   local spans, last = spans_of(reader)
   if not spans then return nil, last end

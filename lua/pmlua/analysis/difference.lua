@@ -55,8 +55,7 @@ end
 ---@param a pmlua.TraceReader the reference
 ---@param b pmlua.TraceReader
 ---@param where? pmlua.TraceWhere
----@return pmlua.analysis.Difference? difference
----@return pmlua.Failure? failure
+---@return pmlua.analysis.Difference? difference, pmlua.Failure? failure
 function M.of(a, b, where)
   local by, list = {}, {}
   for side, reader in sorted { a = a, b = b } do

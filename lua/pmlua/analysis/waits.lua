@@ -584,8 +584,7 @@ end
 ---@param window? { [1]: number, [2]: number } seconds; of waits, the part in it counts
 ---@param most? integer sums at once, 2 or more; of more the shorter half is dropped. nil: all are kept
 ---@param given? fun(sum: pmlua.analysis.Wait) gets what would be dropped: several sums of the same waits add up
----@return pmlua.analysis.Wait[]? waits
----@return pmlua.analysis.WaitSums|pmlua.Failure sums or why not
+---@return pmlua.analysis.Wait[]? waits, pmlua.analysis.WaitSums|pmlua.Failure sums or why not
 function M.of(reader, window, most, given)
   local past = pasts.new()
   local sums = { by = {}, list = {}, late = {}, wait_s = 0.0, most = most or math.huge, given = given,

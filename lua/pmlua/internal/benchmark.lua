@@ -381,8 +381,7 @@ end
 
 --- Create a benchmark of commands; nil and the error in the options.
 ---@param o pmlua.BenchmarkOptions
----@return pmlua.Benchmark?
----@return pmlua.Failure? failure
+---@return pmlua.Benchmark?, pmlua.Failure? failure
 function M.new(o)
   local self = setmetatable({ warmup = o.warmup or 1, threshold = o.threshold, ignore_failure = o.ignore_failure,
     time_unit = o.time_unit, input = o.input, output = o.output, show_output = o.show_output,
@@ -413,8 +412,7 @@ end
 --- Run --setup of all cells, measure, then run --cleanup of all cells, even after a failure.
 ---@param given table as of experiment:run()
 ---@param line string[] the command line, for the record
----@return pmlua.Run? run
----@return pmlua.Failure? failure
+---@return pmlua.Run? run, pmlua.Failure? failure
 function Benchmark:run(given, line)
   local fine, err = can_count(self)
   if not fine then return nil, err end

@@ -39,8 +39,7 @@ end
 --- Check the names of a table's fields; return the error and the name.
 ---@param given table
 ---@param known table<string, any>
----@return string? err
----@return any name
+---@return string? err, any name
 function M.unknown(given, known)
   local wrong
   for name in pairs(given) do

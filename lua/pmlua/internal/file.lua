@@ -25,8 +25,7 @@ local names, output = plain "names", plain "output"
 
 --- The names in a folder, unordered. If it cannot be read: no names, and the reason.
 ---@param folder string
----@return string[] names
----@return pmlua.Failure? failure
+---@return string[] names, pmlua.Failure? failure
 function M.names(folder)
   local list, err = names(folder)
   return list or {}, err
@@ -63,8 +62,7 @@ end
 --- The table in a JSON file that pmlua wrote; nil: no such file, or, with a reason, a file that `accepts` refuses.
 ---@param path string
 ---@param accepts fun(data: table): any
----@return table? data
----@return string? err
+---@return table? data, string? err
 function M.read_json(path, accepts)
   local text, err, code = M.read(path)
   if not text then return nil, code ~= "ENOENT" and tostring(err) or nil end

@@ -192,8 +192,7 @@ local function take_line(guard, line)
 end
 
 ---@param text string
----@return pmlua.Guard?
----@return pmlua.Failure? failure
+---@return pmlua.Guard?, pmlua.Failure? failure
 function M.parse(text)
   local guard, number, ended = { about = {}, rows = {} }, 0, false
   local lines = text:sub(-1) == "\n" and text or text .. "\n" -- without a last one, gmatch is quadratic
@@ -215,15 +214,13 @@ function M.parse(text)
 end
 
 --- Write it whole or not at all.
----@return boolean? ok
----@return pmlua.Failure? failure
+---@return boolean? ok, pmlua.Failure? failure
 function M.save(path, guard)
   local ok, err = require("pmlua.internal.file").write(path, M.text(guard))
   return ok, err
 end
 
----@return pmlua.Guard?
----@return pmlua.Failure? failure
+---@return pmlua.Guard?, pmlua.Failure? failure
 function M.load(path)
   local text, unreadable = require("pmlua.internal.file").read(path)
   if not text then

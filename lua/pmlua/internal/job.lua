@@ -6,8 +6,7 @@
 local M = {}
 
 --- Which rank of a parallel job this process is, and of how many; nil: there is no job, or it has one rank.
----@return integer? rank
----@return integer? size
+---@return integer? rank, integer? size
 function M.rank()
   local rank, size = require "pmlua.core".sys.launched()
   if rank and size and size > 1 and rank < size then return rank, size end

@@ -44,8 +44,7 @@ end
 ---@param text string
 ---@param name string of the file, for errors
 ---@param megabytes? integer how long it may be (1)
----@return table? data
----@return pmlua.Failure? failure "file:line: what"
+---@return table? data, pmlua.Failure? failure "file:line: what"
 function M.parse(text, name, megabytes)
   local most = megabytes or 1
   if #text > most * BYTES_MAX then
@@ -59,8 +58,7 @@ end
 --- Read a data file.
 ---@param path string
 ---@param megabytes? integer how long it may be (1)
----@return table? data
----@return string text its text, for line_of; or the error
+---@return table? data, string text its text, for line_of; or the error
 function M.read(path, megabytes)
   local text, err = require("pmlua.internal.file").read(path, (megabytes or 1) * BYTES_MAX)
   if not text then return nil, err end

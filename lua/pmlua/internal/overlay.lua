@@ -99,8 +99,7 @@ end
 ---@param data table as it stands in the file
 ---@param text string
 ---@param path string
----@return table? whole
----@return pmlua.Failure? failure "file:line: what"
+---@return table? whole, pmlua.Failure? failure "file:line: what"
 function M.whole(data, text, path, depth)
   if data.like == nil then return data end
   local at = ("%s:%d: like"):format(path, literal.line_of(text, "like"))

@@ -69,8 +69,7 @@ end
 -- failure for a misspelt token.
 ---@param name string of the plugin
 ---@param token string
----@return string[]?
----@return string? reason
+---@return string[]?, string? reason
 function M.find(name, token)
   local all = find(name).metrics {}
   local found, reason = match(all, token)
@@ -188,9 +187,7 @@ end
 
 --- Load one of pmlua's own plugins. Metrics that the machine lacks are left out, and reported on stderr with the reason.
 ---@param options { name: string, metrics?: string[], every?: number|string, root?: string, pid?: integer }
----@return pmlua.Plugin? plugin
----@return pmlua.Failure? failure
----@return string? code
+---@return pmlua.Plugin? plugin, pmlua.Failure? failure, string? code
 function M.load(options)
   check(options)
   local name = options.name

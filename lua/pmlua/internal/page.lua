@@ -343,8 +343,7 @@ end
 --- Write a page into a file, with the command line unless the page has one.
 ---@param path string
 ---@param page pmlua.page.Page
----@return boolean? ok
----@return pmlua.Failure? failure
+---@return boolean? ok, pmlua.Failure? failure
 function M.save(path, page)
   local has = false
   for _, part in ipairs(page.parts) do has = has or part.code ~= nil end

@@ -39,8 +39,7 @@ end
 --- Run gnuplot or Graphviz's dot; return its output, or the failure and the output.
 ---@param words string[]
 ---@param options { folder: string, confined?: boolean, seconds?: integer } confined unless that is false
----@return string? output
----@return pmlua.Failure? failure ENOENT: not installed
+---@return string? output, pmlua.Failure? failure ENOENT: not installed
 ---@return string? said
 function M.run(words, options)
   local seconds = options.seconds or TIME_LIMIT_S
@@ -91,8 +90,7 @@ end
 
 --- theme.gp and STEM.gp of pmlua's own, by name.
 ---@param stem string
----@return table<string, string>? texts
----@return pmlua.Failure? failure
+---@return table<string, string>? texts, pmlua.Failure? failure
 function M.scripts(stem)
   local plots = require "pmlua".paths.plots
   if not plots then return refuse("ENOENT", "cannot find pmlua's folder of plots") end
@@ -117,8 +115,7 @@ end
 ---@param stem string
 ---@param files table<string, string> text by name: run.gp and data
 ---@param path string .svg or .png
----@return boolean? ok
----@return pmlua.Failure? failure one line
+---@return boolean? ok, pmlua.Failure? failure one line
 function M.draw(stem, files, path)
   local scripts, missing = M.scripts(stem)
   if not scripts then return nil, missing end

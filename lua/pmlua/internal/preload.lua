@@ -74,8 +74,7 @@ end
 
 --- The reason why the loader will not preload a library into this file; nil: none. For a script, its interpreter is checked.
 ---@param path string
----@return string? why
----@return string? kind "static", "other" (C library): nothing helps
+---@return string? why, string? kind "static", "other" (C library): nothing helps
 function M.obstacle(path)
   return obstacle(path, 0)
 end
@@ -91,8 +90,7 @@ end
 
 --- The library libpmlua-NAME.so; nil and why.
 ---@param name string
----@return string?
----@return pmlua.Failure? failure
+---@return string?, pmlua.Failure? failure
 function M.library(name)
   local dir = require "pmlua".paths.preload
   local path = dir and ("%s/libpmlua-%s.so"):format(dir, name)
@@ -107,10 +105,7 @@ end
 --- the kind of obstacle.
 ---@param name string
 ---@param command string
----@return string? library
----@return pmlua.Failure? failure
----@return integer? status
----@return string? kind
+---@return string? library, pmlua.Failure? failure, integer? status, string? kind
 function M.ready(name, command)
   local library, missing = M.library(name)
   if not library then return nil, missing, 1 end

@@ -132,8 +132,7 @@ end
 
 --- The same for a workload's folder; nil and the reason why workloads cannot be compiled.
 ---@param name string
----@return table<string, string>?
----@return string? err
+---@return table<string, string>?, string? err
 function M.workload(name)
   local paths = require "pmlua.internal.wrap.paths"
   local library, no_library = paths.library()

@@ -22,8 +22,7 @@ Tally.__index = Tally
 
 --- Tally a series.
 ---@param series userdata|number[] a pml.samples object (not changed) or an array
----@return pmlua.Tally? tally
----@return pmlua.Failure? failure empty series, or the first value that is not a finite number
+---@return pmlua.Tally? tally, pmlua.Failure? failure empty series, or the first value that is not a finite number
 function M.of(series)
   if type(series) ~= "userdata" and type(series) ~= "table" then
     return refuse("EINVAL", "samples expected, got a " .. type(series))
@@ -89,8 +88,7 @@ function Tally:quantile(q)
 end
 
 --- Mean and sample standard deviation (n - 1), by the sums of core/record/pml_sums.h; no sd for one sample.
----@return number mean
----@return number? sd
+---@return number mean, number? sd
 function Tally:moments() return statistics.moments(self.value, self.upto) end
 
 -- How many samples are below v, or, if `inclusive`, at most v.
@@ -111,8 +109,7 @@ function Tally:at_most(v) return below(self, v, true) end
 --- Samples outside [low, high].
 ---@param low number
 ---@param high number
----@return integer under
----@return integer over
+---@return integer under, integer over
 function Tally:outside(low, high)
   return below(self, low), self.n - self:at_most(high)
 end
@@ -120,8 +117,7 @@ end
 --- The samples nearest to the fences that are still inside them: where a box plot's whiskers end.
 ---@param low number the fences
 ---@param high number
----@return number low
----@return number high
+---@return number low, number high
 function Tally:whiskers(low, high)
   local under, over = self:outside(low, high)
   return self:rank(under + 1), self:rank(self.n - over)

@@ -13,8 +13,7 @@ local M = {}
 --- A new folder that only this user may enter. Its name is as long as any other of that purpose: in the environment of a
 --- program, its size is seen.
 ---@param purpose string a word
----@return string? path
----@return pmlua.Failure? failure
+---@return string? path, pmlua.Failure? failure
 function M.folder(purpose)
   local base = os.getenv("TMPDIR") or "/tmp"
   local prefix = ("%s/pmlua-%s-"):format(base, purpose)
@@ -25,8 +24,7 @@ end
 
 --- A file without a name, for writing and reading, which is gone when it is closed.
 ---@param purpose string a word
----@return file*? file
----@return pmlua.Failure? failure
+---@return file*? file, pmlua.Failure? failure
 function M.file(purpose)
   local dir, why = M.folder(purpose)
   if not dir then return nil, why end

@@ -159,8 +159,7 @@ end
 
 --- How many counters of the processor count at the same time: opened and tried, one more each time; some read 0 beyond a few.
 ---@param event string one of those that are known
----@return integer n
----@return string? why not more
+---@return integer n, string? why not more
 function M.together(event)
   local known
   for _, k in ipairs(KNOWN) do
@@ -187,8 +186,7 @@ end
 --- Keep which events are wrong.
 ---@param rows table[] of events()
 ---@param counters? integer how many counted at the same time
----@return string? path
----@return string? err
+---@return string? path, string? err
 function M.keep(rows, counters)
   local path = state.path(FILE)
   if not path then return nil, "neither HOME nor XDG_STATE_HOME is set" end

@@ -18,8 +18,7 @@ function count.read(path) end
 function count.kinds() end
 
 --- Does this process count?
----@return boolean active
----@return string at source, final, mixed, or none
+---@return boolean active, string at source, final, mixed, or none
 function count.here() end
 
 ---@class pmlua.ProcessCounts

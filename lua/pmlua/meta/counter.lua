@@ -35,14 +35,12 @@ local Counter = {}
 
 --- The count since the counter was opened. Some 90 instructions where user space can read it, else a system call.
 --- Where counters were multiplexed, running is less than enabled: the count is never scaled by itself.
----@return integer? raw
----@return integer|pmlua.Failure enabled_ns or the failure
+---@return integer? raw, integer|pmlua.Failure enabled_ns or the failure
 ---@return integer|string running_ns or its code
 function Counter:read() end
 
 --- How the next reading on this thread is made: by the page that user space reads, or by read(2).
----@return "page"|"read" path
----@return string? why not by the page
+---@return "page"|"read" path, string? why not by the page
 function Counter:path() end
 
 --- The name of the counted event: the requested name, or NAME:u if the kernel refuses to count kernel mode.

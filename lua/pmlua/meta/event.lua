@@ -33,8 +33,7 @@ function event.list(pattern, all) end
 function event.pmus() end
 
 --- Does this machine expose a hardware PMU of its cores?
----@return boolean has
----@return string? why not, and what to do
+---@return boolean has, string? why not, and what to do
 function event.has_pmu() end
 
 --- Probe the core PMU by opening events: support for precise events and for counting guests, and the number of core types.
@@ -51,8 +50,7 @@ function event.set_sysfs(root) end
 ---@param provider string
 ---@param name string
 ---@return pmlua.ProbePlace[]? places none, if it has no such probe
----@return pmlua.Failure? failure
----@return string? code
+---@return pmlua.Failure? failure, string? code
 function event.usdt(path, provider, name) end
 
 ---@class pmlua.ProbePlace

@@ -64,8 +64,7 @@ function Eventset:reset() end
 ---     local sums = set:accum(); more(); set:accum(sums)
 ---@param sums? number[] by event; nil: a new table
 ---@return number[]? sums the same table
----@return pmlua.Failure? failure
----@return string? code
+---@return pmlua.Failure? failure, string? code
 function Eventset:accum(sums) end
 
 --- A function that reads this set: `read()` without the look-up of a method, for loops that measure.

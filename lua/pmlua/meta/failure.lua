@@ -19,8 +19,7 @@ function failure.new(parts) end
 ---@param code string
 ---@param text string what happened, and where: a file and its line, a program, a run
 ---@param remedy? string what to do about it
----@return nil
----@return pmlua.Failure failure without a place: its string is "text; remedy"
+---@return nil, pmlua.Failure failure without a place: its string is "text; remedy"
 ---@return string code
 ---@overload fun(failure: pmlua.Failure, about?: string): nil, pmlua.Failure, string passes one of the core on: its text
 ---becomes "about: text", and its place is dropped

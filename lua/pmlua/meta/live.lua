@@ -12,8 +12,7 @@ local live = {}
 --- Start the service. A process in which it is already running is not changed.
 ---@param options? pmlua.LiveOptions
 ---@return string|boolean? path of the socket; true with `unasked`
----@return pmlua.Failure? failure
----@return string? code
+---@return pmlua.Failure? failure, string? code
 function live.start(options) end
 
 ---@class pmlua.LiveOptions
@@ -61,8 +60,7 @@ function live.call(name, ...) end
 --- interrupt.
 ---@param reason string
 ---@return boolean? first false: it was stopped before
----@return pmlua.Failure? failure
----@return string? code
+---@return pmlua.Failure? failure, string? code
 function live.stop_run(reason) end
 
 --- Print a line on stderr, without waiting for a thread that holds stdio's lock.

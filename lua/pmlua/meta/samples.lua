@@ -59,14 +59,12 @@ function Samples:moments() end
 ---@param prefix string before each line, at most 255 bytes
 ---@param first integer from 1
 ---@param last? integer
----@return string text
----@return integer? next the first sample that is not in it; nil: that was all
+---@return string text, integer? next the first sample that is not in it; nil: that was all
 function Samples:format(prefix, first, last) end
 
 --- The samples above a threshold.
 ---@param threshold number
 ---@param limit integer how many are listed at most
 ---@return integer[] places from 1
----@return integer[] values
----@return integer total how many there are
+---@return integer[] values, integer total how many there are
 function Samples:above(threshold, limit) end

@@ -35,8 +35,7 @@ function sde.count() end
 ---@param patterns string[] names without "sde:::", with * and ?; a pattern without "::" is of events of any library
 ---@param most integer 1 to 10000
 ---@param from? integer the `next` of the previous call
----@return pmlua.SdeInfo[]? events
----@return integer|pmlua.Failure|nil next the `from` of the next call; nil: there are no more
+---@return pmlua.SdeInfo[]? events, integer|pmlua.Failure|nil next the `from` of the next call; nil: there are no more
 ---@return string? code
 function sde.select(patterns, most, from) end
 

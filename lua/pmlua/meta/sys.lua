@@ -26,8 +26,7 @@ function sys.isatty(fd) end
 function sys.columns(fd) end
 
 --- The place of this process in a parallel job, by the variables that its launcher sets.
----@return integer? rank
----@return integer? size
+---@return integer? rank, integer? size
 function sys.launched() end
 
 --- The cpus that this thread may run on.
@@ -49,8 +48,7 @@ function sys.nprocs() end
 
 --- The processor time that all threads of a process have had, with those that ended, and the moment of the reading.
 ---@param pid? integer nil: this process
----@return integer? ns
----@return integer|pmlua.Failure at_ns by `pml.clock.ns`; or the failure
+---@return integer? ns, integer|pmlua.Failure at_ns by `pml.clock.ns`; or the failure
 ---@return string? code
 function sys.cpu_time(pid) end
 

@@ -69,8 +69,7 @@ function Trace:detach() end
 ---@param plugin pmlua.Plugin
 ---@param since? integer ticks; older values are left out
 ---@return integer? written how many values
----@return pmlua.Failure? failure
----@return string? code
+---@return pmlua.Failure? failure, string? code
 function Trace:plugin(plugin, since) end
 
 --- Write everything and close the archive. This can fail, for example on a full disk, and then returns the failure, unlike
@@ -234,8 +233,7 @@ function TraceReader:each(f, question) end
 ---     t:group { by = { "location", "region", "column" }, columns = 200, sum = { "exclusive" } }     -- a timeline
 ---@param question? pmlua.TraceGroupQuestion
 ---@return pmlua.TraceRow[]? rows by process, location, column and region; nil: refused
----@return pmlua.TraceOddities|pmlua.Failure? oddities
----@return string? code
+---@return pmlua.TraceOddities|pmlua.Failure? oddities, string? code
 function TraceReader:group(question) end
 
 ---@class pmlua.TraceGroupQuestion
@@ -302,8 +300,7 @@ function TraceReader:messages(question) end
 --- with paths, not with events.
 ---@param question? pmlua.TracePathQuestion
 ---@return pmlua.TracePath[]? paths depth first: a parent comes before its children
----@return pmlua.TraceOddities|pmlua.Failure? oddities
----@return string? code
+---@return pmlua.TraceOddities|pmlua.Failure? oddities, string? code
 function TraceReader:paths(question) end
 
 ---@class pmlua.TracePathQuestion
@@ -320,8 +317,7 @@ function TraceReader:paths(question) end
 --- metrics, locations and columns.
 ---@param question? { metric: string?, columns: integer?, where: pmlua.TraceWhere?, threads: integer? }
 ---@return pmlua.TraceSeries[]? series by location and metric
----@return pmlua.TraceColumns|pmlua.Failure? columns
----@return string? code
+---@return pmlua.TraceColumns|pmlua.Failure? columns, string? code
 function TraceReader:series(question) end
 
 ---@class pmlua.TraceSeries
@@ -348,8 +344,7 @@ function TraceReader:series(question) end
 --- window. Reads all events before it in the order of time, which needs an open file and a buffer for each location.
 ---@param question? { columns: integer?, where: pmlua.TraceWhere? } columns: 100
 ---@return { mean: number, least: integer, most: integer }[]? levels of each column
----@return pmlua.TraceColumns|pmlua.Failure? columns
----@return string? code
+---@return pmlua.TraceColumns|pmlua.Failure? columns, string? code
 function TraceReader:concurrency(question) end
 
 --- Write events in the form of a viewer or of a table, one location after another. Calls are cut at the window and at their
@@ -361,9 +356,7 @@ function TraceReader:concurrency(question) end
 ---@param form "perfetto"|"speedscope"|"csv" csv: without its first line, which names the columns
 ---@param file file* open for writing
 ---@param question? { where: pmlua.TraceWhere? }
----@return pmlua.TraceExport? written
----@return pmlua.Failure? failure
----@return string? code
+---@return pmlua.TraceExport? written, pmlua.Failure? failure, string? code
 function TraceReader:export(form, file, question) end
 
 ---@class pmlua.TraceExport

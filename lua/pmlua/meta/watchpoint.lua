@@ -55,8 +55,7 @@ function Store:lane(i) end
 
 --- The ticks of the stored accesses of a lane.
 ---@param i integer from 1
----@return integer[] ticks
----@return number[] values 0 without content
+---@return integer[] ticks, number[] values 0 without content
 function Store:values(i) end
 
 ---@class pmlua.watchpoint.Summary

@@ -239,8 +239,7 @@ end
 --- The steps of a line: commands, and files that get counters. nil and why.
 ---@param words string[] the compiler and its arguments
 ---@param o { at: string, lines: boolean?, quiet: boolean?, tell: fun(text: string) } folder, version: of steps with bitcode
----@return table[]? steps
----@return pmlua.Failure? failure
+---@return table[]? steps, pmlua.Failure? failure
 function M.plan(words, o)
   local line = words_of.parse(words)
   local llvm, err = llvm_of.of(line.compiler)

@@ -76,8 +76,7 @@ end
 ---@param plan pmlua.Choice
 ---@param inputs table<string, number>
 ---@param seconds number that it took
----@return table[] rows
----@return string[] notes
+---@return table[] rows, string[] notes
 function M.compiled(handle, plan, inputs, seconds)
   local counts = handle.path and countfile.read_all(handle.path)
   if not counts or #counts.processes == 0 then return {}, {} end
@@ -92,8 +91,7 @@ end
 ---@param plan pmlua.Choice
 ---@param argv string[]
 ---@param inputs table<string, number>
----@return table[]? rows
----@return table|string ended how the command ended, or why it was not run
+---@return table[]? rows, table|string ended how the command ended, or why it was not run
 function M.simulated(plan, argv, inputs)
   local simulation = require "pmlua.internal.simulation.run"
   local all, err = simulation.count(argv)

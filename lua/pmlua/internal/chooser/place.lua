@@ -251,8 +251,7 @@ end
 ---@param pmu pmlua.Pmu
 ---@param counters { general: integer, fixed: integer, mask: integer }
 ---@param name string
----@return pmlua.Event? event
----@return pmlua.Failure? failure
+---@return pmlua.Event? event, pmlua.Failure? failure
 function M.event(pmu, counters, name)
   local prefix, rest = name:match("^([%w_]+)::(.*)$")
   local own = prefix and (prefix:lower() == pmu.name or prefix:lower() == "intel_" .. pmu.name)

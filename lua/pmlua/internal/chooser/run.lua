@@ -263,8 +263,7 @@ end
 ---@param plan pmlua.Choice
 ---@param argv string[]
 ---@param inputs? table<string, number> such as work
----@return pmlua.Outcome? outcome
----@return pmlua.Failure? failure nothing could be counted, or the command could not be run
+---@return pmlua.Outcome? outcome, pmlua.Failure? failure nothing could be counted, or the command could not be run
 function M.command(chooser, plan, argv, inputs)
   local outcome = { results = {}, never = 0, notes = {} }
   local handle, refused = counted.prepare(argv)
@@ -288,8 +287,7 @@ end
 ---@param plan pmlua.Choice
 ---@param argv string[]
 ---@param inputs? table<string, number>
----@return pmlua.Outcome? outcome
----@return pmlua.Failure? failure
+---@return pmlua.Outcome? outcome, pmlua.Failure? failure
 function M.simulation(plan, argv, inputs)
   local rows, ended = counted.simulated(plan, argv, inputs or {})
   if not rows then return nil, ended end

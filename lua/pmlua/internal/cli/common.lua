@@ -113,8 +113,7 @@ end
 
 --- The events that --event names, which may be several between commas.
 ---@param lists string[]
----@return string[]? names
----@return string? err
+---@return string[]? names, string? err
 function M.event_names(lists)
   local names = {}
   for _, list in ipairs(lists) do
@@ -126,8 +125,7 @@ end
 
 --- Events of a simulation by their places in its arrays of counts.
 ---@param names string[]
----@return integer[]? places
----@return string? err
+---@return integer[]? places, string? err
 function M.simulated_places(names)
   local events, places = require("pmlua.internal.simulation.run").events, {}
   for i, name in ipairs(names) do

@@ -20,8 +20,7 @@ local gzip_wrapper = 15 + 16 -- zlib's windowBits: the largest window, + 16 for 
 
 --- Create the file.
 ---@param path string
----@return table? archive
----@return pmlua.Failure? failure
+---@return table? archive, pmlua.Failure? failure
 function M.create(path)
   local f, err = disk.new(path)
   if not f then return nil, err end
@@ -64,8 +63,7 @@ end
 ---@param cell integer
 ---@param round integer
 ---@param series userdata|number[]
----@return boolean? ok
----@return pmlua.Failure? failure only once: after a failure the archive stands still
+---@return boolean? ok, pmlua.Failure? failure only once: after a failure the archive stands still
 function Archive:add(cell, round, series)
   if not self.file then return true end
   local prefix = ("%d,%d,"):format(cell, round)
@@ -81,8 +79,7 @@ function Archive:add(cell, round, series)
 end
 
 --- Write the trailer and close; idempotent.
----@return boolean? ok
----@return pmlua.Failure? failure
+---@return boolean? ok, pmlua.Failure? failure
 function Archive:close()
   if not self.file then return true end
   local ok, err = true, nil

@@ -83,8 +83,7 @@ end
 ---@param run table
 ---@param by_role table<string, { name: string, text: boolean }>
 ---@param plot table
----@return { table: pmlua.Table, points: table[] }?
----@return string? err
+---@return { table: pmlua.Table, points: table[] }?, string? err
 function M.of(run, by_role, plot)
   local columns, rows, points, samples = {}, {}, {}, {}
   for i, role in ipairs { "x", "lines", "facet", "rows" } do

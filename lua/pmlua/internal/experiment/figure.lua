@@ -373,8 +373,7 @@ end
 
 --- The variables with which plots/lines.gp draws the figure of a run: names and values, numbers or texts.
 ---@param run table from pmlua.results
----@return { [1]: string, [2]: number|string }[]?
----@return string? err
+---@return { [1]: string, [2]: number|string }[]?, string? err
 ---@return string? distribution text of distribution.dat, for violins and cumulative shares
 function M.variables(run)
   local plot, factors = run.meta.plot, factors_of(run)

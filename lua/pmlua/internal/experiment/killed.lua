@@ -120,8 +120,7 @@ end
 ---@param folder { path: string, write: function, write_table: function }
 ---@param meta table meta.json
 ---@param data table data.dat
----@return { samples: integer, planned: integer }? killed
----@return string? err
+---@return { samples: integer, planned: integer }? killed, string? err
 function M.recover(folder, meta, data)
   if not is_usable(meta) then return nil, folder.path .. "/meta.json: it lacks what the samples mean" end
   local run = { seed = math.tointeger(meta.seed), scale = meta.scale, unit = meta.unit,

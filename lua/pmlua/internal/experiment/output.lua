@@ -83,8 +83,7 @@ local csv_fields = { "min", "q1", "median", "median_lo", "median_hi", "q3", "p99
 
 --- The same for programs: factors, summary, metrics, the experiment's own columns, status.
 ---@param run pmlua.Run
----@return string[] names
----@return any[][] rows one per cell
+---@return string[] names, any[][] rows one per cell
 function M.rows(run)
   local names, rows, columns = {}, {}, own.list(run)
   for i, f in ipairs(run.factors) do names[i] = f.name end

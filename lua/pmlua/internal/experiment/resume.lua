@@ -27,8 +27,7 @@ local ARCHIVE <const> = "/samples.csv.gz"
 --- Open the folder of a run that can be continued. Its tables are first made of all samples.
 ---@param path string
 ---@param exp pmlua.Experiment
----@return pmlua.Resumed?
----@return pmlua.Failure? failure
+---@return pmlua.Resumed?, pmlua.Failure? failure
 function M.open(path, exp)
   local folder, err, code = results.open(path)
   if not folder and code ~= "ENODATA" then return nil, err end

@@ -24,8 +24,7 @@ for _, name in ipairs { "took", "kept", "close" } do RunLog[name] = core.samples
 
 --- The log of a run in its folder; there is one at a time (EALREADY).
 ---@param folder string
----@return pmlua.RunLog? log
----@return pmlua.Failure? failure
+---@return pmlua.RunLog? log, pmlua.Failure? failure
 function M.open(folder)
   local opened, err = core.samples_log.open(folder)
   if not opened then return nil, err end
@@ -83,8 +82,7 @@ end
 
 --- Read the log of a killed run.
 ---@param path string
----@return pmlua.RunLogLeft? left
----@return pmlua.Failure? failure
+---@return pmlua.RunLogLeft? left, pmlua.Failure? failure
 function M.left(path)
   if is_headless(path) then return { visit = { values = {} }, metrics = {}, columns = {} } end
   local visit, err = core.samples_log.left(path)

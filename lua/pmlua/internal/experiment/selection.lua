@@ -145,8 +145,7 @@ end
 --- One run that has the cells wanted, of one or several, and the description of their figure.
 ---@param runs table[] from pmlua.results
 ---@param o pmlua.PlotOptions
----@return table? run
----@return pmlua.Failure? failure
+---@return table? run, pmlua.Failure? failure
 function M.of(runs, o)
   local run = #runs > 1 and merged(runs) or runs[1]
   local rows, err = where(run, o.where)

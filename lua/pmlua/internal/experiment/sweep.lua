@@ -34,8 +34,7 @@ end
 
 --- Factors in a definite order. { a = {1, 2} } is ordered by name, { { "a", {1, 2} }, ... } as written.
 ---@param factors table
----@return {name: string, levels: any[], text: boolean}[]?
----@return string? err
+---@return {name: string, levels: any[], text: boolean}[]?, string? err
 function M.factors(factors)
   local list, out, seen = {}, {}, {}
   if type(factors) ~= "table" then return nil, "factors: a table expected, got a " .. type(factors) end
@@ -89,8 +88,7 @@ end
 --- Every combination, the last factor fastest.
 ---@param factors table as for M.factors
 ---@param constraints? fun(p: table): boolean|string, string? true measure, false leave out, a string: the reason shown
----@return pmlua.Cell[]? cells
----@return string|table err or the ordered factors
+---@return pmlua.Cell[]? cells, string|table err or the ordered factors
 function M.cells(factors, constraints)
   local ordered, err = M.factors(factors)
   if not ordered then return nil, err end

@@ -68,8 +68,7 @@ end
 
 --- Read the named source: files, folders, or one job.
 ---@param paths string[]
----@return pmlua.export.Source? source
----@return string|pmlua.Failure? err
+---@return pmlua.export.Source? source, string|pmlua.Failure? err
 function M.read(paths)
   local source, logs, err = {}, paths, nil
   if #paths == 1 and is_job(paths[1]) then

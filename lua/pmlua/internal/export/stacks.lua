@@ -222,8 +222,7 @@ end
 --- The call paths of a trace, or of the folder of recorded processes, of sections or of an experiment.
 ---@param path string FILE.otf2, a folder, or a log
 ---@param question? pmlua.StackQuestion
----@return pmlua.Stacks? stacks
----@return string|pmlua.Failure? failure
+---@return pmlua.Stacks? stacks, string|pmlua.Failure? failure
 function M.read(path, question)
   question = question or {}
   local value, trace = question.value or "time", M.trace_of(path)

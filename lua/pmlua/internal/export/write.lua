@@ -32,8 +32,7 @@ end
 
 ---@param t pmlua.export.Table
 ---@param write fun(...: string)
----@return boolean? ok
----@return pmlua.Failure? failure
+---@return boolean? ok, pmlua.Failure? failure
 function M.csv(t, write)
   local names = names_of(t)
   write(M.head(t.columns))
@@ -42,8 +41,7 @@ end
 
 ---@param t pmlua.export.Table
 ---@param write fun(...: string)
----@return boolean? ok
----@return pmlua.Failure? failure
+---@return boolean? ok, pmlua.Failure? failure
 function M.jsonl(t, write)
   local names = names_of(t)
   local function row(cells)
@@ -109,8 +107,7 @@ end
 --- Create a database with all tables, and a table that describes their columns.
 ---@param tables table[]
 ---@param path string
----@return boolean? ok
----@return pmlua.Failure? failure
+---@return boolean? ok, pmlua.Failure? failure
 function M.sqlite(tables, path)
   if require "lfs".attributes(path, "mode") then return refuse("EEXIST", path .. ": it exists", "name a new file") end
   local found <close> = assert(io.popen "command -v sqlite3")

@@ -120,8 +120,7 @@ end
 
 ---@param flow pmlua.Flow
 ---@param options pmlua.flow.dot
----@return string? text
----@return string? err
+---@return string? text, string? err
 function M.text(flow, options)
   local r, err = ratios(flow, options.color)
   if err then return nil, err end

@@ -54,9 +54,7 @@ Flow.__index = Flow
 Flow.__name = "pmlua.Flow"
 
 --- The flow that the core has, which is stopped.
----@return pmlua.Flow? flow
----@return pmlua.Failure? failure
----@return string? code
+---@return pmlua.Flow? flow, pmlua.Failure? failure, string? code
 function M.of(handle)
   local ok, err, code = handle:stop()
   if not ok then return nil, err, code end
@@ -162,8 +160,7 @@ end
 
 --- A flow that was drawn to a file .json.
 ---@param path string
----@return pmlua.Flow? flow
----@return pmlua.Failure? failure
+---@return pmlua.Flow? flow, pmlua.Failure? failure
 function M.read(path)
   local text, err = require("pmlua.internal.file").read(path)
   if not text then return nil, err end
@@ -217,8 +214,7 @@ end
 
 --- Whether another flow has the same nodes, visits, edges and labels, by names of regions, in as many threads.
 ---@param other pmlua.Flow
----@return boolean
----@return string? difference the first
+---@return boolean, string? difference the first
 function Flow:same(other)
   if getmetatable(other) ~= Flow then error("flow.same: a flow expected", 2) end
   local mine, others = canonical(self), canonical(other)
@@ -348,8 +344,7 @@ end
 --- The picture, by Graphviz's dot; a name that ends in .dot or .json is only written.
 ---@param path string
 ---@param options? pmlua.flow.dot
----@return boolean? drawn
----@return pmlua.Failure? failure
+---@return boolean? drawn, pmlua.Failure? failure
 function Flow:draw(path, options)
   if type(path) ~= "string" then error("flow.draw: the name of a file expected", 2) end
   check("draw", options)

@@ -177,8 +177,7 @@ end
 
 --- Read files of a catalogue together: events of one are named by metrics of another.
 ---@param files { path: string, text: string }[]
----@return { groups: table[], events: table, metrics: table }? description
----@return string? why "file: what"
+---@return { groups: table[], events: table, metrics: table }? description, string? why "file: what"
 function M.parse(files)
   local reader = setmetatable({ groups = {}, by_name = {}, metrics = {}, events = {} }, Reader)
   for _, file in ipairs(files) do

@@ -142,8 +142,7 @@ end
 
 --- Parse an expression.
 ---@param text string
----@return pmlua.Expression? node
----@return string? why not
+---@return pmlua.Expression? node, string? why not
 function M.parse(text)
   if #text > LENGTH_MAX then return nil, ("it is longer than %d characters"):format(LENGTH_MAX) end
   local list, why = words(text)
@@ -232,8 +231,7 @@ function Writer:call(node)
 end
 
 --- The text of a node, and whether it is open: an operator beside it would take a part of it.
----@return string text
----@return boolean? open
+---@return string text, boolean? open
 function Writer:text(node)
   self.length = self.length + 1
   if self.length > 2000 then error({ what = "it is too long with the metrics it is made of" }, 0) end
@@ -259,8 +257,7 @@ end
 ---@param node pmlua.Expression
 ---@param resolve fun(name: string): string, any what a name is: "number" and it, "key" and the formula's name,
 ---  "expression" and its node, or "unknown" and why
----@return string? formula
----@return string? why not
+---@return string? formula, string? why not
 function M.formula(node, resolve)
   local writer = setmetatable({ resolve = resolve, depth = 0, length = 0 }, Writer)
   local done, text = pcall(writer.text, writer, node)

@@ -99,8 +99,7 @@ local function with_mask(builder, base, suffix)
 end
 
 --- pmlua's name of an event.
----@return string? name
----@return string? why not
+---@return string? name, string? why not
 local function name_of(builder, name, candidates, suffix)
   local chooser = builder.chooser
   local base = name

@@ -142,8 +142,7 @@ end
 ---@param name string of the group: the file's without .txt
 ---@param path string for errors
 ---@param pmu string whose boxes are meant
----@return { groups: table[] }? description
----@return string? why "file:line: what"
+---@return { groups: table[] }? description, string? why "file:line: what"
 function M.parse(text, name, path, pmu)
   local group = { name = name, prose = "", events = {}, metrics = {} }
   local part, n = nil, 0
@@ -187,8 +186,7 @@ local FOLDERS <const> = {
 
 --- The folder of a PMU's group files where LIKWID is installed.
 ---@param pmu string
----@return string? folder
----@return string? why
+---@return string? folder, string? why
 function M.folder(pmu)
   local folder = FOLDERS[pmu]
   if not folder then return nil, ("LIKWID has no groups for %s"):format(pmu) end

@@ -35,8 +35,7 @@ end
 ---@param wanted table<string, string[]>
 ---@param every? string
 ---@param pid integer
----@return pmlua.host.Beside?
----@return pmlua.Failure? failure
+---@return pmlua.host.Beside?, pmlua.Failure? failure
 function M.load(wanted, every, pid)
   local self = setmetatable({ handles = {}, pid = pid }, Beside)
   for _, name in ipairs(own_plugins.names()) do
@@ -63,8 +62,7 @@ end
 --- The command has ended: no more values; all that there are go into DIR/metrics.dat.
 ---@param dir string
 ---@param traced? boolean also into the log PID.metrics.pmlog, for a trace
----@return boolean? ok
----@return pmlua.Failure? failure
+---@return boolean? ok, pmlua.Failure? failure
 function Beside:finish(dir, traced)
   self.ended_ns = core.clock.ns()
   local ok, err

@@ -21,8 +21,7 @@ end
 
 --- The text of a file.
 ---@param path string "proc/loadavg"
----@return string? text
----@return string? reason
+---@return string? text, string? reason
 function Files:read(path)
   local f <close>, err = io.open(self.root .. path, "r")
   if not f then return nil, err end
@@ -33,8 +32,7 @@ end
 
 --- The first line of a file; nil if it cannot be read.
 ---@param path string
----@return string? line
----@return string? reason
+---@return string? line, string? reason
 function Files:line(path)
   local text, err = self:read(path)
   return text and text:match("^[^\n]*"), err

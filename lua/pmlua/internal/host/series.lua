@@ -37,9 +37,7 @@ end
 --- Mean, least and most over spans of time, each value weighed by how long it was there; nil without values.
 ---@param s table
 ---@param spans { from: integer, to: integer }[] ns
----@return number? mean
----@return number? least
----@return number? most
+---@return number? mean, number? least, number? most
 function M.during(s, spans)
   local sum, time, least, most = 0, 0, math.huge, -math.huge
   M.each(s, function(from, to, v)

@@ -66,8 +66,7 @@ end
 --- Find or create a thread by its name and its process's name.
 ---@param name string
 ---@param process? string nil: not known
----@return table? thread
----@return pmlua.Failure? failure
+---@return table? thread, pmlua.Failure? failure
 function Archive:thread(name, process)
   name, process = plain(name) or "?", plain(process)
   local key = ("%s\0%s"):format(process or "", name)

@@ -76,8 +76,7 @@ local function decoded(text)
 end
 
 --- Every event goes to a function. An array need not be closed, as the format allows.
----@return true? done
----@return string|pmlua.Failure|nil why with done: what is missing at the end
+---@return true? done, string|pmlua.Failure|nil why with done: what is missing at the end
 local function each_event(s, name, f)
   local at, n, is_array = events_at(s), 0, s:find "^%s*%[" ~= nil
   if not at then return refuse("EFORMAT", name .. ": not the JSON of a trace: it has no array traceEvents") end
@@ -214,8 +213,7 @@ end
 ---@param file file*
 ---@param name string
 ---@param dir string
----@return table? archive
----@return pmlua.Failure? failure
+---@return table? archive, pmlua.Failure? failure
 function M.read(file, name, dir)
   local content = file:read(BYTES)
   if content and file:read(0) then return refuse("EFBIG", name .. ": larger than 1 GiB") end

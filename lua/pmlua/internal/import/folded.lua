@@ -21,8 +21,7 @@ end
 ---@param file file*
 ---@param name string
 ---@param dir string
----@return table? archive
----@return pmlua.Failure? failure
+---@return table? archive, pmlua.Failure? failure
 function M.read(file, name, dir)
   return archives.fill(dir, name, { { name = "samples", unit = "#" } }, nil, function(archive)
     local thread, err = archive:thread "all"

@@ -170,8 +170,7 @@ end
 ---@param file file*
 ---@param name string
 ---@param dir string
----@return table? archive
----@return pmlua.Failure? failure
+---@return table? archive, pmlua.Failure? failure
 function M.read(file, name, dir)
   local self = setmetatable({ metrics = {}, pending = {}, processes = {}, first = math.maxinteger }, Reader)
   local seen = {}

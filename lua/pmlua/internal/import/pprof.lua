@@ -169,8 +169,7 @@ end
 ---@param file file*
 ---@param name string
 ---@param dir string
----@return table? archive
----@return pmlua.Failure? failure
+---@return table? archive, pmlua.Failure? failure
 function M.read(file, name, dir)
   local content = file:read(BYTES)
   if content and file:read(0) then return refuse("EFBIG", name .. ": larger than 256 MiB") end

@@ -80,8 +80,7 @@ local function add_applications(applications, folder, remove)
 end
 
 --- The applications that have a socket, by pid. Whether they answer is not asked here.
----@return pmlua.Application[]? applications
----@return pmlua.Failure? failure
+---@return pmlua.Application[]? applications, pmlua.Failure? failure
 function M.list()
   local folder, err = core.live.folder()
   if not folder then return refuse(err) end
@@ -116,8 +115,7 @@ end
 
 --- The application with that pid or name.
 ---@param which string
----@return pmlua.Application? application
----@return pmlua.Failure? failure one line
+---@return pmlua.Application? application, pmlua.Failure? failure one line
 function M.find(which)
   local applications, err = M.list()
   if not applications then return nil, err end
@@ -174,8 +172,7 @@ Link.__close = Link.close
 
 --- Connect to an application. A socket without a listener is removed.
 ---@param app pmlua.Application
----@return pmlua.Link? link
----@return pmlua.Failure? failure one line
+---@return pmlua.Link? link, pmlua.Failure? failure one line
 function M.connect(app)
   local link, err, code = core.link.connect(app.path)
   if link then return setmetatable({ link = link, path = app.path }, Link) end
@@ -207,8 +204,7 @@ end
 ---@param kind string
 ---@param payload string
 ---@param patience number seconds
----@return string? text
----@return pmlua.Failure? failure one line
+---@return string? text, pmlua.Failure? failure one line
 ---@return string? code
 function M.ask(app, link, kind, payload, patience)
   return answered(app, patience, link:ask(kind, payload, patience))
@@ -271,9 +267,7 @@ local shapes = {
 ---@param app pmlua.Application
 ---@param kind string info or read
 ---@param text_ string? nil: err says why
----@return table? answer
----@return pmlua.Failure? failure
----@return string? code
+---@return table? answer, pmlua.Failure? failure, string? code
 function M.decoded(app, kind, text_, err, code)
   if not text_ then return nil, err, code end
   local answer, why = json.decode(text_)

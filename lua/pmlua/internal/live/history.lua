@@ -60,8 +60,7 @@ end
 
 --- Read the event once more.
 ---@package
----@return number? value
----@return string? err
+---@return number? value, string? err
 function Samples:sample(event, now_s)
   local value, err = event:read()
   if not value then return nil, err end
@@ -73,8 +72,7 @@ end
 
 --- The last n samples, the oldest of them first.
 ---@param n integer
----@return number[] values
----@return number[] times
+---@return number[] values, number[] times
 function Samples:last(n)
   local values, times = {}, {}
   for i = math.max(1, self.kept - n + 1), self.kept do

@@ -36,8 +36,7 @@ end
 ---@param name string glob
 ---@param patterns string[]
 ---@param patience number
----@return pmlua.LiveJob? job
----@return pmlua.Failure? failure
+---@return pmlua.LiveJob? job, pmlua.Failure? failure
 function M.here(name, patterns, patience)
   local scrape = require "pmlua.internal.serve.scrape".new { which = { name }, patience = patience, patterns = patterns }
   local programs, err = scrape:events()
@@ -89,8 +88,7 @@ end
 ---@param name string
 ---@param patterns string[]
 ---@param patience number
----@return pmlua.LiveJob? job
----@return pmlua.Failure? failure of the first host that gave none
+---@return pmlua.LiveJob? job, pmlua.Failure? failure of the first host that gave none
 function M.on(hosts, name, patterns, patience)
   local words = { "pmlua", "query", "--job", "--json", "--patience", ("%gs"):format(patience), quote.shell(name) }
   for i, pattern in ipairs(patterns) do words[7 + i] = quote.shell(pattern) end
@@ -132,8 +130,7 @@ end
 
 --- A job as a table.
 ---@param job pmlua.LiveJob
----@return string text
----@return string[] silent a sentence for each rank that is silent
+---@return string text, string[] silent a sentence for each rank that is silent
 function M.text(job)
   local view = require "pmlua.internal.live.view"
   local rows = { { "NAME", "RANKS", "SUM", "LEAST", "RANK", "MEDIAN", "MOST", "RANK" } }

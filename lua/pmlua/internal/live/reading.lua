@@ -76,8 +76,7 @@ end
 --- The events of patterns: a page of them from a place on, or, without a place, all that one answer has room for.
 ---@param patterns string[]
 ---@param from integer?
----@return pmlua.SdeInfo[] events
----@return integer? next where the next page begins
+---@return pmlua.SdeInfo[] events, integer? next where the next page begins
 local function select_events(patterns, from)
   if from then
     local events, next_from = assert(core.sde.select(patterns, PAGE, from))

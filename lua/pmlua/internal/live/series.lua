@@ -53,9 +53,7 @@ end
 ---@param set table
 ---@param answer table
 ---@param fetch fun(payload: string): table?, string?, string? ask for more rows
----@return boolean? ok
----@return string? err
----@return string? code
+---@return boolean? ok, string? err, string? code
 function M.add(set, answer, fetch)
   set.began_s = set.began_s or answer.time_s
   for _, row in ipairs(answer.rows) do
@@ -202,8 +200,7 @@ do for [p = 1:panel_n] {
 ]=]
 
 --- A drawing of characters, its panels one below the other.
----@return string? text
----@return string? err
+---@return string? text, string? err
 function M.text(set, title, columns, lines)
   local list = panels(set)
   local high = math.max(lines // math.max(#list, 1), 12)
@@ -218,8 +215,7 @@ function M.text(set, title, columns, lines)
 end
 
 --- A picture, .svg or .png by its name.
----@return boolean? ok
----@return string? err
+---@return boolean? ok, string? err
 function M.picture(set, title, path)
   local list = panels(set)
   return picture.draw("series", { ["series.dat"] = data_of(list), ["run.gp"] = variables(list, title) }, path)

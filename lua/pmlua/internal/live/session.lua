@@ -245,8 +245,7 @@ local kinds = { info = info, read = read, complete = complete, sections = sectio
 --- Answer one question.
 ---@param kind string info, read, complete, sections or eval
 ---@param payload string
----@return boolean ok
----@return string text
+---@return boolean ok, string text
 function M.handle(kind, payload)
   sandbox.leave() -- the last question may have been cut off by a limit
   if collectgarbage "count" > GARBAGE_KB then collectgarbage() end

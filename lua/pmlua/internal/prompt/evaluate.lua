@@ -13,8 +13,7 @@ local M = {}
 --- Compile code as an expression, else as statements.
 ---@param code string
 ---@param env table? the globals, else the usual ones
----@return function? f
----@return boolean? more true if the code is only the beginning of something
+---@return function? f, boolean? more true if the code is only the beginning of something
 ---@return string? err
 function M.compile(code, env)
   env = env or _G

@@ -5,8 +5,7 @@
 
 --- The beginning of the string that `left` ends in; nil: it ends in none, and whether it ends in a comment.
 ---@param left string the line up to the cursor
----@return string? text
----@return boolean? comment
+---@return string? text, boolean? comment
 return function(left)
   local quote, from
   local i = 1

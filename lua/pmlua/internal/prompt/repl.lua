@@ -17,8 +17,7 @@ local found = sys.edit()
 local editing = found and sys.isatty(0)
 
 --- Whether lines can be edited, or how to get that.
----@return boolean
----@return string? remedy
+---@return boolean, string? remedy
 function M.can_edit()
   if found then return true end
   return false, "install libreadline.so.8 (Debian: apt-get install libreadline8)"

@@ -175,8 +175,7 @@ end
 ---@param o? { progress?: fun(done: integer, all: integer), tell?: fun(line: string) }
 -- progress: is called while it is written; tell: gets a line for each log that cannot be read
 ---@return table? story what is in it
----@return string? err
----@return string? code EBUSY: another process makes it; EEXIST: it exists
+---@return string? err, string? code EBUSY: another process makes it; EEXIST: it exists
 function M.make(dir, out, o)
   o = o or {}
   local _, unreadable = disk.names(dir)

@@ -220,8 +220,7 @@ end
 
 --- Read the functions of all processes in a folder; nil and the reason.
 ---@param dir string
----@return pmlua.calls?
----@return string? err
+---@return pmlua.calls?, string? err
 function M.read(dir)
   local results = logs.read(dir)
   for _, r in ipairs(results) do

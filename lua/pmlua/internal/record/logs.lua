@@ -264,8 +264,7 @@ end
 
 --- The process of one log; nil: no recorded calls, or, with a reason, it cannot be read.
 ---@param path string
----@return pmlua.logs.process? process
----@return string|pmlua.Failure? err
+---@return pmlua.logs.process? process, string|pmlua.Failure? err
 function M.process(path)
   local log <close>, err, code = core.recording.open(path)
   if code == "ENODATA" then return nil end
@@ -276,8 +275,7 @@ end
 
 --- The library and the function of a region, as tables show them.
 ---@param region { name: string, file: string }
----@return string library
----@return string name
+---@return string library, string name
 function M.names(region) return library_of(region), function_name(region.name) end
 
 -- ---- files made from a log ----

@@ -150,8 +150,7 @@ end
 --- Leave the part of a rank: the flow and the call paths of its processes.
 ---@param results pmlua.logs.result[]
 ---@param dir string the rank's
----@return boolean? done
----@return string? err
+---@return boolean? done, string? err
 function M.leave(results, dir)
   local graphs, refused, paths = {}, 0, json.array()
   for _, r in ipairs(results) do

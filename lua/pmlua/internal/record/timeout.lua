@@ -16,8 +16,7 @@ local function number(text)
 end
 
 --- The time to wait in seconds, and a line about a value that is invalid.
----@return number
----@return string?
+---@return number, string?
 function M.seconds()
   local text = os.getenv "PMLUA_MPI_TIMEOUT"
   if not text then return WITHOUT_S end

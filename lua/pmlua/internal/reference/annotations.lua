@@ -234,8 +234,7 @@ end
 --- Read the annotations of a file.
 ---@param path string
 ---@param module string
----@return { head: string, classes: pmlua.reference.Class[] }? annotations
----@return string? err
+---@return { head: string, classes: pmlua.reference.Class[] }? annotations, string? err
 function M.read(path, module)
   local text, err = file.read(path)
   if not text then return nil, err end

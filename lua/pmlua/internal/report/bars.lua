@@ -36,8 +36,7 @@ end
 ---  said: string }[] other: in the second colour
 ---@param head { title: string, what: string, several: boolean } what: "sections"; several: of processes, with their spread
 ---@param path string .svg or .png
----@return boolean? ok
----@return string? err
+---@return boolean? ok, string? err
 function M.bars(bars, head, path)
   local lines, widest, longest, shown = {}, 8, 0, math.min(#bars, BARS)
   for i = 1, shown do
@@ -57,8 +56,7 @@ end
 --- Draw the sections of a report.
 ---@param r pmlua.Report
 ---@param path string .svg or .png
----@return boolean? ok
----@return string? err
+---@return boolean? ok, string? err
 function M.draw(r, path)
   local bars = {}
   for i, s in ipairs(r.sections) do

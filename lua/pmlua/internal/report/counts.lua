@@ -89,8 +89,7 @@ end
 --- Format the counts of a file and its siblings, or of several files.
 ---@param paths string[]
 ---@param o { json: boolean?, csv: boolean?, detail: boolean? }
----@return string? text
----@return string? err
+---@return string? text, string? err
 function M.format(paths, o)
   local all, err = countfile.read_all(paths[1], paths[2] and paths or nil)
   if not all then return nil, err end

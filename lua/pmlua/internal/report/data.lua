@@ -170,8 +170,7 @@ end
 --- All of a report as JSON.
 ---@param r pmlua.Report
 ---@param write fun(...: string)
----@return boolean? ok
----@return pmlua.Failure? failure a log could not be read again: its rows are missing
+---@return boolean? ok, pmlua.Failure? failure a log could not be read again: its rows are missing
 function M.json(r, write)
   local processes, threads = json_table(r, false), json_table(r, true)
   local out = { total_s = s(r.total_ns), total_of = r.total_of, pmu = r.pmu, counted = r.counted, notes = json.array(r.notes),
@@ -252,8 +251,7 @@ end
 --- A table of few rows: the sections, or the events.
 ---@param r pmlua.Report
 ---@param level "basic"|"events"
----@return string[] names
----@return any[][] rows
+---@return string[] names, any[][] rows
 function M.rows(r, level)
   if level == "events" then return events_rows(r) end
   local columns, rows = csv_columns(r, level), {}
@@ -276,8 +274,7 @@ end
 ---@param r pmlua.Report
 ---@param level string basic, detail, threads or events
 ---@param write fun(...: string)
----@return boolean? ok
----@return pmlua.Failure? failure a log could not be read again: its rows are missing
+---@return boolean? ok, pmlua.Failure? failure a log could not be read again: its rows are missing
 function M.csv(r, level, write)
   if level == "events" or level == "basic" then
     write(csv.table(M.rows(r, level)))

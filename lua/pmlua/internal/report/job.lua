@@ -392,8 +392,7 @@ end
 
 --- All of a job.
 ---@param path string its folder or its summary
----@return pmlua.Job? job
----@return string|pmlua.Failure? err
+---@return pmlua.Job? job, string|pmlua.Failure? err
 function M.read(path)
   local folder, file = place(path)
   local summary, err = summary_of(file)

@@ -145,8 +145,7 @@ local columns = { "kind", "name", "library", "ranks", "threads", "calls", "total
 
 --- Sections and calls as a table, the longest first.
 ---@param job pmlua.Job
----@return string[] names
----@return any[][] rows
+---@return string[] names, any[][] rows
 function M.rows(job)
   local rows = {}
   for kind, list in sorted { section = job.sections, call = job.calls } do

@@ -109,8 +109,7 @@ end
 --- Add its metrics to each section, and the wrong events to the notes. If several PMUs fit, a note reports this.
 ---@param report pmlua.Report
 ---@param wish string? a PMU
----@return boolean? ok
----@return pmlua.Failure? failure
+---@return boolean? ok, pmlua.Failure? failure
 function M.add(report, wish)
   if wish and next(groups.of(wish)) == nil then
     return refuse("ENOENT", ("no event groups for a PMU called %s"):format(wish),

@@ -47,8 +47,7 @@ end
 --- Format the results of an experiment's run.
 ---@param path string
 ---@param o { json: boolean?, csv: boolean? }
----@return string? text
----@return string? err
+---@return string? text, string? err
 function M.format(path, o)
   local run, err = results.open(path)
   if not run then return nil, err end

@@ -87,8 +87,7 @@ end
 --- Read the processes of files and folders for a report. Each log is read once, and the memory for it does not grow with
 --- its threads and sections.
 ---@param paths string[]
----@return pmlua.SectionSurvey? survey
----@return pmlua.Failure? failure one line
+---@return pmlua.SectionSurvey? survey, pmlua.Failure? failure one line
 function M.read(paths)
   local files, err = sections.files(paths)
   if not files then return nil, err end
@@ -99,8 +98,7 @@ end
 ---@param bytes string
 ---@param name string what the report calls it
 ---@param folder string where the log is kept while it is read
----@return pmlua.SectionSurvey? survey
----@return pmlua.Failure? failure
+---@return pmlua.SectionSurvey? survey, pmlua.Failure? failure
 function M.of(bytes, name, folder)
   local path = folder .. "/sections.pmlog"
   local done, err = require "pmlua.internal.file".write(path, bytes)
@@ -122,8 +120,7 @@ local own = { running = true, work = true, iterations = true, torn = true }
 
 --- A row of a summary as numbers of Lua, and the names of its events.
 ---@param row table of core.summary
----@return table merged
----@return string[] events
+---@return table merged, string[] events
 function M.merged(row)
   local calls = row.calls
   local all = { count = exact(calls.n), running = 0, total_ns = row.time.sum, self_ns = row.self.sum, min_ns = calls.min,

@@ -291,8 +291,7 @@ end
 --- A report as text.
 ---@param r pmlua.Report
 ---@param options { basic: boolean?, detail: boolean?, threads: boolean?, events: boolean?, legend: boolean? }
----@return string? text
----@return string? err
+---@return string? text, string? err
 function M.format(r, options)
   local why = too_long(r, options)
   if why then return nil, why end

@@ -20,8 +20,7 @@ local LANES, DEPTHS, COLOURS = 64, 6, 8
 --- to the thread's last event; a leave without its enter began before the timeline, and is left out.
 ---@param lane table of pmlua.SectionProcess.timeline
 ---@param regions table<integer, string>
----@return table[] calls
----@return integer open how many of them were cut
+---@return table[] calls, integer open how many of them were cut
 function M.calls(lane, regions)
   local calls, stack = {}, {}
   for _, e in ipairs(lane.events) do
@@ -159,8 +158,7 @@ end
 --- Draw the timeline.
 ---@param r pmlua.Report
 ---@param path string .svg or .png
----@return boolean? ok
----@return string? err
+---@return boolean? ok, string? err
 function M.draw(r, path)
   local lanes, dropped, begun, unseen = lanes_of(r)
   local all = #lanes + unseen

@@ -12,8 +12,7 @@ local M = {}
 --- Draw the messages between the ranks of a job.
 ---@param job pmlua.Job
 ---@param path string .svg or .png
----@return boolean? ok
----@return pmlua.Failure? err
+---@return boolean? ok, pmlua.Failure? err
 function M.draw(job, path)
   local lines, most, least, messages, bytes = {}, 1, math.huge, 0, 0
   for i, p in ipairs(job.pairs) do

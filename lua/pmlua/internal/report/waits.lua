@@ -22,8 +22,7 @@ local FILE <const>, RANKS <const> = "waits.json", 20
 --- Write the waits of ranks beside their trace.
 ---@param dir string
 ---@param waits pmlua.Wait[] by rank, from 1 on
----@return boolean? done
----@return string? err
+---@return boolean? done, string? err
 function M.write(dir, waits)
   if #waits == 0 then return true end
   return disk.write(dir .. "/" .. FILE, json.encode { ranks = json.array(waits) })
@@ -38,8 +37,7 @@ end
 
 --- The waits of each rank, by the trace of a job; nil: no trace, or, with a reason, a damaged file.
 ---@param dir string
----@return pmlua.Wait[]? waits
----@return string? err
+---@return pmlua.Wait[]? waits, string? err
 function M.read(dir)
   local data, err = disk.read_json(dir .. "/" .. FILE, are_waits)
   return data and data.ranks, err

@@ -73,9 +73,7 @@ end
 
 --- The parts of a probe's event.
 ---@param event string usdt:PATH:PROVIDER:NAME
----@return string? path
----@return string? provider
----@return string? name
+---@return string? path, string? provider, string? name
 function M.probe(event)
   local path, provider, name = event:match "^usdt:(.+):([^:]+):([^:]+)$"
   return path, provider, name

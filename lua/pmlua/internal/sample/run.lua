@@ -57,8 +57,7 @@ end
 ---@param o { event: string, period: integer?, frequency: integer?, address: boolean?, calls: boolean?,
 ---  registers: boolean?, pid: integer?, all: boolean?, cgroup: string? }
 ---@return { sampler: pmlua.Sampler, ended: table }? result the sampler is stopped; the caller closes it
----@return string|pmlua.Failure|nil err
----@return integer? status for the caller's own end
+---@return string|pmlua.Failure|nil err, integer? status for the caller's own end
 function M.run(words, o)
   if words[1] then
     local path, missing, status = preload.locate(words[1])

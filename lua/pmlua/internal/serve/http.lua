@@ -56,8 +56,7 @@ end
 --- Listen.
 ---@param address string ADDR:PORT (port 0: any that is free) or unix:PATH
 ---@param options { token: string?, is_open: (fun(path: string): boolean)? } is_open: paths that need no token
----@return pmlua.HttpServer? server
----@return pmlua.Failure? failure
+---@return pmlua.HttpServer? server, pmlua.Failure? failure
 function M.listen(address, options)
   local found, library = pcall(require, "socket")
   if not found then
@@ -97,8 +96,7 @@ end
 
 --- The request of a header, or the status that refuses it.
 ---@param text string up to its empty line
----@return table? request
----@return integer? status
+---@return table? request, integer? status
 function M.parse(text)
   local line, rest = text:match "^([^\r\n]*)\r?\n(.*)$"
   local method, target, version = (line or ""):match "^(%u+) (/[^ ]*) HTTP/1%.([01])$"

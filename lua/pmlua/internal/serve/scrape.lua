@@ -201,8 +201,7 @@ function Scrape:events()
 end
 
 --- Read all programs once.
----@return pmlua.Families? families
----@return pmlua.Failure? failure
+---@return pmlua.Families? families, pmlua.Failure? failure
 function Scrape:read()
   local began_s, families = now_s(), openmetrics.new()
   local programs, up = self:events()

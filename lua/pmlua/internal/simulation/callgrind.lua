@@ -181,8 +181,7 @@ end
 
 --- Parse the text of a file.
 ---@param text string
----@return pmlua.Callgrind?
----@return string? err
+---@return pmlua.Callgrind?, string? err
 function M.parse(text)
   local reader = setmetatable({
     line = 0, positions = 1, object = "???", byname = {}, names = { object = {}, file = {}, ["function"] = {} },
@@ -201,8 +200,7 @@ function M.parse(text)
 end
 
 ---@param path string
----@return pmlua.Callgrind?
----@return string? err
+---@return pmlua.Callgrind?, string? err
 function M.read(path)
   local text, unreadable = require("pmlua.internal.file").read(path)
   if not text then return nil, unreadable end

@@ -148,8 +148,7 @@ end
 
 --- A log's regions; nil and why not.
 ---@param log table core.log.read()
----@return pmlua.SimulatedRegion[]?
----@return string? err
+---@return pmlua.SimulatedRegion[]?, string? err
 function M.regions(log)
   local list, byname, names = {}, {}, {}
   if not log.ended then return nil, "the log is cut short: the process did not end by exit()" end
@@ -209,8 +208,7 @@ end
 
 --- Everything that the processes of a run left in its folder.
 ---@param dir string
----@return { processes: pmlua.SimulatedProcess[], totals: integer[], warnings: string[] }? all
----@return string? err
+---@return { processes: pmlua.SimulatedProcess[], totals: integer[], warnings: string[] }? all, string? err
 function M.read(dir)
   local byid, log_of, out = {}, {}, { processes = {}, totals = zeros(), warnings = {} }
   for _, entry in ipairs(in_order(dir)) do

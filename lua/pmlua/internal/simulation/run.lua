@@ -62,8 +62,7 @@ function M.model(caches)
 end
 
 --- Where valgrind is and its version; nil and what to install.
----@return string?
----@return string version or what to install
+---@return string?, string version or what to install
 function M.available()
   local path = preload.locate("valgrind")
   if not path then
@@ -170,8 +169,7 @@ end
 ---@param words string[]
 ---@param options? pmlua.SimulationOptions
 ---@return table? all as left.read() gives it, with ended, model and fixed
----@return pmlua.Failure? failure
----@return integer? status
+---@return pmlua.Failure? failure, integer? status
 function M.count(words, options)
   local ended, dir, third = M.run(words, options)
   if not ended then return nil, dir, third end

@@ -77,8 +77,7 @@ local function elsewhere(names, asked)
 end
 
 ---@param options { events: string[]? }
----@return table? handle
----@return pmlua.Failure? failure
+---@return table? handle, pmlua.Failure? failure
 function M.open(options)
   local names = names_of(options)
   local fine, err = known(names)

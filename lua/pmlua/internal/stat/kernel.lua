@@ -113,8 +113,7 @@ local function in_each(names, cgroups)
 end
 
 ---@param options { events: string[]?, all: boolean?, cgroups: string[]? }
----@return table? handle
----@return pmlua.Failure? failure
+---@return table? handle, pmlua.Failure? failure
 function M.open(options)
   local names = options.events and {} or usual(options.all or options.cgroups)
   for _, name in ipairs(options.events or {}) do

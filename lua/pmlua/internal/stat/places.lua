@@ -62,8 +62,7 @@ end
 
 --- Where to count, as options of core.eventset.open; nil: in a command.
 ---@param o { pid: integer?, all: boolean?, cgroups: string[]? }
----@return pmlua.EventsetOptions[]? places
----@return pmlua.Failure? failure
+---@return pmlua.EventsetOptions[]? places, pmlua.Failure? failure
 function M.of(o)
   if o.pid then return of_process(o.pid) end
   if o.all then return of_cpus() end

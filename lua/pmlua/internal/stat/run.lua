@@ -125,8 +125,7 @@ end
 --- Count a command, or while it runs, or until the user has enough.
 ---@param words string[] none: until Ctrl-C, or until the process that is counted ends
 ---@param options? pmlua.CountOptions
----@return { ended: table, rows: pmlua.CountRow[], notes: string[] }? result
----@return string? err
+---@return { ended: table, rows: pmlua.CountRow[], notes: string[] }? result, string? err
 ---@return integer? status for the caller's own end, if it is the command that cannot be run
 function M.run(words, options)
   options = options or {}

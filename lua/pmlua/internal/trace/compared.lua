@@ -30,8 +30,7 @@ end
 
 ---@param a string
 ---@param b string
----@return pmlua.analysis.Difference?
----@return string? err
+---@return pmlua.analysis.Difference?, string? err
 function M.compare(a, b)
   local trace = require "pmlua.trace"
   local x <close>, err = trace.open(a)

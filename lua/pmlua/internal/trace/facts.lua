@@ -127,8 +127,7 @@ end
 ---  pair: fun(pair: table)?, sums: integer?, sum: fun(sum: pmlua.analysis.Wait)? }? pairs: most pairs, those with most bytes;
 ---  senders: most ranks whose messages are processed at once, nil: as memory allows; pair gets each pair instead of the list;
 ---  sums: most sums of waits at once, and sum gets the shorter ones; nil: all
----@return pmlua.trace.Facts? facts
----@return pmlua.Failure? failure
+---@return pmlua.trace.Facts? facts, pmlua.Failure? failure
 function M.read(reader, where, also)
   also = also or {}
   local about = reader:about()

@@ -277,8 +277,7 @@ end
 ---@param o { json: boolean?, csv: boolean?, table: string?, waits: boolean?, critical_path: boolean?, paths: boolean?,
 ---  top: integer, where: pmlua.TraceWhere, sums: integer?, senders: integer? } sums, senders: as facts.read() has them
 ---@param write fun(...: string)
----@return boolean? ok
----@return pmlua.Failure? failure
+---@return boolean? ok, pmlua.Failure? failure
 function M.write(reader, o, write)
   local which = o.table or "regions"
   local function wants(asked, name, other) return asked or o.csv and (which == name or which == other) end
@@ -302,8 +301,7 @@ local HEADINGS <const> = { { "critical-path", "Critical path by region" },
 --- Everything of an archive as a page: every event is read three times.
 ---@param reader pmlua.TraceReader
 ---@param o { dir: string, where: pmlua.TraceWhere }
----@return pmlua.page.Page?
----@return pmlua.Failure? failure
+---@return pmlua.page.Page?, pmlua.Failure? failure
 function M.page(reader, o)
   local page, figures = require "pmlua.internal.page", require "pmlua.internal.trace.figures"
   local read, why = facts.read(reader, o.where, { waits = true, paths = true, critical_path = true, pairs = PAIRS, sums = SUMS })

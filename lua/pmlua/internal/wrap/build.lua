@@ -168,9 +168,7 @@ end
 --- Build all of it; nil, why, and the compiler's errors.
 ---@param cfg pmlua.wrap.folder
 ---@param tell fun(text: string) what takes long
----@return pmlua.wrap.plan?
----@return pmlua.Failure? failure
----@return string[]? errors
+---@return pmlua.wrap.plan?, pmlua.Failure? failure, string[]? errors
 function M.run(cfg, tell)
   local lib, missing = paths.library()
   if not lib then return nil, missing end

@@ -86,8 +86,7 @@ end
 ---@param unit pmlua.wrap.unit
 ---@param language string
 ---@param own fun(file: string): boolean
----@return pmlua.wrap.function[] functions
----@return table[] left
+---@return pmlua.wrap.function[] functions, table[] left
 function M.declared(unit, language, own)
   local bodies, seen, functions, left = {}, {}, {}, {}
   for _, d in ipairs(unit.declarations) do

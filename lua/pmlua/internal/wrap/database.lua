@@ -52,8 +52,7 @@ end
 
 --- { cflags, language }: the flags that all commands share; nil and the reason.
 ---@param file string
----@return { cflags: string, language: string }?
----@return pmlua.Failure? failure
+---@return { cflags: string, language: string }?, pmlua.Failure? failure
 function M.read(file)
   local text, missing = shell.slurp(file)
   if not text then return nil, missing end

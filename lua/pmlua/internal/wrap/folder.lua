@@ -61,8 +61,7 @@ end
 --- The table that a Lua file returns; it sees no functions. nil and why.
 ---@param file string
 ---@param more table<string, string>? fields beside those of wrap.lua
----@return table?
----@return pmlua.Failure? failure
+---@return table?, pmlua.Failure? failure
 function M.read(file, more)
   local t, err = literal.read(file)
   if not t then return nil, err end
@@ -99,8 +98,7 @@ function M.complete(dir, t)
 end
 
 ---@param dir string
----@return pmlua.wrap.folder? folder
----@return pmlua.Failure? failure
+---@return pmlua.wrap.folder? folder, pmlua.Failure? failure
 function M.load(dir)
   local core = require "pmlua.core"
   local real = core.sys.realpath(dir)

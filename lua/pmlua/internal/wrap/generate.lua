@@ -205,8 +205,7 @@ end
 ---@param list string the file with the includes
 ---@param language string
 ---@param functions pmlua.wrap.function[]
----@return string text
----@return table<integer, integer> line_to_function
+---@return string text, table<integer, integer> line_to_function
 function M.source(name, list, language, functions)
   local wrapped, owner, pieces = {}, {}, {}
   for _, f in ipairs(functions) do wrapped[f.symbol] = true end

@@ -49,9 +49,7 @@ end
 ---@param list string
 ---@param language string "c" or "c++"
 ---@param cflags string
----@return pmlua.wrap.unit? unit
----@return pmlua.Failure? failure
----@return string[]? errors
+---@return pmlua.wrap.unit? unit, pmlua.Failure? failure, string[]? errors
 function M.read(list, language, cflags)
   local clang, missing = paths.clang()
   if not clang then return nil, missing end

@@ -51,8 +51,7 @@ end
 
 --- One wrapper by its name; nil and why.
 ---@param name string
----@return table?
----@return pmlua.Failure? failure
+---@return table?, pmlua.Failure? failure
 function M.find(name)
   local list, names = M.list(), {}
   for i, w in ipairs(list) do
@@ -66,8 +65,7 @@ end
 
 --- The wrapper that a working folder has built; nil and why.
 ---@param cfg pmlua.wrap.folder
----@return table?
----@return pmlua.Failure? failure
+---@return table?, pmlua.Failure? failure
 function M.built(cfg)
   if not core.sys.realpath(("%s/%s.lua"):format(cfg.build, cfg.name)) then
     return nil, cfg.dir .. ": nothing is built; run pmlua wrap build"
@@ -90,8 +88,7 @@ end
 --- Copy the built files to PREFIX/lib/pmlua/wrap, or beside pmlua; return the folder, or nil and the reason.
 ---@param cfg pmlua.wrap.folder
 ---@param prefix string?
----@return string?
----@return pmlua.Failure? failure
+---@return string?, pmlua.Failure? failure
 function M.install(cfg, prefix)
   local w, err = M.built(cfg)
   if not w then return nil, err end

@@ -56,8 +56,7 @@ end
 ---@param cfg table the folder's configuration
 ---@param symbols string[]
 ---@param scratch string a folder
----@return table<string, true>? with
----@return table<string, true>|string without or why
+---@return table<string, true>? with, table<string, true>|string without or why
 function M.undefined(cfg, symbols, scratch)
   local source, object = scratch .. "/probe" .. suffix(cfg.language), scratch .. "/probe.o"
   local written, err = shell.spit(source, probe(symbols))
@@ -190,8 +189,7 @@ end
 --- The libraries that -lfoo stand for: { file, soname, archive }[]; nil and why.
 ---@param cfg table
 ---@param scratch string a folder
----@return table[]?
----@return pmlua.Failure? failure
+---@return table[]?, pmlua.Failure? failure
 function M.find(cfg, scratch)
   local source, object = scratch .. "/empty" .. suffix(cfg.language), scratch .. "/empty.o"
   local written, err = shell.spit(source, "int main(void) { return 0; }\n")

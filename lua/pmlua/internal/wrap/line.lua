@@ -64,8 +64,7 @@ end
 ---@param words string[]
 ---@param wrappers { dir: string, name: string, libs: string, ldflags: string, shared: boolean }[]
 ---@param o { runtime: boolean?, static: boolean? }
----@return string[]?
----@return pmlua.Failure? failure
+---@return string[]?, pmlua.Failure? failure
 function M.with(words, wrappers, o)
   if not M.links(words) then return words end
   local library, missing = paths.library()

@@ -50,9 +50,7 @@ end
 
 --- Plan the wrapper from the folder's headers, libraries and filter; on failure nil, the reason, and the compiler's errors.
 ---@param cfg pmlua.wrap.folder
----@return pmlua.wrap.plan?
----@return pmlua.Failure? failure
----@return string[]? errors
+---@return pmlua.wrap.plan?, pmlua.Failure? failure, string[]? errors
 function M.make(cfg)
   local unit, err, errors = headers.read(cfg.headers, cfg.language, cfg.cflags)
   if not unit then return nil, err, errors end

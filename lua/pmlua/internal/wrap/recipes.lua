@@ -29,8 +29,7 @@ local function read_shipped(name) return folder.read(("%s/%s.lua"):format(shippe
 
 --- A recipe by its file, whose path has a slash or a dot, or by its name if it comes with pmlua; nil and why.
 ---@param what string
----@return table?
----@return pmlua.Failure? failure
+---@return table?, pmlua.Failure? failure
 function M.read(what)
   if what:find "[/.]" then return folder.read(what, folder.recipe_fields) end
   local names = M.names()

@@ -133,8 +133,7 @@ local ours = { ["wrap.lua"] = true, ["README.md"] = true, ["Makefile"] = true }
 --- Write the folder; nil and the reason. With @update, rewrite the configuration of an existing folder.
 ---@param cfg pmlua.wrap.folder
 ---@param o { headers: string[]?, example: string?, filter: string?, update: boolean? }
----@return true?
----@return string? err
+---@return true?, string? err
 function M.write(cfg, o)
   local made, err = folder.make(cfg.dir)
   if not made then return nil, err end

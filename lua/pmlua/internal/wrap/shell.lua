@@ -13,8 +13,7 @@ M.quote = quote.shell
 
 --- Whether it succeeded, and what it wrote to both streams; tools speak English.
 ---@param command string
----@return boolean
----@return string output
+---@return boolean, string output
 function M.run(command)
   local pipe = assert(io.popen("{ export LC_ALL=C; " .. command .. "\n} 2>&1 </dev/null"))
   local out = pipe:read("a")
@@ -23,8 +22,7 @@ end
 
 --- The words of flags as the shell sees them: quotes and $(...) are its business.
 ---@param flags string?
----@return string[]? words
----@return pmlua.Failure? failure
+---@return string[]? words, pmlua.Failure? failure
 function M.words(flags)
   local words = {}
   if not flags or not flags:find("%S") then return words end

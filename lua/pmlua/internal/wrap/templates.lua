@@ -146,8 +146,7 @@ end
 ---@param own fun(file: string): boolean
 ---@param defined table<string, table> symbol -> library
 ---@param seen table<string, true> symbols that are declared separately
----@return pmlua.wrap.function[] functions
----@return table[] left
+---@return pmlua.wrap.function[] functions, table[] left
 function M.instantiated(unit, own, defined, seen)
   local set, symbols, functions, left = known(unit, own), {}, {}, {}
   if not next(set.class) and not next(set["function"]) then return functions, left end

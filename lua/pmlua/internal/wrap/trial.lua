@@ -115,8 +115,7 @@ end
 --- Try each way, the unmodified program first; it stays in the build folder as example.
 ---@param cfg pmlua.wrap.folder
 ---@param w table the wrapper's description
----@return pmlua.wrap.trial[]
----@return string? why the wrapper cannot be preloaded
+---@return pmlua.wrap.trial[], string? why the wrapper cannot be preloaded
 function M.run(cfg, w)
   local trials, plain = {}, cfg.build .. "/example"
   local function try(way, program, built, err, lib, first)

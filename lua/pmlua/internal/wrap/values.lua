@@ -37,8 +37,7 @@ end
 
 --- Parse "f:arg=how"; nil and the error.
 ---@param text string
----@return { f: string, argument: string, how: string }?
----@return pmlua.Failure? failure
+---@return { f: string, argument: string, how: string }?, pmlua.Failure? failure
 function M.parse(text)
   local f, argument, how = text:match("^(.*[^:]):([%w_]+)=?(.*)$")
   if how == "" then how = "both" end
@@ -94,8 +93,7 @@ end
 --- Mark the recorded arguments in the functions; nil and the error.
 ---@param functions pmlua.wrap.function[]
 ---@param wishes string[]
----@return true?
----@return pmlua.Failure? failure
+---@return true?, pmlua.Failure? failure
 function M.choose(functions, wishes)
   for _, text in ipairs(wishes) do
     local wish, wrong = M.parse(text)
