@@ -4,7 +4,6 @@
 -- Try:  print(table.concat(require "core_to_core.choice"("0-2,5", { 0, 1, 2, 3, 5 }), " "))
 
 --- Cpus of a list such as 0-3,8, each once and in order.
----@param text string
 ---@param allowed integer[] that this process may use
 ---@return integer[]? cpus, string? err
 return function(text, allowed)

@@ -23,8 +23,6 @@ function M.new(options)
 end
 
 --- Each two of some cpus, as text such as "0-1"; one cpu is a pair with itself.
----@param cpus integer[]
----@return string[]
 function M.pairs(cpus)
   local out = {}
   for i = 1, #cpus do
@@ -33,7 +31,6 @@ function M.pairs(cpus)
   return #out > 0 and out or { cpus[1] .. "-" .. cpus[1] }
 end
 
----@param pair string
 ---@return integer from, integer to
 function M.cpus(pair)
   local from, to = pair:match "^(%d+)%-(%d+)$"

@@ -71,8 +71,6 @@ local function warn_of_moves(run)
   if text then run:warn(text) end
 end
 
----@param run table
----@param cpus integer[]
 ---@param all integer cpus of this process
 function M.write(run, cpus, all)
   local t = matrix_table(run, cpus)

@@ -240,7 +240,6 @@ local function hardware(pml)
 end
 
 --- Build what counters need; unavailable ones are in lab.absent, with the reason.
----@param pml table
 ---@param options { length: integer, order: integer, flags: string? }
 ---@return table? lab, string? err
 function M.new(pml, options)
@@ -297,8 +296,6 @@ function Lab:lacking()
 end
 
 --- The counts of a counter in @repeats calls of each kernel; measured once.
----@param counter string
----@param repeats integer
 ---@return table<string, table<string, number>[]>? calls by kernel
 ---@return string? err
 function Lab:count(counter, repeats)

@@ -43,7 +43,6 @@ function M.is_matrix(name)
 end
 
 --- The counts of a call.
----@param name string
 ---@param n integer elements, or the order of a matrix
 ---@return { flops: integer, loaded: integer, stored: integer, loads: integer, stores: integer }
 function M.by_hand(name, n)

@@ -193,7 +193,6 @@ local function say_repeatability(run)
 end
 
 --- Write the tables and print them; raises if the compiler's count at source differs from the count by hand.
----@param run table
 ---@param lab table counted.counters
 function M.write(run, lab)
   local all = gather(run, lab)

@@ -35,7 +35,6 @@ function M.new(options)
 end
 
 --- Record a run of a command and return its flow.
----@param words string[]
 ---@param event? string that each call reads
 ---@return pmlua.Flow? flow, string? err
 function M:flow_of(words, event)

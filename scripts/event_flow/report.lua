@@ -53,7 +53,6 @@ function M.same(lab, steps)
   return lab.why[steps] == nil
 end
 
----@param run table
 ---@param lab table event_flow.lab
 function M.write(run, lab)
   local steps = longest(lab)

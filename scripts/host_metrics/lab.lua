@@ -53,7 +53,6 @@ local function available(wanted)
 end
 
 --- Load the workload and the plugins, which start with the run.
----@param pml table
 ---@param options table of the experiment
 ---@return table? lab, string? err
 function M.new(pml, options)

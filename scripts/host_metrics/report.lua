@@ -77,7 +77,6 @@ local function say(run, t)
 end
 
 --- Write the tables into the run's folder; print the means, and the metrics that this machine lacks.
----@param run table
 ---@param lab table host_metrics.lab
 function M.write(run, lab)
   local series, order = lab:series()

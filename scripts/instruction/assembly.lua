@@ -141,7 +141,6 @@ end
 ---@param init string instructions before the loop
 ---@param loops integer below 2^31
 ---@param wide? boolean the processor has 256-bit vectors
----@return string
 function M.source(machine, functions, init, loops, wide)
   local x86 = machine == "x86_64"
   local out = { "  .text" }

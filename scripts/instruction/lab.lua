@@ -116,7 +116,6 @@ end
 ---@field loops integer
 
 --- Assemble a sequence.
----@param code string
 ---@return instruction.Sequence? sequence, string? err
 function Lab:assemble(code)
   local statements = registers.statements(code)

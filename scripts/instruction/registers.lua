@@ -97,7 +97,6 @@ end
 M.machines = { x86_64 = x86, aarch64 = arm }
 
 ---@param text string statements, separated by ; or lines
----@return string[]
 function M.statements(text)
   local out = {}
   for one in text:gmatch "[^;\n]+" do
@@ -134,8 +133,6 @@ local function pool_of(kind, written, read, m)
 end
 
 --- A sequence that uses a register which it may not have: its name.
----@param text string
----@param machine string
 ---@return string? name
 function M.reserved(text, machine)
   local m = M.machines[machine]
@@ -145,9 +142,7 @@ function M.reserved(text, machine)
 end
 
 --- The sequence, and the same on other registers, as many as there are: the first is the text itself.
----@param text string
 ---@param machine "x86_64"|"aarch64"
----@return string[]
 function M.copies(text, machine)
   local m = M.machines[machine]
   local written, read = uses(text, m)

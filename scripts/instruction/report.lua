@@ -55,7 +55,6 @@ local function warn(run, lab)
   end
 end
 
----@param run table
 ---@param lab table instruction.lab
 function M.write(run, lab)
   local t, shown = sequences_table(run), {}

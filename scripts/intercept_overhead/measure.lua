@@ -69,7 +69,6 @@ local function wrap(folder, command)
   return true
 end
 
----@param pml table
 ---@param options { event: string }
 ---@return intercept_overhead.Measure? measure, string? err
 function M.new(pml, options)

@@ -37,7 +37,6 @@ local function share_seen(cell)
 end
 
 --- Print the table.
----@param run table
 function M.say(run)
   local rows = {}
   for _, cell in ipairs(run.cells) do

@@ -15,7 +15,6 @@ M.STAGES = { "source", "final" }
 local events = { "flop_count_I", "load_count_I", "store_count_I", "op_count_I" }
 
 --- Load the kernels that count, by stage; nil and why otherwise.
----@param pml table
 ---@return table<string, table>? ways by stage: source, final
 ---@return string? why
 function M.open(pml)

@@ -54,7 +54,6 @@ end
 
 --- Open what counts the operations here. On Intel, where not all of the eight fit at once, the kernel lets them take
 -- turns, and the set scales.
----@param pml table
 ---@param text string? the user's choice
 ---@return table? counter, string? err
 function M.open(pml, text)

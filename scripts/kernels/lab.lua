@@ -24,7 +24,6 @@ M.bytes = { double = 8, single = 4 }
 local Lab = {}
 Lab.__index = Lab
 
----@param pml table
 ---@param options? { copies: integer?, batch_ns: integer?, workload: string? } copies 0: all cores; workload: another build
 ---@return table? lab, string? err
 function M.new(pml, options)

@@ -112,7 +112,6 @@ local function judged(name, p, roof)
 end
 
 --- The sections of a run as points: the compiler's flop over the bytes of loads and stores, and over the time.
----@param pml table
 ---@param folder string? as PMLUA_REPORT had it
 ---@return table[]? points, string? err
 function M.sections(pml, folder)

@@ -204,7 +204,6 @@ local function warn(run)
 end
 
 --- Write the tables and print them.
----@param run table
 ---@param most integer functions to print for each view
 function M.write(run, most)
   local cells = looking(run)

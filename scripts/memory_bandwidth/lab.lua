@@ -16,7 +16,6 @@ Lab.__index = Lab
 local GROUP = 4 * 4096 -- bytes of four blocks
 
 --- Megabytes per thread: twice the last-level cache for all of them, 64 to 512.
----@return integer
 function M.megabytes()
   local cpus = pml.sys.affinity()
   local last = 0
@@ -25,7 +24,6 @@ function M.megabytes()
 end
 
 --- 1, 2, 4 ... and all.
----@return integer[]
 function M.threads(cpus)
   local out, n = {}, 1
   while n < cpus do

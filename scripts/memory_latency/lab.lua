@@ -23,7 +23,6 @@ function M.new(options)
 end
 
 --- Sizes from 4 KiB to @largest, @steps to each doubling, multiples of a line.
----@return integer[]
 function M.sizes(largest, steps)
   local out, k = {}, 0
   repeat

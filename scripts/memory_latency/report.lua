@@ -127,7 +127,6 @@ local function simulated_knees(run, lab)
 end
 
 --- knees.dat and caches.dat, and both on the terminal.
----@param run table
 ---@param lab table memory_latency.lab
 ---@param largest integer bytes of the largest working set
 function M.write(run, lab, largest)

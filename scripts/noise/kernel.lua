@@ -13,8 +13,6 @@ local HZ = 100 -- USER_HZ, in which /proc/stat counts, on every architecture tha
 local function text_of(path) return disk.text(path) or "" end
 
 --- Counts of each line of /proc/interrupts or /proc/softirqs on a cpu, by "NAME description".
----@param text string
----@param cpu integer
 ---@return table<string, integer>
 function M.interrupts(text, cpu)
   local header, body = text:match "^([^\n]*)\n(.*)$"
@@ -58,7 +56,6 @@ end
 ---@field interrupts table<string, integer>
 
 --- Read the counts of the calling thread and of a cpu.
----@param cpu integer
 ---@return noise.Reading
 function M.read(cpu)
   local status = text_of "/proc/thread-self/status"

@@ -33,7 +33,6 @@ end
 
 --- Cpus of a list such as 0-3,8; without one, the first.
 ---@param text string?
----@param allowed integer[]
 ---@return integer[]?, string? err
 function M.cpus(text, allowed)
   if not text then return table.move(allowed, 1, math.min(MOST, #allowed), 1, {}) end
@@ -88,7 +87,6 @@ local function least(samples)
 end
 
 --- Find out how many units a quantum holds that nothing disturbs, and whether the clock is fine enough.
----@param cpu integer
 ---@return integer? units, string? err
 function Lab:calibrate(cpu)
   local run, err = self:run(cpu, 0, 20)

@@ -152,7 +152,6 @@ local function warn(run, lab, cpus)
   end
 end
 
----@param run table
 ---@param lab table noise.lab
 function M.write(run, lab)
   local cpus = by_cpu(lab.visits)

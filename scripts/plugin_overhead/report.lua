@@ -80,8 +80,6 @@ local function say_lines(run, fits)
 end
 
 --- Write the tables and print them.
----@param run table
----@param fits table
 function M.write(run, fits)
   run:write_table("fits.dat", fit_table(fits), "a line through the runs of each subject")
   local costs = cost_table(fits)

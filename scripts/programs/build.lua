@@ -23,7 +23,6 @@ local flags = {
 }
 
 --- Quote a word for the shell.
----@param text any
 function M.quote(text)
   return "'" .. tostring(text):gsub("'", "'\\''") .. "'"
 end
@@ -58,8 +57,6 @@ function M.folder(cc)
 end
 
 --- Run a shell command in the folder, with a time limit.
----@param command string
----@param seconds integer
 ---@return string? text what it wrote to standard output
 ---@return string? err the last line of what it wrote to standard error, or how it ended
 function Folder:run(command, seconds)
@@ -95,8 +92,6 @@ function M.compiler(language)
 end
 
 --- The compiler's command line for a program; nil and why.
----@param name string
----@param sources string[]
 ---@param more? string further words for the compiler
 ---@return string? command, string? err
 function Folder:program_command(name, sources, more)
@@ -114,8 +109,6 @@ function Folder:program_command(name, sources, more)
 end
 
 --- Compile a program from files beside this one, or from others by their full paths.
----@param name string
----@param sources string[]
 ---@param more? string further words for the compiler
 ---@return string? path, string? err the compiler's first error
 function Folder:program(name, sources, more)

@@ -83,7 +83,6 @@ function M.new(options)
 end
 
 --- A program of ours, compiled when it is first asked for; nil and why.
----@param name string
 ---@return string? path, string? err
 function Job:program(name)
   if self.built[name] then return self.built[name] end
@@ -118,8 +117,6 @@ function Job:line(ranks, words, variables)
 end
 
 --- Run a program, in the working directory of this process.
----@param ranks integer
----@param words string[]
 ---@param limit integer seconds
 ---@param variables? string[][] names and values that the ranks have in their environment
 ---@return string? text what it wrote to standard output
@@ -147,8 +144,6 @@ local function read_logs(folder, ranks)
 end
 
 --- Run a program with its sections and its calls of MPI recorded.
----@param ranks integer
----@param words string[]
 ---@param limit integer seconds
 ---@return pmlua.SectionProcess[]? processes a rank each, in order; `name` is the log
 ---@return string? err
@@ -165,7 +160,6 @@ end
 
 --- Ranks on a cpu of the host that has most of them. Other hosts count as having as many cpus as this one.
 ---@param hosts string[] of each rank
----@return number
 function Job:per_cpu(hosts)
   local on, most = {}, 0
   for _, host in ipairs(hosts) do

@@ -75,7 +75,6 @@ end
 
 --- The rule that decides for each combination whether it is a cell, and why it cannot be measured on this machine.
 ---@param events read_overhead.Events
----@param context_events integer
 ---@param unavailable table<string, string> reasons by event name
 ---@return fun(p: table): boolean|string
 function M.rule(events, context_events, unavailable)

@@ -29,8 +29,6 @@ local path_options = {
 }
 
 --- Open the set of a cell; the caller closes it.
----@param pml table
----@param names string[]
 ---@param path string "page", "read" or "group"
 ---@return userdata? set, string? err, string? code
 function M.open(pml, names, path)
@@ -66,7 +64,6 @@ end
 ---@field note? string remark about them for the reader of the table
 
 --- Choose the events.
----@param pml table
 ---@param asked? string[] the user's own choice
 ---@return read_overhead.Events? events, string? err
 function M.choose(pml, asked)

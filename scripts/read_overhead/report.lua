@@ -211,7 +211,6 @@ local function screen(run, o)
 end
 
 --- Write the tables into the folder, and three figures to stdout.
----@param run table
 ---@param o table as for series.write, and lab: the events and the measuring
 function M.write(run, o)
   o.text = {}

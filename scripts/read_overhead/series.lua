@@ -20,7 +20,6 @@ local function same(p, want)
 end
 
 --- The first cell with the given factors.
----@param run table
 ---@param want table<string, any>
 ---@return table? cell
 function M.find(run, want)
@@ -81,7 +80,6 @@ local function slopes(run, operations)
 end
 
 --- Write both files.
----@param run table
 ---@param o {contexts: table[], context_events: integer, operations: string[]}
 function M.write(run, o)
   run:write_table("speedup.dat", speedup(run, M.speedups(run, o.contexts, o.context_events)), "a read in each place, by path")

@@ -49,9 +49,7 @@ local function each(measure, p, names, n)
 end
 
 --- User and kernel instructions and cycles of one operation.
----@param measure table
 ---@param p table factors of a cell of the bare loop
----@param n integer
 ---@return number[]? counts in the order of the events
 ---@return string? err
 function M.of(measure, p, n)

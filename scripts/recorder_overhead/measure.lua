@@ -73,8 +73,6 @@ function Measure:try(library)
 end
 
 --- The bytes that each push takes from the allocator, by its number from 0, for a thread that does not share its array.
----@param p table
----@param pushes integer
 ---@return table<integer, integer>? growth empty: none does, or the allocator does not tell; nil:
 ---unknown, because threads share libsde's one array
 function Measure:growth(p, pushes)

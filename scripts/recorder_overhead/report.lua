@@ -160,7 +160,6 @@ local function growth_table(run, lab, cells)
 end
 
 --- Write the tables and print them.
----@param run table
 ---@param lab recorder_overhead.Measure
 function M.write(run, lab)
   local cells = measured(run)

@@ -30,8 +30,6 @@ function M.bound(cell)
 end
 
 --- Every spike of a cell, in the order of measuring: round, thread, index (of the push, from 0), value in the run's unit.
----@param run table
----@param cell table
 ---@return {round: integer, thread: integer, index: integer, value: number}[]
 function M.of(run, cell)
   local bound, out = M.bound(cell), {}
@@ -94,9 +92,7 @@ local function cause(s, rounds, growth, shared)
 end
 
 --- The spikes of a cell, each with its cause and the number of rounds that have one at the same place.
----@param run table
 ---@param lab recorder_overhead.Measure
----@param cell table
 ---@return table[] spikes, integer places threads' pushes that have a spike in more than half of the rounds
 function M.locate(run, lab, cell)
   local all, rounds = M.of(run, cell), #cell.rounds

@@ -50,7 +50,6 @@ end
 
 --- Judge a prediction by what happened.
 ---@param fit residuals.Fit?
----@param converged boolean
 ---@param iterations integer what the solver took, or had when it ended
 ---@return string verdict, number? error (predicted - actual) / actual, where both are known
 function M.judge(fit, converged, iterations)

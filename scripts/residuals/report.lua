@@ -116,7 +116,6 @@ local function say(run, heading, t, chosen)
 end
 
 --- The solves that a rule stopped, and the time this saved compared with a run to the limit at their pace.
----@param run table
 ---@param lab table residuals.solve
 ---@param limit number the residual that was too much
 function M.stopped(run, lab, limit)
@@ -145,9 +144,7 @@ function M.stopped(run, lab, limit)
 end
 
 --- Write the tables and print them.
----@param run table
 ---@param lab table residuals.solve
----@param part number
 function M.write(run, lab, part)
   local tolerance = lab.options.tolerance
   local curves = solved(run, lab)

@@ -70,7 +70,6 @@ end
 
 --- Solve n times.
 ---@param p table matrix, preconditioner, solver
----@param n integer
 ---@return number[]? seconds, string? err, string? code
 function Solve:measure(p, n)
   local seconds = {}

@@ -83,7 +83,6 @@ end
 local SHOWN = 16 -- ranks of a matrix on the terminal
 
 --- Tables into the run's folder; time and bandwidth between each two ranks, and what to know of them, on the terminal.
----@param run table
 ---@param lab table ring.lab
 function M.write(run, lab)
   local t = pairs_table(run)

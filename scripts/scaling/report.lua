@@ -148,7 +148,6 @@ local function crowded(run)
 end
 
 --- Tables into the run's folder, and the sections on the terminal.
----@param run table
 ---@param lab table scaling.lab
 function M.write(run, lab)
   local t, ranks, cpus = section_table(run), crowded(run), lab.job.cpus

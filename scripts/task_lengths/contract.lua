@@ -93,7 +93,6 @@ end
 --- A quantile of one of the series, by its recorder.
 ---@param name string contraction
 ---@param which string "time_of", ...
----@param percent integer
 ---@return number?
 function Contract:quantile(name, which, percent)
   return (self.event[name].series[which]:quantile(percent))
@@ -140,8 +139,6 @@ function Contract:once(name)
 end
 
 --- Contract n times.
----@param name string
----@param n integer
 ---@return number[]? ms, string? err, string? code
 function Contract:measure(name, n)
   local ms = {}

@@ -178,7 +178,6 @@ local function say_balance(run, contractions)
 end
 
 --- Write the tables and print them.
----@param run table
 ---@param lab table task_lengths.contract
 function M.write(run, lab)
   local contractions = done(run, lab)

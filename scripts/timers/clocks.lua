@@ -20,7 +20,6 @@ local lua_reads = 20000 -- fewer, because a Lua loop is slow and its steps are t
 local Lab = {}
 Lab.__index = Lab
 
----@param pml table
 ---@param options { reads: integer, threads: integer }
 ---@return table? lab, string? err
 function M.new(pml, options)

@@ -90,7 +90,6 @@ local function warn(run, lab)
 end
 
 --- Write tables and traces into the run's folder, and print the counts.
----@param run table
 ---@param lab table watchpoint.watch
 function M.write(run, lab)
   local t = accesses(lab)

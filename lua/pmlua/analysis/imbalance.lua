@@ -20,7 +20,6 @@ local KIND <const> = { ["implicit barrier"] = "OpenMP imbalance", barrier = "Ope
 
 --- Whether threads of OpenMP wait for each other in a region.
 ---@param region { paradigm: string?, role: string? } of a reader's regions()
----@return boolean
 function M.is_barrier(region) return region.paradigm == "OpenMP" and KIND[region.role] ~= nil end
 
 local Teams = {}

@@ -90,7 +90,6 @@ end
 
 --- A lock record inside a call.
 ---@param e pmlua.TraceEvent
----@param call table
 function Locks:event(e, call)
   local mine = self.of[e.location] or {}
   self.of[e.location] = mine
@@ -110,7 +109,6 @@ function Locks:event(e, call)
 end
 
 --- A call returns.
----@param call table
 ---@return boolean? looked its waiting for locks is known
 function Locks:leave(call)
   local locks = call.locks

@@ -71,10 +71,7 @@ local function add_up(self, pieces)
 end
 
 --- A location was in a call path, until now.
----@param location integer
 ---@param path any of the call itself, not of those inside
----@param from_s number
----@param to_s number
 function Past:did(location, path, from_s, to_s)
   local pieces = self.of[location]
   local oldest = self.calls[self.first]
@@ -97,9 +94,6 @@ function Past:did(location, path, from_s, to_s)
 end
 
 --- The activity of a location between two times: f gets call paths, possibly repeatedly, and seconds.
----@param location integer
----@param from_s number
----@param to_s number
 ---@param f fun(path: any, seconds: number)
 function Past:between(location, from_s, to_s, f)
   local pieces = self.of[location] or {}

@@ -67,7 +67,6 @@ Benchmark.__index = Benchmark
 -- --- commands ---
 
 --- The words of a command, as a shell would split it; nil: only a shell can tell.
----@param text string
 ---@param literally? boolean characters that are special to a shell are not
 ---@return string[]?
 local function words_of(text, literally)
@@ -227,7 +226,6 @@ function Benchmark:measure(p)
 end
 
 --- The exit statuses of a cell's runs, without warm-up runs; a signal is its negative number.
----@return integer[]
 function Benchmark:exit_statuses(p)
   local cell = self.places_of_cells[self:key(p)]
   return table.move(cell.exits, self.warmup + 1, #cell.exits, 1, {})

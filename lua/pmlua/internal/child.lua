@@ -26,8 +26,6 @@ end
 
 --- When the next interval ends, at least half of one from now: those that passed meanwhile become part of it.
 ---@param due number seconds, of the interval that has ended
----@param seconds number
----@param now number
 ---@return number due
 function M.next_due(due, seconds, now)
   return due + seconds * math.max(1, (now - due + seconds / 2) // seconds + 1)
@@ -48,7 +46,6 @@ end
 
 --- Run a command. The command handles an interrupt from the terminal; an interrupt to pmlua alone is forwarded to it. Either
 --- way pmlua waits for the command, so that its results can be reported.
----@param words string[]
 ---@param ready? fun(pid: integer): boolean?, string? called while the command waits to begin; false: it shall not, and why
 ---@param options? pmlua.ChildOptions
 ---@return table? ended the result of command:wait()
@@ -77,8 +74,6 @@ function M.run(words, ready, options)
 end
 
 --- The exit status that says how a command ended, as shells do.
----@param ended table
----@return integer
 function M.status(ended)
   return ended.signal and 128 + ended.signal or ended.status
 end

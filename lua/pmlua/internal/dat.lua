@@ -23,8 +23,6 @@ local M = {}
 local function escape(c) return ("%%%02X"):format(c:byte()) end
 
 --- Text as one word of gnuplot and of people's tools; M.text() has it back. Different texts are different words.
----@param text any
----@return string
 function M.word(text)
   text = tostring(text)
   if text == "" then return "-" end
@@ -35,8 +33,6 @@ function M.word(text)
 end
 
 --- The text that a word stands for.
----@param word string
----@return string
 function M.text(word)
   if word == "-" then return "" end
   return (word:gsub("%%(%x%x)", function(code) return string.char(tonumber(code, 16)) end))
@@ -44,8 +40,6 @@ end
 
 --- The shortest of three precisions that reads back as the same number, with a point in every locale. gnuplot reads the
 --- text 1e+18 as the integer 1, but not 1.0e+18.
----@param v number
----@return string
 local function number(v)
   if v ~= v then return "NaN" end
   if math.type(v) == "integer" then return ("%d"):format(v) end
@@ -88,7 +82,6 @@ end
 
 --- A table as text.
 ---@param t pmlua.Table
----@return string
 function M.format(t)
   local columns, names = normalise(t.columns), {}
   local out = { "# pmlua " .. one_line(t.title), "# status: " .. (t.status or "complete") }
@@ -173,7 +166,6 @@ local function check_bytes(line)
 end
 
 --- Read text that `format` made.
----@param text string
 ---@param name string file name for errors
 ---@return {title: string, status: string, columns: table[], position: table<string, integer>, rows: table[],
 ---  commented: boolean?}? table rows by column name; a value that is NaN in the file is nil; commented: by version 0.1
@@ -205,7 +197,6 @@ function M.parse(text, name)
 end
 
 --- Read a file.
----@param path string
 ---@return table? table as from parse
 ---@return pmlua.Failure? failure
 function M.read(path)

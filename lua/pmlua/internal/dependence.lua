@@ -38,7 +38,6 @@ local function centred_ranks(values)
 end
 
 --- Values in the order in which they were measured.
----@param values number[]
 ---@return pmlua.Dependence
 function M.of(values)
   local n, product, square = #values, 0, 0

@@ -17,19 +17,15 @@ local function names_of(known)
 end
 
 --- "; did you mean measure?", or "" where no name is near.
----@param name any
 ---@param known table<string, any>|string[] names, as keys or as an array
----@return string
 function M.near(name, known)
   local near = nearest(tostring(name), names_of(known))
   return near and ("; did you mean %s?"):format(near) or ""
 end
 
 --- "unknown field mesure; did you mean measure?", or all that there are, unless they are many.
----@param name any
 ---@param known table<string, any>|string[] names, as keys or as an array
 ---@param what? string "field"
----@return string
 function M.sentence(name, known, what)
   local hint = M.near(name, known)
   if hint == "" then hint = "; there are " .. table.concat(names_of(known), ", ") end
@@ -37,7 +33,6 @@ function M.sentence(name, known, what)
 end
 
 --- Check the names of a table's fields; return the error and the name.
----@param given table
 ---@param known table<string, any>
 ---@return string? err, any name
 function M.unknown(given, known)

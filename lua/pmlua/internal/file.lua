@@ -24,7 +24,6 @@ end
 local names, output = plain "names", plain "output"
 
 --- The names in a folder, unordered. If it cannot be read: no names, and the reason.
----@param folder string
 ---@return string[] names, pmlua.Failure? failure
 function M.names(folder)
   local list, err = names(folder)
@@ -52,7 +51,6 @@ M.open = plain "open"
 M.read = plain "read"
 
 --- The text of a file of the kernel or of pmlua; nil if it cannot be read, which is no failure.
----@param path string
 ---@return string?
 function M.text(path)
   local f <close> = io.open(path, "rb")
@@ -60,7 +58,6 @@ function M.text(path)
 end
 
 --- The table in a JSON file that pmlua wrote; nil: no such file, or, with a reason, a file that `accepts` refuses.
----@param path string
 ---@param accepts fun(data: table): any
 ---@return table? data, string? err
 function M.read_json(path, accepts)

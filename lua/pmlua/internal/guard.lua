@@ -152,7 +152,6 @@ end
 -- --- the file ---
 
 ---@param guard pmlua.Guard
----@return string
 function M.text(guard)
   local lines = { VERSION }
   for _, keys in ipairs { M.conditions, others } do
@@ -191,7 +190,6 @@ local function take_line(guard, line)
   return true
 end
 
----@param text string
 ---@return pmlua.Guard?, pmlua.Failure? failure
 function M.parse(text)
   local guard, number, ended = { about = {}, rows = {} }, 0, false

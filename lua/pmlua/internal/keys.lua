@@ -4,7 +4,6 @@
 -- Try:  print(table.concat(require "pmlua.internal.keys" { b = 1, a = 2 }, " "))
 
 ---@param t table whose keys are all strings or all numbers
----@return any[]
 return function(t)
   local keys = {}
   for key in pairs(t) do keys[#keys + 1] = key end

@@ -16,8 +16,6 @@ local BYTES_MAX = 1 << 20
 local MEMORY, INSTRUCTIONS, VALUES = 64 << 20, 1000000, 200000 -- limits for a file of BYTES_MAX, scaled for longer ones
 
 --- The first line of @text where @needle stands as a whole word; 1 if it stands nowhere.
----@param text string
----@param needle string
 ---@return integer line
 function M.line_of(text, needle)
   local at = 1
@@ -41,7 +39,6 @@ end
 
 --- Read the text of a data file. It runs in a separate Lua state, without any library, and with bounded instructions,
 --- memory, time and values (bindings/base/ldata.c).
----@param text string
 ---@param name string of the file, for errors
 ---@param megabytes? integer how long it may be (1)
 ---@return table? data, pmlua.Failure? failure "file:line: what"
@@ -56,7 +53,6 @@ function M.parse(text, name, megabytes)
 end
 
 --- Read a data file.
----@param path string
 ---@param megabytes? integer how long it may be (1)
 ---@return table? data, string text its text, for line_of; or the error
 function M.read(path, megabytes)
@@ -69,7 +65,6 @@ end
 
 --- The path of a file or folder of pmlua's data.
 ---@param name string "groups", "groups/part/metrics.lua", ...
----@return string
 function M.shipped(name)
   return (debug.getinfo(1, "S").source:sub(2):match "^(.*)/internal/[^/]*$" or "..") .. "/" .. name
 end

@@ -21,8 +21,6 @@ local function distance(a, b)
 end
 
 --- The nearest name, if one is near enough.
----@param asked string
----@param names string[]
 ---@return string?
 local function nearest(asked, names)
   local best, least = nil, (#asked < 4 and 1 or math.max(2, #asked // 2)) + 1

@@ -97,8 +97,6 @@ end
 
 --- The data with all that it has from others.
 ---@param data table as it stands in the file
----@param text string
----@param path string
 ---@return table? whole, pmlua.Failure? failure "file:line: what"
 function M.whole(data, text, path, depth)
   if data.like == nil then return data end

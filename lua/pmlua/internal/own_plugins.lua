@@ -22,14 +22,11 @@ local function find(name)
   return module and package.searchpath(module, package.path) and require(module) or nil
 end
 
----@param name any
----@return boolean
 function M.has(name)
   return find(name) ~= nil
 end
 
 --- Those that come with pmlua.
----@return string[]
 function M.names()
   return { "host", "process", "uncore" }
 end
@@ -37,7 +34,6 @@ end
 -- --- choosing ---
 
 --- A pattern that matches as a glob does, in which only * and ? are special: brackets are parts of some names.
----@param glob string
 ---@return string pattern
 function M.pattern_of(glob)
   return "^" .. glob:gsub("[%W]", "%%%0"):gsub("%%%*", ".*"):gsub("%%%?", ".") .. "$"
@@ -68,7 +64,6 @@ end
 --- Names of the metrics that match a token on this machine; an empty list and the reason if the machine lacks them; nil and a
 -- failure for a misspelt token.
 ---@param name string of the plugin
----@param token string
 ---@return string[]?, string? reason
 function M.find(name, token)
   local all = find(name).metrics {}
@@ -114,7 +109,6 @@ local function event_of(metric)
 end
 
 --- The argument of pml.plugin.define. Called where the plugin is loaded, and again where it runs.
----@param name string
 ---@param options { metrics: string[], root?: string, every?: any, pid?: integer }
 function M.definition(name, options)
   local plugin = find(name)
@@ -231,7 +225,6 @@ end
 
 --- Rows for `pmlua events` on plugins that are not loaded: their metrics, and those that this machine lacks.
 ---@param wanted? string as the list of the core takes it: a glob, or a part of a name or description
----@return table[]
 function M.rows(wanted)
   local rows, there = {}, loaded()
   local glob = wanted and wanted:find "[*?]" and M.pattern_of(wanted:lower())

@@ -104,8 +104,6 @@ local function table_of(names, rows, about, class)
 end
 
 --- JSON knows no integers.
----@param v any
----@return string
 function M.word(v) return tostring(type(v) == "number" and math.tointeger(v) or v) end
 
 --- A record, nested or not, as rows of words.
@@ -260,8 +258,6 @@ local function values_of(list)
 end
 
 --- A command line as a shell takes it.
----@param words any[]
----@return string
 function M.command(words)
   local out = {}
   for i, word in ipairs(words) do out[i] = quote.shell((tostring(word):gsub("%z", "?"))) end
@@ -305,9 +301,6 @@ end
 ---@field parts pmlua.page.Part[]
 
 --- The rows of a table whose columns are fields of records.
----@param names string[]
----@param records table[]
----@return any[][]
 function M.rows(names, records)
   local rows = {}
   for r, record in ipairs(records) do
@@ -318,7 +311,6 @@ function M.rows(names, records)
 end
 
 --- A part with the picture that `draw` writes into a file; empty if it cannot be drawn.
----@param heading string
 ---@param draw fun(path: string): any
 ---@return pmlua.page.Part
 function M.drawn(heading, draw)
@@ -341,7 +333,6 @@ function M.flame(path, where)
 end
 
 --- Write a page into a file, with the command line unless the page has one.
----@param path string
 ---@param page pmlua.page.Page
 ---@return boolean? ok, pmlua.Failure? failure
 function M.save(path, page)
@@ -356,7 +347,6 @@ end
 
 --- The text of a page.
 ---@param page pmlua.page.Page
----@return string
 function M.text(page)
   local out = { HEAD:format(M.HASH, html(page.title)), ("<h1>%s</h1>\n"):format(html(page.title)) }
   out[#out + 1] = page.about and ("<p>%s</p>\n"):format(html(page.about))

@@ -37,7 +37,6 @@ local function failed(code, text, remedy, said)
 end
 
 --- Run gnuplot or Graphviz's dot; return its output, or the failure and the output.
----@param words string[]
 ---@param options { folder: string, confined?: boolean, seconds?: integer } confined unless that is false
 ---@return string? output, pmlua.Failure? failure ENOENT: not installed
 ---@return string? said
@@ -79,9 +78,6 @@ function M.keep(folder, path)
 end
 
 --- The variables that theme.gp reads, and further lines.
----@param title string
----@param lines string[]
----@return string
 function M.run_gp(title, lines)
   local subtitle = ("pmlua %s, %s"):format(core.version, os.date("!%Y-%m-%d %H:%M:%S UTC"))
   return table.concat({ "run_name = " .. quote.gnuplot(title), "run_subtitle = " .. quote.gnuplot(subtitle), "run_complete = 1",
@@ -89,7 +85,6 @@ function M.run_gp(title, lines)
 end
 
 --- theme.gp and STEM.gp of pmlua's own, by name.
----@param stem string
 ---@return table<string, string>? texts, pmlua.Failure? failure
 function M.scripts(stem)
   local plots = require "pmlua".paths.plots
@@ -112,7 +107,6 @@ local function write_all(folder, files)
 end
 
 --- Draw plots/STEM.gp.
----@param stem string
 ---@param files table<string, string> text by name: run.gp and data
 ---@param path string .svg or .png
 ---@return boolean? ok, pmlua.Failure? failure one line

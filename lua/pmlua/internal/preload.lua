@@ -73,14 +73,12 @@ local function obstacle(path, depth)
 end
 
 --- The reason why the loader will not preload a library into this file; nil: none. For a script, its interpreter is checked.
----@param path string
 ---@return string? why, string? kind "static", "other" (C library): nothing helps
 function M.obstacle(path)
   return obstacle(path, 0)
 end
 
 --- The reason why LD_PRELOAD cannot name a file; nil: it can. LD_PRELOAD has no quoting.
----@param path string
 ---@return string? why
 function M.unnameable(path)
   if not path:find("[ :]") then return nil end
@@ -89,7 +87,6 @@ function M.unnameable(path)
 end
 
 --- The library libpmlua-NAME.so; nil and why.
----@param name string
 ---@return string?, pmlua.Failure? failure
 function M.library(name)
   local dir = require "pmlua".paths.preload
@@ -103,8 +100,6 @@ end
 
 --- The library to preload for running a command with libpmlua-NAME.so. Else nil, the failure, the exit status for it, and
 --- the kind of obstacle.
----@param name string
----@param command string
 ---@return string? library, pmlua.Failure? failure, integer? status, string? kind
 function M.ready(name, command)
   local library, missing = M.library(name)
@@ -123,8 +118,6 @@ function M.clock()
 end
 
 --- LD_PRELOAD with this library after what it has.
----@param library string
----@return string
 function M.with(library)
   local others = os.getenv("LD_PRELOAD")
   return others and others ~= "" and others .. ":" .. library or library
@@ -132,7 +125,6 @@ end
 
 --- ASAN_OPTIONS with which a program that was built with gcc's AddressSanitizer starts behind a preloaded library: its
 --- runtime wants to be the first, which matters to its malloc only. No library of pmlua has one.
----@return string
 function M.asan()
   local others, ours = os.getenv("ASAN_OPTIONS"), "verify_asan_link_order=0"
   return others and others ~= "" and others .. ":" .. ours or ours

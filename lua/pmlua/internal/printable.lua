@@ -10,7 +10,6 @@ end
 
 --- Escape C0, DEL, and C1 in UTF-8, and bytes that are not UTF-8.
 ---@param text any also a failure
----@return string
 local function printable(text)
   text = tostring(text)
   if not text:find "[%c\127-\255]" then return text end
@@ -22,7 +21,6 @@ local M = {}
 
 --- The same for a text of lines, whose ends and tabs stay.
 ---@param text any a failure, too
----@return string
 function M.lines(text)
   return (text:gsub("[^\n\t]+", printable))
 end

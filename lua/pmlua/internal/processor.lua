@@ -14,7 +14,6 @@ local function number(text) return math.tointeger(tonumber(text)) end
 ---@field cores { implementer: integer, part: integer, variant: integer, revision: integer }[] of Arm, each kind once
 
 --- @text as /proc/cpuinfo has it.
----@param text string
 ---@return pmlua.Processor
 function M.of(text)
   text = "\n" .. text
@@ -34,7 +33,6 @@ end
 --- Whether a core is of this implementer and part, in a revision before that one; one such core is enough.
 ---@param cpu pmlua.Processor
 ---@param of { implementer: integer, part: integer, before?: integer[] } before: variant and revision (rVpR)
----@return boolean
 function M.has_core(cpu, of)
   for _, core in ipairs(cpu.cores) do
     local before = of.before

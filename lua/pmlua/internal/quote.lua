@@ -22,21 +22,15 @@ local function valid(text)
 end
 
 --- One line of valid text. U+0080 to U+009F control terminals; U+FFFE and U+FFFF cannot stand in XML.
----@param text any
----@return string
 function M.plain(text)
   text = valid(tostring(text)):gsub("[\0-\31\127]+", " ")
   return (text:gsub("\xC2[\x80-\x9F]", " "):gsub("\xEF\xBF[\xBE\xBF]", "?"))
 end
 
 --- The same for a label that gnuplot draws: it does not escape the `>` of `]]>`, which may not stand in XML.
----@param text any
----@return string
 function M.drawn(text) return (M.plain(text):gsub("%]%]>", "]] >")) end
 
 --- A gnuplot string, in double quotes. Its text must be drawn `noenhanced`.
----@param text any
----@return string
 function M.gnuplot(text)
   -- Versions of gnuplot read different numbers of digits, so a digit after an escape is also escaped.
   local inside = M.drawn(text):gsub("[^A-Za-z0-9 _.,:/()+=?%-\128-\255]+[0-7]*", function(run)
@@ -46,8 +40,6 @@ function M.gnuplot(text)
 end
 
 --- The inside of a string of Graphviz's; a line break in it is written \n by the caller.
----@param text any
----@return string
 function M.dot_inside(text)
   return (M.plain(text):gsub("[^A-Za-z0-9 _.,:/()+=?%-\128-\255]", function(c)
     return c == "\\" and "\\\\" or ("&#%d;"):format(c:byte())
@@ -55,16 +47,12 @@ function M.dot_inside(text)
 end
 
 --- A string of Graphviz's, in double quotes; never one of its HTML.
----@param text any
----@return string
 function M.dot(text)
   return '"' .. M.dot_inside(text) .. '"'
 end
 
 --- Text of HTML or XML, also inside of an attribute's quotes.
----@param text any
 ---@param lines? string "lines": keep its lines and tabs
----@return string
 function M.html(text, lines)
   if lines then
     local out = {}
@@ -77,8 +65,6 @@ function M.html(text, lines)
 end
 
 --- A word of the shell. A zero byte cannot be in one and raises.
----@param text any
----@return string
 function M.shell(text)
   text = tostring(text)
   if text:find("\0", 1, true) then error("a word of a command has a zero byte", 2) end

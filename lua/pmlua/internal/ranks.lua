@@ -40,21 +40,15 @@ local function sums(m, n)
 end
 
 --- Chance of each sum, from 0 on, of the ranks of positive values among n.
----@param n integer
 ---@return table<integer, number>
 function M.signs(n) return kept(n, signs, n) end
 
 --- Probability of each number, from 0 on, of pairs in which the first set's value exceeds the second's.
----@param m integer
----@param n integer
 ---@return table<integer, number>
 function M.sums(m, n) return kept(m .. "," .. n, sums, m, n) end
 
 --- Probability of being as far from the middle as `at`, on either side.
 ---@param chance table<integer, number> of 0 to `last`
----@param last integer
----@param at integer
----@return number
 function M.two_sided(chance, last, at)
   local sum = 0
   for i = 0, math.min(at, last - at) do sum = sum + chance[i] end

@@ -7,7 +7,6 @@
 -- but its state is global: a script that calls it in `measure` would change the order of the cells.
 
 --- A random generator with separate state.
----@param seed integer
 ---@return fun(n: integer): integer random in 1..n
 return function(seed)
   local state = math.tointeger(seed) or error("rng: the seed must be an integer", 2)

@@ -77,7 +77,6 @@ function M.trust(with_libraries, libraries)
 end
 
 --- A folder whose modules the user's script may require.
----@param folder string
 function M.add(folder)
   table.insert(own.path, 1, folder .. "/?/init.lua")
   table.insert(own.path, 1, folder .. "/?.lua")

@@ -145,8 +145,6 @@ function M.pairs(differences)
 end
 
 --- Two sets of values, each in its order, that have nothing to do with each other: rank sums.
----@param a number[]
----@param b number[]
 ---@return pmlua.Shift of b from a
 function M.sets(a, b)
   local m, n = #a, #b
@@ -170,7 +168,6 @@ end
 -- Both are put together as uncertainties of type A and B are: JCGM 100, Guide to the expression of uncertainty in measurement
 -- (2008), 5.1.2; each end of the interval by its own distance.
 ---@param shift pmlua.Shift
----@param sd number
 ---@return pmlua.Shift
 function M.widened(shift, sd)
   local z = -stats.normal_quantile((1 - LEVEL) / 2)

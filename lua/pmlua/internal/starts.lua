@@ -124,14 +124,12 @@ local function fill(text, values)
 end
 
 --- The text of each file, by its name.
----@param name string
 ---@return table<string, string>
 function M.experiment(name)
   return { [name .. ".lua"] = fill(EXPERIMENT, { NAME = name }) }
 end
 
 --- The same for a workload's folder; nil and the reason why workloads cannot be compiled.
----@param name string
 ---@return table<string, string>?, string? err
 function M.workload(name)
   local paths = require "pmlua.internal.wrap.paths"

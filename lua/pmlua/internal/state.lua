@@ -10,12 +10,10 @@ local function below(variable, usual, name)
 end
 
 --- The path of a file of the user's state; nil: the user has no folder.
----@param name string
 ---@return string?
 function M.path(name) return below("XDG_STATE_HOME", ".local/state", name) end
 
 --- The same of what can be found again, and takes time.
----@param name string
 ---@return string?
 function M.cached(name) return below("XDG_CACHE_HOME", ".cache", name) end
 

@@ -265,7 +265,6 @@ local function ratio_of(event)
 end
 
 --- A remark on an event that is wrong on this machine, by any of its names; nil for others.
----@param event string
 ---@return string?
 function M.remark(event)
   local ratio = ratio_of(event)
@@ -273,8 +272,6 @@ function M.remark(event)
 end
 
 --- The remarks on the wrong ones of some events, with their names, without duplicates.
----@param events string[]
----@return string[]
 function M.remarks(events)
   local out, seen = {}, {}
   for _, event in ipairs(events) do

@@ -21,7 +21,6 @@ local sources = { kernel.memory, kernel.processors, kernel.load, kernel.network,
   sensors.temperature, sensors.frequency, sensors.power }
 
 ---@param options { root?: string }
----@return table[]
 function M.metrics(options)
   local all, from = {}, files.new(options.root)
   for _, source in ipairs(sources) do

@@ -73,7 +73,6 @@ local function by_clock(m, pid)
 end
 
 ---@param options { root?: string, pid?: integer }
----@return table[]
 function M.metrics(options)
   local files, metrics = files_of.new(options.root), {}
   for i, m in ipairs(listed()) do

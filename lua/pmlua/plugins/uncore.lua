@@ -63,7 +63,6 @@ local function places_of(name, metrics)
 end
 
 ---@param options { metrics?: string[] }
----@return table[]
 function M.metrics(options)
   local metrics = {}
   for _, token in ipairs(options.metrics or M.default) do

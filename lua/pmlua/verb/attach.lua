@@ -86,7 +86,6 @@ local function greet(app, info)
     "watch rules made here end with the session; end with Ctrl-D\n")
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local app, err = directory.find(o.which)

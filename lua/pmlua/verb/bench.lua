@@ -358,7 +358,6 @@ local function fails(o, benchmark)
   return any
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local benchmark = o.benchmark

@@ -72,7 +72,6 @@ local function become(words)
   return complain(refused:sentence(), NOT_RUN)
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local words, err = with_wrappers(o)

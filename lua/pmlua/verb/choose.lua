@@ -136,7 +136,6 @@ local function choose(options, chooser)
   return outcome and outcome_status(outcome) or 0
 end
 
----@param options table
 ---@return integer status
 function M.run(options)
   local chooser, err = require "pmlua.chooser".open { pmu = options.pmu, smt = options.smt, watchdog = options.watchdog,

@@ -181,7 +181,6 @@ local function traces(o)
   return (bad or not written) and 1 or 0
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local is_trace = require "pmlua.internal.trace.compared".is_trace

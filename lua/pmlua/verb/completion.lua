@@ -30,7 +30,6 @@ function M.check(o)
     or "name the shell: bash, zsh or fish"
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   if o.words then

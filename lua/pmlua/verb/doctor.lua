@@ -418,7 +418,6 @@ local function verify_counters(o)
   return wrong and 1 or 0
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   if o.verify then return verify_counters(o) end

@@ -182,7 +182,6 @@ local function csv(rows)
   return require "pmlua.internal.cli.csv".table(fields, cells)
 end
 
----@param options table
 ---@return integer status
 function M.run(options)
   local rows, err

@@ -185,7 +185,6 @@ local function export(o)
   return nil, o.paths[1] .. ": no trace, which --to perfetto needs; use pmlua record --trace, or pmlua trace DIR"
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local ok, err = export(o)

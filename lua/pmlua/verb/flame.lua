@@ -34,7 +34,6 @@ marks bars by name and prints their share, and pointing at a bar shows its value
 local say = require "pmlua.internal.cli.complain" "flame"
 local function complain(err) return say(require "pmlua.core".failure.sentence(err)) end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local where = (o.window or o.where) and { window = o.window, region = o.where } or nil

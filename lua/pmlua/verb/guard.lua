@@ -265,7 +265,6 @@ local function compare(o, program, version)
   return #verdict.grown > 0 and 1 or 0
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local valgrind, version = simulation.available()

@@ -95,7 +95,6 @@ local function write_experiment(markdown)
   io.write(markdown and require("pmlua.internal.cli.markdown").verb(line) or require("pmlua.internal.cli.text").help(line), "\n")
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local name = table.concat(o.words, " ")

@@ -38,7 +38,6 @@ local function form_of(head)
   end
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local input = require "pmlua.internal.import.input"

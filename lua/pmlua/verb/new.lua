@@ -35,7 +35,6 @@ end
 
 local complain = require "pmlua.internal.cli.complain" "new"
 
----@param o table
 ---@return integer status
 function M.run(o)
   local files, err = require "pmlua.internal.starts"[o.what](o.name)

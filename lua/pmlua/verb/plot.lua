@@ -103,7 +103,6 @@ local function draw_file(o)
   return files and 0 or 1
 end
 
----@param options table
 ---@return integer status
 function M.run(options)
   if options.out then return draw_file(options) end

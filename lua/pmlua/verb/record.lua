@@ -369,7 +369,6 @@ local function finish(o)
   return report(o, o.finish, complain) and not failed and 0 or 1
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   if o.finish then return finish(o) end

@@ -280,7 +280,6 @@ local function tell(o)
   return paged(o, o.html and page_of(o, report))
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   if (require "pmlua.internal.job".rank() or 0) > 0 then return 0 end

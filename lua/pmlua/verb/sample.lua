@@ -148,7 +148,6 @@ local function warn(sampler, how, pages)
   if c.samples == 0 then complain(("no sample of %s was taken; sample more often, or a longer run"):format(how.event)) end
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local out, why = (o.json or o.csv) and io.stdout or io.stderr, nil

@@ -151,7 +151,6 @@ local function simulate(o, out)
   return all.ended
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local out, unwritable = output(o)

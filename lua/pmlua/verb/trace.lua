@@ -132,7 +132,6 @@ local function tell(o)
   return ok and 0 or 1
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   if o.show or o.dir:find "%.otf2$" then return tell(o) end

@@ -173,7 +173,6 @@ local function report(o, dir)
   return true
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local dir, refused = folder(o.out or ("pmlua-watchpoint-%d"):format(core.sys.pid()))

@@ -18,7 +18,6 @@ local FIRST, LAST = 14, 19
 local HEAD = 4 << 20 -- bytes of a program that are searched: its list of libraries is near the beginning
 
 --- The versions that this pmlua was built with.
----@return integer[]
 function M.built()
   local list = {}
   for version = FIRST, LAST do
@@ -77,7 +76,6 @@ end
 ---@field flang boolean
 
 --- The LLVM of a compiler, given as in a command line: with launchers before its name.
----@param words string[]
 ---@return pmlua.cc.Llvm? llvm nil: it has none
 ---@return string? why
 function M.of(words)

@@ -39,8 +39,6 @@ local by_option = { ["cpp-output"] = "c", ["c++-cpp-output"] = "c++", assembler 
   ["objective-c++-header"] = "a header" }
 
 --- How many words name the compiler: "ccache clang" are two.
----@param words string[]
----@return integer
 function M.compiler(words)
   local n = 1
   while launchers[words[n]:match("[^/]*$")] and n < #words do n = n + 1 end
@@ -124,7 +122,6 @@ end
 ---@field asks boolean nothing is compiled
 
 --- Parse a command line.
----@param words string[]
 ---@return pmlua.cc.Line
 function M.parse(words)
   local n = M.compiler(words)

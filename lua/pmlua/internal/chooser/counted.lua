@@ -13,8 +13,6 @@ local preload = require "pmlua.internal.preload"
 local M = {}
 
 --- Whether the program counts itself, that is, is linked to the counting runtime. Its child programs are not checked.
----@param argv string[]
----@return boolean
 function M.is_counting(argv)
   local path = preload.locate(argv[1])
   local text = path and require("pmlua.internal.file").read(path)
@@ -22,7 +20,6 @@ function M.is_counting(argv)
 end
 
 --- A command that leaves its counts; release() takes away what it left.
----@param argv string[]
 ---@return table? handle with argv
 ---@return string? err
 function M.prepare(argv)
@@ -72,7 +69,6 @@ local function rows_of(way, plan, event, inputs, seconds, source)
 end
 
 --- Rows of what a prepared command counted; none if it counts nothing.
----@param handle table
 ---@param plan pmlua.Choice
 ---@param inputs table<string, number>
 ---@param seconds number that it took
@@ -89,7 +85,6 @@ end
 
 --- Rows of a simulation of the command.
 ---@param plan pmlua.Choice
----@param argv string[]
 ---@param inputs table<string, number>
 ---@return table[]? rows, table|string ended how the command ended, or why it was not run
 function M.simulated(plan, argv, inputs)

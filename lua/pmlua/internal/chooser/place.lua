@@ -26,7 +26,6 @@ local FIXED = 32 -- the bit of fixed counter 0; general counters start at bit 0
 
 --- The counters of a PMU under conditions.
 ---@param pmu pmlua.Pmu
----@param smt boolean
 function M.counters(pmu, smt)
   local n = smt and pmu.general.smt or pmu.general.single
   local highest = -1
@@ -35,8 +34,6 @@ function M.counters(pmu, smt)
 end
 
 --- The counters in a mask as text: "0", "0+1", "fixed 1".
----@param mask integer
----@return string
 function M.label(mask)
   local list = {}
   for i = 0, 62 do
@@ -250,7 +247,6 @@ end
 --- An event by its name, with or without the PMU before it.
 ---@param pmu pmlua.Pmu
 ---@param counters { general: integer, fixed: integer, mask: integer }
----@param name string
 ---@return pmlua.Event? event, pmlua.Failure? failure
 function M.event(pmu, counters, name)
   local prefix, rest = name:match("^([%w_]+)::(.*)$")

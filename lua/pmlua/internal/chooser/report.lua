@@ -128,7 +128,6 @@ end
 ---@param chooser pmlua.Chooser
 ---@param plan pmlua.Choice
 ---@param more boolean with what can still be added
----@return string
 function M.plan(chooser, plan, more)
   local lines = head(chooser, plan)
   for _, line in ipairs(together_lines(plan)) do lines[#lines + 1] = line end
@@ -164,8 +163,6 @@ end
 --- The results as text.
 ---@param plan pmlua.Choice
 ---@param outcome pmlua.Outcome
----@param argv string[]
----@return string
 function M.outcome(plan, outcome, argv)
   local rows, reasons = {}, {}
   for i, row in ipairs(outcome.rows) do
@@ -192,7 +189,6 @@ local plan_heads = { "run", "counter", "event", "why" }
 --- The results or, before a run, the events that each run counts, as CSV.
 ---@param plan pmlua.Choice
 ---@param outcome? pmlua.Outcome
----@return string
 function M.csv(plan, outcome)
   local rows = {}
   for i, row in ipairs(outcome and outcome.rows or {}) do
@@ -232,9 +228,7 @@ end
 --- All of it as a table for pmlua.json.
 ---@param chooser pmlua.Chooser
 ---@param plan pmlua.Choice
----@param more boolean
 ---@param outcome? pmlua.Outcome
----@return table
 function M.data(chooser, plan, more, outcome)
   local json = require "pmlua.json"
   local data = { pmu = chooser.pmu.name, title = chooser.pmu.title, source = chooser.pmu.source, here = chooser.here,

@@ -261,7 +261,6 @@ end
 --- Run the command for every run of the plan.
 ---@param chooser pmlua.Chooser
 ---@param plan pmlua.Choice
----@param argv string[]
 ---@param inputs? table<string, number> such as work
 ---@return pmlua.Outcome? outcome, pmlua.Failure? failure nothing could be counted, or the command could not be run
 function M.command(chooser, plan, argv, inputs)
@@ -285,7 +284,6 @@ end
 
 --- The same by simulation: the command is run once, and no PMU is asked.
 ---@param plan pmlua.Choice
----@param argv string[]
 ---@param inputs? table<string, number>
 ---@return pmlua.Outcome? outcome, pmlua.Failure? failure
 function M.simulation(plan, argv, inputs)

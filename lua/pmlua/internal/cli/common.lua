@@ -37,7 +37,6 @@ local common = {
 }
 
 --- A copy of a common option with the fields that differ here, such as its help or default.
----@param name string
 ---@param particular? table
 ---@return pmlua.cli.Option
 function M.with(name, particular)
@@ -48,7 +47,6 @@ function M.with(name, particular)
 end
 
 --- The command line, for the record.
----@return string[]
 function M.line()
   local line = { "pmlua" }
   if type(arg) == "table" then table.move(arg, 0, #arg, 2, line) end
@@ -75,7 +73,6 @@ end
 
 --- A line on the cells that --fail-on could not judge, and whether this fails: none could be judged, or all must be.
 ---@param bounds table[]?
----@param r table
 ---@return string? text, boolean fails
 function M.unjudged(bounds, r)
   local judged, first, missing = 0, nil, #(r.only_a or {})
@@ -112,7 +109,6 @@ local function add_names(names, text)
 end
 
 --- The events that --event names, which may be several between commas.
----@param lists string[]
 ---@return string[]? names, string? err
 function M.event_names(lists)
   local names = {}
@@ -124,7 +120,6 @@ function M.event_names(lists)
 end
 
 --- Events of a simulation by their places in its arrays of counts.
----@param names string[]
 ---@return integer[]? places, string? err
 function M.simulated_places(names)
   local events, places = require("pmlua.internal.simulation.run").events, {}

@@ -6,7 +6,6 @@
 local printable = require "pmlua.internal.printable"
 
 --- The function that prints messages of a verb.
----@param verb string
 ---@return fun(what: any, status?: integer): integer status 1, or the one given
 return function(verb)
   return function(what, status)

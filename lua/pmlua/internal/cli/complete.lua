@@ -179,7 +179,6 @@ end
 
 --- The candidates as the shells' scripts read them: a line ":WHAT SKIP", then a word and what it is on each line.
 ---@param found pmlua.cli.Candidates
----@return string
 function M.format(found)
   local lines = { (":%s %d"):format(found.also or "none", found.skip or 0) }
   for _, word in ipairs(found.words) do

@@ -6,8 +6,6 @@
 local M = {}
 
 --- A cell as it stands in a line.
----@param v any
----@return string
 function M.cell(v)
   if v == nil or v ~= v or v == math.huge or v == -math.huge then return "" end
   if math.type(v) == "integer" then return ("%d"):format(v) end
@@ -17,9 +15,6 @@ function M.cell(v)
 end
 
 --- One line of n cells; nil and numbers that are not finite become empty cells.
----@param cells any[]
----@param n integer
----@return string
 function M.line(cells, n)
   local out = {}
   for i = 1, n do out[i] = M.cell(cells[i]) end
@@ -27,9 +22,6 @@ function M.line(cells, n)
 end
 
 --- A line of names, and one for each row.
----@param names string[]
----@param rows any[][]
----@return string
 function M.table(names, rows)
   local lines = { M.line(names, #names) }
   for i, row in ipairs(rows) do lines[i + 1] = M.line(row, #names) end

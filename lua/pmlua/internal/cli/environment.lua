@@ -90,7 +90,6 @@ M.groups = {
 M.NOTE = "In a set-user-ID program pmlua ignores all of them."
 
 --- The variables for a terminal.
----@return string
 function M.text()
   local wrapped, parts = require("pmlua.internal.reference.text").wrapped, {}
   for _, group in ipairs(M.groups) do
@@ -104,7 +103,6 @@ function M.text()
 end
 
 --- The variables in Markdown.
----@return string
 function M.markdown()
   local table_of, parts = require("pmlua.internal.reference.markdown").table, { "# Environment variables", M.NOTE }
   for _, group in ipairs(M.groups) do

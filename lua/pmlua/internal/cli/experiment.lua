@@ -91,7 +91,6 @@ end
 --- Parse a command line. With --help the field `help` is the text to print.
 ---@param exp pmlua.Experiment
 ---@param script string its name for the user
----@param args string[]
 ---@return table? given by name, "-" as "_"
 ---@return string? err one line
 function M.parse(exp, script, args)
@@ -103,11 +102,8 @@ function M.parse(exp, script, args)
 end
 
 --- Parse an option's list of known names, separated by commas; "all" selects all. Raises an error for an unknown name.
----@param text string
----@param known string[]
 ---@param option string its name
 ---@param always? table<string, boolean> names that are always included; the result is then in the order of the known names
----@return string[]
 function M.choose(text, known, option, always)
   local out, is_known, seen = {}, {}, {}
   if text == "all" then return table.move(known, 1, #known, 1, out) end
@@ -127,9 +123,6 @@ function M.choose(text, known, option, always)
 end
 
 --- Parse the thread numbers of --threads, separated by commas; raises an error for an invalid number.
----@param text string
----@param most integer
----@return integer[]
 function M.thread_numbers(text, most)
   local out, seen = {}, {}
   for word in (text .. ","):gmatch "([^,]*)," do
@@ -145,8 +138,6 @@ end
 
 --- The values of an experiment's own options: given, else what --quick makes of them, else the default.
 ---@param exp pmlua.Experiment
----@param given table
----@return table
 function M.values(exp, given)
   local options = { quick = given.quick or false }
   for _, o in ipairs(exp.options) do

@@ -38,15 +38,12 @@ local function example(lines, verb)
 end
 
 --- The name of a verb's page: pmlua-stat, pmlua-wrap-init.
----@param name string
----@return string
 function M.name(name)
   return "pmlua-" .. name:gsub(" ", "-")
 end
 
 --- The page.
 ---@param verb pmlua.Verb
----@return string
 function M.page(verb)
   local name, forms = M.name(verb.name), {}
   for i, form in ipairs(text.usage(verb)) do forms[i] = ".B pmlua " .. roff(form) end
@@ -74,7 +71,6 @@ function M.page(verb)
 end
 
 --- The section of pmlua(1) on verbs: the summary of each, and its man page.
----@return string
 function M.verbs()
   local verb, lines = require "pmlua.internal.cli.verb", {}
   for _, name in ipairs(verb.names()) do
@@ -84,7 +80,6 @@ function M.verbs()
 end
 
 --- The section of pmlua(1) on environment variables.
----@return string
 function M.environment()
   local environment, lines = require "pmlua.internal.cli.environment", {}
   for _, group in ipairs(environment.groups) do
@@ -98,8 +93,6 @@ end
 
 --- pmlua(1) from its text, with what the tables say in the places of @VERBS@, @EXPERIMENT@
 --- and @ENVIRONMENT@, and the version for @VERSION@.
----@param template string
----@return string
 function M.main(template)
   local lines = {}
   options(lines, require("pmlua.internal.cli.experiment").common)
@@ -109,7 +102,6 @@ end
 
 --- Write all pages into a folder that is there.
 ---@param template string file of pmlua(1)
----@param dir string
 function M.write(template, dir)
   local file, verb = require "pmlua.internal.file", require "pmlua.internal.cli.verb"
   assert(file.write(dir .. "/pmlua.1", M.main(assert(file.read(template)))))

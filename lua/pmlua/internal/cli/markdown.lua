@@ -32,7 +32,6 @@ end
 
 --- A verb's section.
 ---@param v pmlua.Verb
----@return string
 function M.verb(v)
   local examples = {}
   for i, example in ipairs(v.examples) do examples[i] = text.example(example) end
@@ -46,7 +45,6 @@ function M.verb(v)
 end
 
 --- The table of all verbs.
----@return string
 function M.verbs()
   local lines = { "| verb | what |", "| --- | --- |" }
   for _, name in ipairs(verb.names()) do
@@ -56,7 +54,6 @@ function M.verbs()
 end
 
 --- All verbs, a section each.
----@return string
 function M.all()
   local parts = { "# The verbs of pmlua\n\n" .. M.verbs() }
   for _, name in ipairs(verb.all()) do parts[#parts + 1] = M.verb(verb.load(name)) end

@@ -63,7 +63,6 @@ local SHOWN = 60 -- bytes of a word in a message
 
 --- The field of the result that an option sets.
 ---@param option { name: string, key: string? }
----@return string
 function M.key(option)
   return option.key or (option.name:gsub("%-", "_"))
 end
@@ -116,7 +115,6 @@ end
 
 --- Convert a text to the option's value; nil and the error.
 ---@param option pmlua.cli.Option
----@param text string
 ---@param name? string as typed
 function M.value(option, text, name)
   name = name or "--" .. option.name
@@ -293,7 +291,6 @@ end
 
 --- Read a command line.
 ---@param line pmlua.cli.Line
----@param args string[]
 ---@return table? o by the options' and arguments' keys, and `command`; only `help` if that was asked for
 ---@return string? misuse
 function M.parse(line, args)

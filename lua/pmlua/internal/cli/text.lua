@@ -11,7 +11,6 @@ local WIDTH, LABEL = 100, 24 -- characters of a line of help, and of the widest 
 
 --- The placeholder of an option's value in help, "" for a flag: " FILE", "[=FILE]".
 ---@param option pmlua.cli.Option
----@return string
 function M.value(option)
   if not option.kind then return "" end
   local value = option.value or option.choices and table.concat(option.choices, "|") or kinds[option.kind].value
@@ -22,14 +21,12 @@ end
 
 --- "-o, --out FILE"
 ---@param option pmlua.cli.Option
----@return string
 function M.label(option)
   return (option.short and "-" .. option.short .. ", " or "") .. "--" .. option.name .. M.value(option)
 end
 
 --- The description of an option: its help, extended by the default and other fields of the table.
 ---@param option pmlua.cli.Option
----@return string
 function M.about(option)
   local about = option.help
   if option.many then about = about .. "; may be repeated" end
@@ -40,7 +37,6 @@ end
 
 --- The arguments as the usage has them: "[PATTERN]", "A B", "DIR...".
 ---@param line pmlua.cli.Line
----@return string
 function M.arguments(line)
   local words = {}
   for _, argument in ipairs(line.arguments or {}) do
@@ -57,7 +53,6 @@ end
 
 --- The forms of a verb's command line, without "pmlua".
 ---@param verb pmlua.Verb
----@return string[]
 function M.usage(verb)
   local forms = {}
   for _, form in ipairs(verb.usage or {}) do forms[#forms + 1] = verb.name .. " " .. form end
@@ -89,7 +84,6 @@ end
 
 --- Options with their help beside them.
 ---@param options pmlua.cli.Option[]
----@return string
 function M.options(options)
   local width, lines = 0, {}
   for _, option in ipairs(options) do
@@ -106,7 +100,6 @@ end
 
 --- An example's line.
 ---@param example string|pmlua.cli.Example
----@return string
 function M.example(example)
   return type(example) == "table" and example[1] or example
 end
@@ -117,7 +110,6 @@ end
 
 --- The help of a verb.
 ---@param verb pmlua.Verb
----@return string
 function M.help(verb)
   local forms, examples, verbs = M.usage(verb), {}, {}
   for i, example in ipairs(verb.examples) do examples[i] = "    " .. M.example(example) end

@@ -37,7 +37,6 @@ local function entries(dir)
 end
 
 --- The verbs: names of the files in their folder, sorted.
----@return string[]
 function M.names()
   local names = {}
   for entry in entries(here .. "/verb") do names[#names + 1] = entry:match "^([%w_-]+)%.lua$" end
@@ -46,7 +45,6 @@ function M.names()
 end
 
 --- All that can be called: "stat", ..., "wrap", "wrap build", ...
----@return string[]
 function M.all()
   local all = {}
   for _, name in ipairs(M.names()) do
@@ -78,8 +76,6 @@ local function descend(verb, args)
 end
 
 --- Report misuse: the fault on one line, and where help is on the next.
----@param name string
----@param fault string
 ---@return integer status
 function M.misused(name, fault)
   io.stdout:flush()
@@ -105,8 +101,6 @@ local function run_into(verb, o)
 end
 
 --- Run a verb.
----@param name string
----@param args string[]
 ---@return integer status
 function M.run(name, args)
   local verb = M.load(name)
@@ -127,7 +121,6 @@ function M.run(name, args)
 end
 
 --- Say that a word on the command line is neither a verb nor a file.
----@param name string
 ---@return integer status
 function M.unknown(name)
   if name:find "/" or name:find "%.lua$" then

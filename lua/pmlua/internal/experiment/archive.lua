@@ -19,7 +19,6 @@ Archive.__index = Archive
 local gzip_wrapper = 15 + 16 -- zlib's windowBits: the largest window, + 16 for a gzip header and trailer
 
 --- Create the file.
----@param path string
 ---@return table? archive, pmlua.Failure? failure
 function M.create(path)
   local f, err = disk.new(path)
@@ -60,8 +59,6 @@ local function put_array(self, prefix, series)
 end
 
 --- Append a block.
----@param cell integer
----@param round integer
 ---@param series userdata|number[]
 ---@return boolean? ok, pmlua.Failure? failure only once: after a failure the archive stands still
 function Archive:add(cell, round, series)
@@ -100,7 +97,6 @@ end
 local BLOCK <const>, LINE <const> = 1 << 16, 1 << 10
 
 --- The visits in a file that may end anywhere, in the order of measuring; the last may be a part of one.
----@param path string
 ---@param most? integer stop after so many samples
 ---@return pmlua.ArchivedVisit[] visits none if there is no file
 function M.visits(path, most)

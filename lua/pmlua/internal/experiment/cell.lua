@@ -47,7 +47,6 @@ end
 
 --- How many distinct values a cell holds at most.
 ---@param cell pmlua.Cell
----@return integer
 function M.values(cell)
   local n = 0
   for _, part in ipairs(cell.parts) do n = n + #part.value end

@@ -80,9 +80,7 @@ end
 
 --- The curves of all cells: a table of pmlua.internal.dat with a column for each role, then value, place and median; and for the
 --- ranges of axes the ends of each cell.
----@param run table
 ---@param by_role table<string, { name: string, text: boolean }>
----@param plot table
 ---@return { table: pmlua.Table, points: table[] }?, string? err
 function M.of(run, by_role, plot)
   local columns, rows, points, samples = {}, {}, {}, {}

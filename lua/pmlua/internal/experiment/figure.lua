@@ -134,7 +134,6 @@ local function check_x(plot, factors)
 end
 
 --- Check the description of a figure; return the error.
----@param plot table
 ---@param factors { name: string, levels: any[], text: boolean }[]
 ---@param columns string[] what y, low and high may be
 ---@return string? err

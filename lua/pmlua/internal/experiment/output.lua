@@ -21,7 +21,6 @@ end
 
 --- A line for each cell that is not steady, to be printed below a table.
 ---@param run pmlua.Run
----@return string
 function M.unsteady(run)
   local lines = {}
   for _, cell in ipairs(run.cells) do
@@ -43,7 +42,6 @@ end
 
 --- The table at the end of a run: a row per cell.
 ---@param run pmlua.Run
----@return string
 function M.text(run)
   if #run.cells > most_rows then return ("%d cells, a row each in data.dat"):format(#run.cells) end
   local u = " [" .. run.unit .. "]"
@@ -111,12 +109,10 @@ end
 
 --- As CSV.
 ---@param run pmlua.Run
----@return string
 function M.csv(run) return require "pmlua.internal.cli.csv".table(M.rows(run)) end
 
 --- The same for programs, with the medians of the rounds.
 ---@param run pmlua.Run
----@return table
 function M.object(run)
   local cells = json.array()
   for i, cell in ipairs(run.cells) do
@@ -140,7 +136,6 @@ end
 
 --- As JSON.
 ---@param run pmlua.Run
----@return string
 function M.json(run) return json.encode(M.object(run)) end
 
 return M

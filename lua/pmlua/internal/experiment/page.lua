@@ -183,7 +183,6 @@ local function script_part(meta)
 end
 
 --- The ratios of a comparison, each with its interval.
----@param heading string
 ---@param cells table[] of compare.compare() or compare.by()
 ---@return pmlua.page.Part
 function M.ratios(heading, cells)

@@ -42,8 +42,6 @@ function Progress:left()
 end
 
 --- A cell is about to be measured.
----@param label string
----@param round integer
 function Progress:step(label, round)
   self.started = self.started or self.now()
   if self.quiet or not self.tty then return end

@@ -84,7 +84,6 @@ end
 
 --- The current state of the machine.
 ---@param core? table pmlua.core; without it what only it can tell is left out
----@return table
 function M.machine(core)
   local m = cpu_facts(core, disk.text("/proc/cpuinfo") or "")
   kernel_facts(m)
@@ -114,7 +113,6 @@ local function gnuplot_version()
 end
 
 --- Hash the content through the shell's input, so the file's name does not matter.
----@param path string
 ---@return string?
 function M.sha256(path)
   return first_line_of("sha256sum <" .. require("pmlua.internal.quote").shell(path)):match("^%x+")
@@ -132,7 +130,6 @@ end
 
 --- Conditions of this machine that make measurements less reliable.
 ---@param m table from machine()
----@return string[]
 function M.warnings(m)
   local out = {}
   local function warn(...) out[#out + 1] = string.format(...) end

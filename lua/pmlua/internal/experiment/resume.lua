@@ -25,7 +25,6 @@ local M = {}
 local ARCHIVE <const> = "/samples.csv.gz"
 
 --- Open the folder of a run that can be continued. Its tables are first made of all samples.
----@param path string
 ---@param exp pmlua.Experiment
 ---@return pmlua.Resumed?, pmlua.Failure? failure
 function M.open(path, exp)

@@ -23,7 +23,6 @@ RunLog.__index = RunLog
 for _, name in ipairs { "took", "kept", "close" } do RunLog[name] = core.samples_log[name] end
 
 --- The log of a run in its folder; there is one at a time (EALREADY).
----@param folder string
 ---@return pmlua.RunLog? log, pmlua.Failure? failure
 function M.open(folder)
   local opened, err = core.samples_log.open(folder)
@@ -45,7 +44,6 @@ end
 
 --- Log the values that measure returned beside the samples of this visit.
 ---@param metrics pmlua.Metric[]
----@param extra any
 function RunLog:tell_metrics(metrics, extra)
   for _, m in ipairs(metrics) do tell(self.cell, self.round, 0, m.name, datasets.metric({ extra = extra }, m.name)) end
 end
@@ -81,7 +79,6 @@ local function is_headless(path)
 end
 
 --- Read the log of a killed run.
----@param path string
 ---@return pmlua.RunLogLeft? left, pmlua.Failure? failure
 function M.left(path)
   if is_headless(path) then return { visit = { values = {} }, metrics = {}, columns = {} } end

@@ -295,7 +295,6 @@ end
 
 --- Sum of a number that measure returned beside its samples, over the rounds of a cell; nil if it never did.
 ---@param cell pmlua.Cell
----@param key string
 ---@return number?
 function M.sum(cell, key)
   local sum

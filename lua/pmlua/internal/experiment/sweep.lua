@@ -33,7 +33,6 @@ local function check_levels(name, levels)
 end
 
 --- Factors in a definite order. { a = {1, 2} } is ordered by name, { { "a", {1, 2} }, ... } as written.
----@param factors table
 ---@return {name: string, levels: any[], text: boolean}[]?, string? err
 function M.factors(factors)
   local list, out, seen = {}, {}, {}
@@ -118,7 +117,6 @@ end
 
 --- A shuffled copy of an array.
 -- Fisher and Yates, as R. Durstenfeld, Algorithm 235, Communications of the ACM 7 (1964).
----@param list any[]
 ---@param random fun(n: integer): integer
 function M.shuffle(list, random)
   local out = table.move(list, 1, #list, 1, {})
@@ -130,10 +128,7 @@ function M.shuffle(list, random)
 end
 
 --- The plan of a run: for each round the order of the cells and how many samples each gives.
----@param ncells integer
----@param rounds integer
 ---@param repeats integer samples per cell, over all rounds
----@param seed integer
 ---@return {order: integer[], n: integer}[]
 function M.plan(ncells, rounds, repeats, seed)
   local random, list, plan = rng(seed), {}, {}

@@ -59,9 +59,6 @@ local function tree_of(stacks)
 end
 
 --- Whether a bar comes before another.
----@param a table
----@param b table
----@return boolean
 function M.larger(a, b)
   if a.total ~= b.total then return a.total > b.total end
   return a.name < b.name

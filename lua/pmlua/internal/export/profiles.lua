@@ -123,7 +123,6 @@ local SPEEDSCOPE_UNITS <const> = { ns = "nanoseconds", B = "bytes" }
 --- A profile of speedscope: the call paths with their own values.
 ---@param stacks pmlua.Stacks
 ---@param write fun(text: string)
----@param title string
 function M.speedscope(stacks, write, title)
   local frames, frame, number_of, samples, weights, sum = {}, {}, {}, {}, {}, 0
   for i, n in ipairs(stacks.nodes) do

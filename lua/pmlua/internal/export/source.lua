@@ -67,7 +67,6 @@ local function merged(job)
 end
 
 --- Read the named source: files, folders, or one job.
----@param paths string[]
 ---@return pmlua.export.Source? source, string|pmlua.Failure? err
 function M.read(paths)
   local source, logs, err = {}, paths, nil

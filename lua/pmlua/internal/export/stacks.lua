@@ -201,7 +201,6 @@ end
 -- ---- named sources ----
 
 --- The trace that a path names: itself, or the one in a folder. nil: there is no trace.
----@param path string
 ---@return string?
 function M.trace_of(path)
   if path:find "%.otf2$" then return path end

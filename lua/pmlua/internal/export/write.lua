@@ -24,7 +24,6 @@ end
 
 --- The first line of CSV.
 ---@param list pmlua.export.Column[]
----@return string
 function M.head(list)
   local names = names_of { columns = list }
   return csv.line(names, #names)
@@ -105,8 +104,6 @@ local function fill(tables, pipe)
 end
 
 --- Create a database with all tables, and a table that describes their columns.
----@param tables table[]
----@param path string
 ---@return boolean? ok, pmlua.Failure? failure
 function M.sqlite(tables, path)
   if require "lfs".attributes(path, "mode") then return refuse("EEXIST", path .. ": it exists", "name a new file") end

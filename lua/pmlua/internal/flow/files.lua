@@ -49,7 +49,6 @@ end
 
 --- The same, and the picture that was asked for, which may be FLOW.svg once more.
 ---@param flow pmlua.Flow
----@param base string
 ---@param file? string
 ---@param options pmlua.flow.dot
 ---@param complain pmlua.record.complain
@@ -64,7 +63,6 @@ end
 
 --- Write the flow of each process with calls; print a line for each, and the errors, on stderr.
 ---@param results pmlua.logs.result[]
----@param dir string
 ---@param o { flow_file?: string, color?: string }
 ---@param complain pmlua.record.complain
 function M.report(results, dir, o, complain)

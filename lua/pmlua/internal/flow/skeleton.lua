@@ -293,7 +293,6 @@ end
 
 ---@param flow pmlua.Flow
 ---@param options { title?: string }
----@return string
 function M.source(flow, options)
   flow = with_calls(flow)
   local ids, order = identifiers(flow)

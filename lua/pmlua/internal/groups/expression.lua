@@ -141,7 +141,6 @@ function Parser:condition()
 end
 
 --- Parse an expression.
----@param text string
 ---@return pmlua.Expression? node, string? why not
 function M.parse(text)
   if #text > LENGTH_MAX then return nil, ("it is longer than %d characters"):format(LENGTH_MAX) end

@@ -324,8 +324,6 @@ local function rules_of(chooser, events)
 end
 
 --- Does a path stand for groups of another tool?
----@param path string
----@return boolean
 function M.is(path)
   return path == "likwid" or path == "perf" or path:find "%.txt$" ~= nil or path:find "%.json$" ~= nil or is_folder(path)
 end

@@ -138,7 +138,6 @@ local function metric_of(line)
 end
 
 --- Parse the text of a group file.
----@param text string
 ---@param name string of the group: the file's without .txt
 ---@param path string for errors
 ---@param pmu string whose boxes are meant
@@ -185,7 +184,6 @@ local FOLDERS <const> = {
 }
 
 --- The folder of a PMU's group files where LIKWID is installed.
----@param pmu string
 ---@return string? folder, string? why
 function M.folder(pmu)
   local folder = FOLDERS[pmu]

@@ -13,8 +13,6 @@
 local M = {}
 
 --- Is it such a text?
----@param text string
----@return boolean
 function M.is(text)
   local head = "\n" .. text:sub(1, 65536)
   return head:find "\nMetrics:%s*\n" ~= nil or head:find "\nMetric Groups:%s*\n" ~= nil
@@ -41,7 +39,6 @@ local function entries(text)
 end
 
 --- The metrics, as rows of perf's JSON.
----@param text string
 ---@return { MetricName: string, MetricExpr: string, BriefDescription: string, MetricGroup: string? }[]
 function M.rows(text)
   local rows, by_name, group, row, inside = {}, {}, nil, nil, false

@@ -19,7 +19,6 @@ Beside.__index = Beside
 
 --- Add a metric such as "host::memory_*" or "plugin::host::memory_*" to the requested ones; return the error.
 ---@param wanted table<string, string[]> tokens by plugin
----@param text string
 ---@return string? misuse
 function M.take(wanted, text)
   local name, token = text:gsub("^plugin::", ""):match("^(%l+)::(.+)$")
@@ -34,7 +33,6 @@ end
 --- Load the plugins of the requested metrics, for a process if they are per process; nothing is measured yet.
 ---@param wanted table<string, string[]>
 ---@param every? string
----@param pid integer
 ---@return pmlua.host.Beside?, pmlua.Failure? failure
 function M.load(wanted, every, pid)
   local self = setmetatable({ handles = {}, pid = pid }, Beside)
@@ -60,7 +58,6 @@ function Beside:start()
 end
 
 --- The command has ended: no more values; all that there are go into DIR/metrics.dat.
----@param dir string
 ---@param traced? boolean also into the log PID.metrics.pmlog, for a trace
 ---@return boolean? ok, pmlua.Failure? failure
 function Beside:finish(dir, traced)
@@ -84,7 +81,6 @@ function Beside:finish(dir, traced)
 end
 
 --- Mean, least and most of each metric over the command's time, as a table of text.
----@return string
 function Beside:summary()
   local rows, span = {}, { { from = self.follower.since_ns, to = self.ended_ns } }
   for _, p in ipairs(self.handles) do

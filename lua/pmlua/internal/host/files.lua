@@ -31,7 +31,6 @@ function Files:read(path)
 end
 
 --- The first line of a file; nil if it cannot be read.
----@param path string
 ---@return string? line, string? reason
 function Files:line(path)
   local text, err = self:read(path)
@@ -39,8 +38,6 @@ function Files:line(path)
 end
 
 --- The entries of a folder in alphabetical order, numbers in numerical order; an empty list if it cannot be read.
----@param path string
----@return string[]
 function Files:list(path)
   local names = {}
   local good, entries, state = pcall(require("lfs").dir, self.root .. path)
@@ -58,7 +55,6 @@ function Files:list(path)
 end
 
 --- Parse a text that contains a single number.
----@param text string
 ---@return table<string, integer>
 function M.number(text)
   return { value = M.integer(text:match("^%s*(%-?%d+)%s*$")) }

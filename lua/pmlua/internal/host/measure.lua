@@ -69,7 +69,6 @@ end
 
 --- A function that gives the values of these metrics by their names.
 ---@param files pmlua.host.Files
----@param metrics table[]
 ---@param now? fun(): integer the clock, in ns
 ---@return fun(): table<string, number>
 function M.collector(files, metrics, now)

@@ -35,7 +35,6 @@ function M.each(s, step)
 end
 
 --- Mean, least and most over spans of time, each value weighed by how long it was there; nil without values.
----@param s table
 ---@param spans { from: integer, to: integer }[] ns
 ---@return number? mean, number? least, number? most
 function M.during(s, spans)

@@ -43,7 +43,6 @@ local function open(dir, process, metrics, began_ns)
 end
 
 --- Something to say about the import; with a number, which the text has as %d, only if it is not 0.
----@param text string
 ---@param n? integer
 function Archive:remark(text, n)
   if n ~= 0 then self.remarks[#self.remarks + 1] = n and text:format(n) or text end
@@ -64,7 +63,6 @@ function Archive:region(frame)
 end
 
 --- Find or create a thread by its name and its process's name.
----@param name string
 ---@param process? string nil: not known
 ---@return table? thread, pmlua.Failure? failure
 function Archive:thread(name, process)
@@ -136,11 +134,7 @@ function Archive:sum(a, b)
 end
 
 --- A stack that lasts from one time to another, and what it counts by each metric.
----@param thread table
----@param from_ns integer
----@param to_ns integer
 ---@param stack pmlua.import.Frame[] outermost first
----@param values integer[]
 function Archive:sample(thread, from_ns, to_ns, stack, values)
   if to_ns < 0 or to_ns > LATEST then self:out_of_range "it lasts more than 100 years" end
   if thread.until_ns ~= from_ns then self:leave_to(thread, thread.until_ns or from_ns, 0) end
@@ -168,7 +162,6 @@ local function drop(archive, dir)
 end
 
 --- Fill a new archive by a function; nothing is left of it if that fails.
----@param dir string
 ---@param process string what the events are of
 ---@param metrics { name: string, unit: string }[] counters that samples have
 ---@param began_ns? integer CLOCK_REALTIME of ns 0

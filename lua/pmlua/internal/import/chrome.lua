@@ -15,8 +15,6 @@ local BYTES <const> = 1 << 30
 local LATEST_US <const> = math.maxinteger // 1000 - 1
 
 --- Whether a text begins like this format.
----@param head string
----@return boolean
 function M.is(head)
   return head:find "^%s*%[%s*[{%]]" ~= nil or head:find "^%s*%[%s*$" ~= nil or head:find '^%s*{%s*["}]' ~= nil
 end
@@ -211,8 +209,6 @@ end
 
 --- Read a file.
 ---@param file file*
----@param name string
----@param dir string
 ---@return table? archive, pmlua.Failure? failure
 function M.read(file, name, dir)
   local content = file:read(BYTES)

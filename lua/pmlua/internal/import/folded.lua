@@ -10,8 +10,6 @@ local refuse = require "pmlua.core".failure.refuse
 local M = {}
 
 --- Whether a text begins like this format.
----@param head string
----@return boolean
 function M.is(head)
   local line = input.first_line(head)
   return line:find "^[^%z\1-\31]+ %d+%.?%d*\r?$" ~= nil and not line:find "^{"
@@ -19,8 +17,6 @@ end
 
 --- Times are made of the values: a stack lasts as many ns as its value, one after another.
 ---@param file file*
----@param name string
----@param dir string
 ---@return table? archive, pmlua.Failure? failure
 function M.read(file, name, dir)
   return archives.fill(dir, name, { { name = "samples", unit = "#" } }, nil, function(archive)

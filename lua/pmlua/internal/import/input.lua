@@ -69,7 +69,6 @@ local function copy(file, name)
 end
 
 --- Open a file.
----@param name string
 ---@return file*? file at its beginning
 ---@return pmlua.Failure|string|nil why with a file: what is missing of it
 function M.open(name)
@@ -96,7 +95,6 @@ end
 
 --- The first bytes: enough for the first line of any of these files.
 ---@param file file*
----@return string
 function M.head(file)
   file:seek "set"
   local head = file:read(HEAD) or ""
@@ -105,8 +103,6 @@ function M.head(file)
 end
 
 --- The first line that is neither empty nor a comment "# ...".
----@param head string
----@return string
 function M.first_line(head)
   for line in head:gmatch "[^\r\n]+" do
     if line:find "%S" and not line:find "^#" then return line end

@@ -69,8 +69,6 @@ local function frame_of(line)
 end
 
 --- Whether a text begins like this format.
----@param head string
----@return boolean
 function M.is(head) return head_of(input.first_line(head)) ~= nil end
 
 -- Outermost first, the order in which they are entered.
@@ -168,8 +166,6 @@ end
 
 --- Read all samples twice: for the events and the first time, then for the calls.
 ---@param file file*
----@param name string
----@param dir string
 ---@return table? archive, pmlua.Failure? failure
 function M.read(file, name, dir)
   local self = setmetatable({ metrics = {}, pending = {}, processes = {}, first = math.maxinteger }, Reader)

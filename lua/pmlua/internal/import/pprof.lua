@@ -149,8 +149,6 @@ end
 local TYPES <const> = { 2, 2, 2, 2, 2, 2, 0, 0, 0, 0, 2, 0, 2, 0, 0 } -- wire types of a Profile's fields: 0 integer, 2 bytes
 
 --- Whether a text begins like this format: fields of a Profile, in any order, which no text is.
----@param head string
----@return boolean
 function M.is(head)
   local n, at = 0, 1
   local function step()
@@ -167,8 +165,6 @@ end
 
 --- Times are made of the values: a sample lasts as many ns as its value, one after another.
 ---@param file file*
----@param name string
----@param dir string
 ---@return table? archive, pmlua.Failure? failure
 function M.read(file, name, dir)
   local content = file:read(BYTES)

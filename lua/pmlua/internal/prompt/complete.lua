@@ -90,7 +90,6 @@ end
 
 --- The completions of the word at the end of `left`.
 ---@param left string the line up to the cursor
----@return string[]
 local function complete(left)
   local text, comment = open_string(left)
   if comment then return {} end

@@ -11,7 +11,6 @@ local show = require "pmlua.internal.prompt.show"
 local M = {}
 
 --- Compile code as an expression, else as statements.
----@param code string
 ---@param env table? the globals, else the usual ones
 ---@return function? f, boolean? more true if the code is only the beginning of something
 ---@return string? err
@@ -26,8 +25,6 @@ function M.compile(code, env)
 end
 
 --- An error object as a message.
----@param err any
----@return string
 function M.describe(err)
   if type(err) == "string" then return err end
   local meta = getmetatable(err)
@@ -39,7 +36,6 @@ function M.describe(err)
 end
 
 --- Results (as table.pack gives them) as a person reads them, tables with their contents; nil without results.
----@param results table
 ---@return string?
 function M.text(results)
   if results.n == 0 then return nil end

@@ -66,8 +66,6 @@ function show(value, depth, above)
 end
 
 --- A value as text; a string is returned unchanged.
----@param value any
----@return string
 return function(value)
   return type(value) == "string" and value or show(value, 0, {})
 end

@@ -52,7 +52,6 @@ local function is_traced(path)
 end
 
 --- The logs that contain events, also of ranks. @tell: called with the reason for each log that cannot be read.
----@param dir string
 ---@param tell fun(line: string)
 ---@return { path: string, series: string[] }[]
 local function traced(dir, tell)
@@ -67,8 +66,6 @@ local function traced(dir, tell)
 end
 
 --- Whether a process recorded events, in the folder or in the folders of ranks.
----@param dir string
----@return boolean
 function M.is_wanted(dir)
   for _, folder in ipairs(folders(dir)) do
     for _, log in ipairs(logs_of(folder, {})) do
@@ -112,8 +109,6 @@ local function remove_archive(dir)
 end
 
 --- Whether a folder of logs has its trace. A trace of processes that ran on since is removed, if all its logs still exist.
----@param dir string
----@return boolean
 function M.is_there(dir)
   if not core.sys.realpath(dir .. "/traces.otf2") then return false end
   local went_on = false
@@ -143,8 +138,6 @@ local function missing(list, story)
 end
 
 --- Remarks for the archive's user, one per line.
----@param story table
----@return string[]
 function M.notes(story)
   local lines = {}
   local function say(n, text, ...)

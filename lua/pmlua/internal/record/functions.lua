@@ -81,8 +81,6 @@ local function sum(functions, paths)
 end
 
 --- The least duration in a bucket (core/record/pml_histogram.h).
----@param i integer
----@param tick_ns number
 function M.bucket_ns(i, tick_ns)
   return tick_ns * statistics.least(i)
 end
@@ -219,7 +217,6 @@ function M.of(results)
 end
 
 --- Read the functions of all processes in a folder; nil and the reason.
----@param dir string
 ---@return pmlua.calls?, string? err
 function M.read(dir)
   local results = logs.read(dir)

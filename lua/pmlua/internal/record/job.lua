@@ -221,8 +221,6 @@ local function complete(o, job, ranks, complain)
 end
 
 --- Whether the folder is one of a job, with a folder for each rank.
----@param dir string
----@return boolean
 function M.is_job(dir) return #logs.ranks(dir) > 0 end
 
 local function has_logs(job, ranks)
@@ -235,7 +233,6 @@ end
 --- Report a job that could not be reported at its end, for example because its launcher was killed. A job with ranks
 --- that run, or may run on another host, is not completed, because its ranks report it when they end.
 ---@param o table options of pmlua record
----@param dir string
 ---@param complain pmlua.record.complain
 ---@return boolean whether there are results
 function M.finish_later(o, dir, complain)

@@ -175,7 +175,6 @@ function M.parse(file)
 end
 
 --- The command of a recording ended now: its log has that, and how, where the process could not say it itself.
----@param dir string
 ---@param ended { pid: integer, status?: integer, signal?: integer } as child.run() returns it
 function M.waited(dir, ended)
   local last, newest = 0, nil
@@ -263,7 +262,6 @@ local function add_children(list, known)
 end
 
 --- The process of one log; nil: no recorded calls, or, with a reason, it cannot be read.
----@param path string
 ---@return pmlua.logs.process? process, string|pmlua.Failure? err
 function M.process(path)
   local log <close>, err, code = core.recording.open(path)
@@ -337,8 +335,6 @@ local function results(dir, file, known, o)
 end
 
 --- The names of the logs in a folder, sorted.
----@param dir string
----@return string[]
 function M.files(dir)
   local files = {}
   for _, file in ipairs(require "pmlua.internal.file".names(dir)) do
@@ -349,8 +345,6 @@ function M.files(dir)
 end
 
 --- The ranks that have a folder rank-N in a folder of a job, in order.
----@param dir string
----@return integer[]
 function M.ranks(dir)
   local list = {}
   for _, entry in ipairs(require "pmlua.internal.file".names(dir)) do
@@ -382,7 +376,6 @@ local function all(dir, o)
 end
 
 --- How the processes of a folder's logs ended, and where they were.
----@param dir string
 ---@return { ended: string, host: string }[]
 function M.endings(dir)
   local known, list = {}, {}
@@ -407,13 +400,11 @@ function M.running(list)
 end
 
 --- Read all logs of a folder, and write the missing files of those whose processes ended.
----@param dir string
 ---@param o? { progress?: fun(done: integer, all: integer) } called while a flow is made
 ---@return pmlua.logs.result[]
 function M.gather(dir, o) return all(dir, o or {}) end
 
 --- Read all logs of a folder, and write no files.
----@param dir string
 ---@return pmlua.logs.result[]
 function M.read(dir) return all(dir) end
 

@@ -9,8 +9,6 @@ local M = {}
 local RUNTIMES = { "OMPT", "calls of libgomp" }
 
 --- The source of events, by its number in a log.
----@param number integer
----@return string
 function M.runtime(number) return RUNTIMES[number] or "?" end
 
 -- Constructs that a runtime does not report, for the head of the table.
@@ -106,7 +104,6 @@ function M.of(results)
 end
 
 --- The constructs in logs of recorded calls or of sections; unreadable logs are skipped.
----@param paths string[]
 ---@return pmlua.openmp.construct[]
 function M.read(paths)
   local recording, results = require("pmlua.core").recording, {}
@@ -123,7 +120,6 @@ local FIELDS <const> = { "name", "construct", "runtime", "threads", "calls", "co
 
 --- A row for each construct.
 ---@param list pmlua.openmp.construct[]
----@return string
 function M.csv(list)
   local rows = {}
   for i, c in ipairs(list) do

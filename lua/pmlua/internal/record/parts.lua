@@ -239,7 +239,6 @@ local function has_spreads(data)
 end
 
 --- The call paths of a job that ended; nil: no file, or, with a reason, a damaged one.
----@param dir string
 ---@return table[]? paths with a spread each
 ---@return string? err
 function M.paths(dir)

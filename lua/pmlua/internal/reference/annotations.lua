@@ -208,7 +208,6 @@ local function head(lines)
 end
 
 --- Read the annotations of a text.
----@param text string
 ---@param module string the name of the module, whose table the variable M has
 ---@return { head: string, classes: pmlua.reference.Class[] }
 function M.parse(text, module)
@@ -232,8 +231,6 @@ function M.parse(text, module)
 end
 
 --- Read the annotations of a file.
----@param path string
----@param module string
 ---@return { head: string, classes: pmlua.reference.Class[] }? annotations, string? err
 function M.read(path, module)
   local text, err = file.read(path)

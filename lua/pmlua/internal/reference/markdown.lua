@@ -14,8 +14,6 @@ local function escaped(text) return (text:gsub("|", "\\|")) end
 local function width(text) return utf8.len(text) or #text end
 
 --- Code in a cell of a table. In backquotes a "|" needs a backslash for some readers of Markdown, which others show.
----@param text string
----@return string
 function M.code(text)
   if not text:find "|" then return "`" .. text .. "`" end
   return "<code>" .. text:gsub("[&<>|]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ["|"] = "&#124;" }) .. "</code>"
@@ -30,9 +28,6 @@ local function type_of(row, link)
 end
 
 --- A table with its columns aligned in the text.
----@param head string[]
----@param rows string[][]
----@return string
 function M.table(head, rows)
   local widths, lines = {}, {}
   for i, title in ipairs(head) do widths[i] = math.max(3, width(title)) end
@@ -62,7 +57,6 @@ end
 --- Blocks as Markdown.
 ---@param blocks pmlua.reference.Block[]
 ---@param link? fun(class: string): string? where a class is explained
----@return string
 function M.page(blocks, link)
   local parts = {}
   for _, block in ipairs(blocks) do

@@ -68,7 +68,6 @@ end
 --- How a function is called: "pml.clock.ns()", "Counter:read()".
 ---@param class pmlua.reference.Class
 ---@param f pmlua.reference.Function
----@return string
 function M.name(class, f)
   local owner = class.name:find "^pml%." and class.name or class.name:match "[^.]+$"
   return owner .. (f.method and ":" or ".") .. f.name
@@ -76,7 +75,6 @@ end
 
 --- A type with its "?", as one reads it.
 ---@param row pmlua.reference.Value
----@return string
 function M.type(row)
   if not row.optional then return row.type end
   return row.type:find "^fun%(" and ("(%s)?"):format(row.type) or row.type .. "?"
@@ -85,7 +83,6 @@ end
 --- The blocks of a function.
 ---@param class pmlua.reference.Class
 ---@param f pmlua.reference.Function
----@param level integer
 ---@param blocks? pmlua.reference.Block[]
 ---@return pmlua.reference.Block[]
 function M.of_function(class, f, level, blocks)
@@ -106,7 +103,6 @@ end
 
 --- The blocks of a class: an object, or a table that functions take or give.
 ---@param class pmlua.reference.Class
----@param level integer
 ---@param blocks? pmlua.reference.Block[]
 ---@return pmlua.reference.Block[]
 function M.of_class(class, level, blocks)
@@ -140,7 +136,6 @@ end
 
 --- The blocks of what a name stands for: "pml.eventset", "eventset", "pml.eventset.open", "pmlua.Eventset", "Eventset:read".
 ---@param model pmlua.reference.Model
----@param name string
 ---@return pmlua.reference.Block[]? blocks nil if the name is unknown
 function M.find(model, name)
   local module = model.modules[name:match "^pml%.(%w+)$" or name]
@@ -160,7 +155,6 @@ end
 
 --- Every name that find() knows, to suggest the nearest.
 ---@param model pmlua.reference.Model
----@return string[]
 function M.names(model)
   local names = {}
   for _, page in ipairs(model.names) do
@@ -177,7 +171,6 @@ end
 
 --- The first sentence of a module's prose.
 ---@param module pmlua.reference.Module
----@return string
 function M.summary(module)
   local first = module.about:gsub("\n\n.*$", ""):gsub("%s+", " ")
   first = first:match "^(.-%.)%s%u" or first

@@ -11,9 +11,6 @@ local TITLES = { parameters = "takes", returns = "returns", fields = "fields" }
 local WIDTH, LABEL = 100, 34 -- characters of a line, and of the widest label that has text beside it
 
 --- Wrap text into lines, each indented by this many blanks.
----@param text string
----@param indent integer
----@return string
 function M.wrapped(text, indent)
   local lines, line = {}, ""
   for word in text:gmatch "%S+" do
@@ -50,7 +47,6 @@ end
 
 --- Blocks as text.
 ---@param blocks pmlua.reference.Block[]
----@return string
 function M.page(blocks)
   local parts, indent = {}, 0
   for _, block in ipairs(blocks) do
@@ -70,7 +66,6 @@ end
 
 --- The modules, with the first sentence of each.
 ---@param model pmlua.reference.Model
----@return string
 function M.modules(model)
   local lines = {}
   for _, name in ipairs(model.names) do

@@ -15,8 +15,6 @@ local M = {}
 local ENTRY, COUNTS = 4096, 12 -- where a log says what its first extent is, and that it has counts (docs/log.md)
 
 --- Is it a log of counts, whole or not?
----@param path string
----@return boolean
 function M.is_one(path)
   if require "lfs".attributes(path, "mode") ~= "file" then return false end
   local f <close> = io.open(path, "rb")
@@ -87,7 +85,6 @@ local function csv_of(all)
 end
 
 --- Format the counts of a file and its siblings, or of several files.
----@param paths string[]
 ---@param o { json: boolean?, csv: boolean?, detail: boolean? }
 ---@return string? text, string? err
 function M.format(paths, o)

@@ -95,7 +95,6 @@ end
 --- Did a process of a rank call MPI_Init?
 ---@param folder string of the job
 ---@param rank? integer nil: of any
----@return boolean
 function M.has_mpi(folder, rank)
   if mode(folder .. "/" .. FILE) == "file" then return true end
   for number, paths in pairs(logs_in(folder)) do
@@ -108,8 +107,6 @@ end
 -- ---- which job ----
 
 --- Whether a path is a recorded job's folder or a summary. Sections whose logs are all present have a separate report.
----@param path string
----@return boolean
 function M.is_one(path)
   if mode(path) ~= "directory" then return mode(path) == "file" and path:find "%.pmlsum$" ~= nil end
   if #ranks_in(path) > 0 then return true end

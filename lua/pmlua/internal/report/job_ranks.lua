@@ -74,7 +74,6 @@ end
 --- Tables with a row for each rank, and one for each thread.
 ---@param job pmlua.Job
 ---@param threads? boolean
----@return string
 function M.text(job, threads)
   local ranks, without = read_all(job)
   local mpi = {}
@@ -105,7 +104,6 @@ end
 --- The same for JSON.
 ---@param job pmlua.Job
 ---@param threads? boolean
----@return table[]
 function M.data(job, threads)
   local list = json.array()
   for i, r in ipairs((read_all(job))) do

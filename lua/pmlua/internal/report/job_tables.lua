@@ -35,7 +35,6 @@ end
 
 --- Does the summary have times of messages by size?
 ---@param job pmlua.Job
----@return boolean
 function M.has_times(job)
   for _, way in pairs(job.sizes) do
     for _, of in pairs(way) do
@@ -251,7 +250,6 @@ end
 
 --- All tables of a job.
 ---@param job pmlua.Job
----@return string
 function M.text(job)
   return table_of_sections(job) .. table_of_durations(job) .. table_of_events(job) .. table_of_mpi(job) .. waits.text(job.waits)
     .. table_of_functions(job) .. table_of_paths(job) .. table_of_counters(job) .. table_of_recorders(job)

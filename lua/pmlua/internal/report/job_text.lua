@@ -18,7 +18,6 @@ local CONSTRUCTS <const> = 40 -- most OpenMP constructs in a table
 
 --- Notes on data that is missing from a job's figures, one per line.
 ---@param job pmlua.Job
----@return string[]
 function M.notes(job)
   local list = {}
   if not job.whole then list[#list + 1] = "MPI_Finalize left no summary: this is from the logs of the ranks" end
@@ -102,7 +101,6 @@ end
 --- A section or a function for programs.
 ---@param row table of core.summary
 ---@param job pmlua.Job
----@return table
 function M.row_of(row, job)
   return { name = row.label, library = row.detail ~= "" and row.detail or nil, ranks = row.processes, threads = row.threads,
     calls = row.calls.n, total_ns = row.time.sum, average_ns = tables.average(row, job),

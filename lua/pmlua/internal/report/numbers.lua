@@ -7,7 +7,6 @@ local M = {}
 
 --- 0, 2 to 5.
 ---@param list integer[] in order
----@return string
 function M.ranges(list)
   local parts, i = {}, 1
   while i <= #list do

@@ -12,8 +12,6 @@ local sections = require "pmlua.sections"
 local M = {}
 
 --- A value of SQL. Quotes in a text are doubled, and zero bytes, which would end the statement, left out.
----@param v any
----@return string
 function M.sql(v)
   if v == nil or v ~= v then return "NULL" end
   if v == true or v == false then return v and "1" or "0" end
@@ -27,8 +25,6 @@ local writes = { csv = csv.cell, json = json.line, jsonl = json.line, sql = M.sq
 
 --- Convert values to a form's text; nil stays nil.
 ---@param form string csv, json, jsonl or sql
----@param values any[]
----@param n integer
 ---@return table<integer, string>
 function M.texts(form, values, n)
   local texts = {}

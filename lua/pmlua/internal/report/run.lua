@@ -11,8 +11,6 @@ local tabulate = require "pmlua.tabulate"
 local M = {}
 
 --- Is it the folder of a run?
----@param path string
----@return boolean
 function M.is_one(path) return require "lfs".attributes(path .. "/meta.json", "mode") == "file" end
 
 local shown = { samples = true, min = true, q1 = true, median = true, q3 = true, p99 = true, max = true, status = true }
@@ -45,7 +43,6 @@ local function csv_of(run)
 end
 
 --- Format the results of an experiment's run.
----@param path string
 ---@param o { json: boolean?, csv: boolean? }
 ---@return string? text, string? err
 function M.format(path, o)

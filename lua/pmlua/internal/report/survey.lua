@@ -86,7 +86,6 @@ end
 
 --- Read the processes of files and folders for a report. Each log is read once, and the memory for it does not grow with
 --- its threads and sections.
----@param paths string[]
 ---@return pmlua.SectionSurvey? survey, pmlua.Failure? failure one line
 function M.read(paths)
   local files, err = sections.files(paths)
@@ -95,7 +94,6 @@ function M.read(paths)
 end
 
 --- The same of the bytes of one log, which a running application sent.
----@param bytes string
 ---@param name string what the report calls it
 ---@param folder string where the log is kept while it is read
 ---@return pmlua.SectionSurvey? survey, pmlua.Failure? failure
@@ -141,7 +139,6 @@ end
 
 --- One section of a process of a survey, read again.
 ---@param process pmlua.SectionProcess
----@param label string
 ---@param threads? boolean each of them, too
 ---@param cache? userdata the log's sections: core.summary.cache
 ---@return { all: table, threads: table[], quantiles: number[]? }? section nil: the process was not in it, or its log is gone

@@ -49,8 +49,6 @@ local function most(times)
 end
 
 --- Convert calls of one depth to boxes: visible calls one by one, the others merged into pieces of `step` ns.
----@param calls table[]
----@param step number
 ---@return table[] boxes first, last, name
 function M.boxes(calls, step)
   local boxes, pieces, order = {}, {}, {}

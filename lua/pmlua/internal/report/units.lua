@@ -9,8 +9,6 @@ local prefixes = { [-3] = "n", [-2] = "µ", [-1] = "m", [0] = "", "k", "M", "G",
 
 --- Four significant digits and a unit; "-" for nil, infinity and NaN.
 ---@param v number?
----@param unit string
----@return string
 function M.scaled(v, unit)
   if not v or v ~= v or v == math.huge or v == -math.huge then return "-" end
   if v == 0 then return "0 " .. unit end

@@ -20,7 +20,6 @@ local FILE <const>, RANKS <const> = "waits.json", 20
 ---@field collective_ns number
 
 --- Write the waits of ranks beside their trace.
----@param dir string
 ---@param waits pmlua.Wait[] by rank, from 1 on
 ---@return boolean? done, string? err
 function M.write(dir, waits)
@@ -36,7 +35,6 @@ local function are_waits(data)
 end
 
 --- The waits of each rank, by the trace of a job; nil: no trace, or, with a reason, a damaged file.
----@param dir string
 ---@return pmlua.Wait[]? waits, string? err
 function M.read(dir)
   local data, err = disk.read_json(dir .. "/" .. FILE, are_waits)
@@ -47,7 +45,6 @@ local function sum(w) return w.late_sender_ns + w.collective_ns end
 
 --- A table of the ranks that waited most; "" if no rank waited.
 ---@param waits pmlua.Wait[]
----@return string
 function M.text(waits)
   local order, rows = {}, { { "RANK", "LATE SENDERS", "COLLECTIVES" } }
   for i, w in ipairs(waits) do

@@ -80,8 +80,6 @@ function M.probe(event)
 end
 
 --- The operand at each place of a probe.
----@param event string
----@param number integer
 ---@return table<integer, table>? operands by the place in the file
 ---@return pmlua.Failure? failure
 function M.operands(event, number)

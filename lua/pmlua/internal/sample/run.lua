@@ -53,7 +53,6 @@ local function wait(sampler, pid)
 end
 
 --- Sample a command, or elsewhere while it runs; without one until Ctrl-C or the end of the process.
----@param words string[]
 ---@param o { event: string, period: integer?, frequency: integer?, address: boolean?, calls: boolean?,
 ---  registers: boolean?, pid: integer?, all: boolean?, cgroup: string? }
 ---@return { sampler: pmlua.Sampler, ended: table }? result the sampler is stopped; the caller closes it

@@ -180,7 +180,6 @@ local function check_sum(reader)
 end
 
 --- Parse the text of a file.
----@param text string
 ---@return pmlua.Callgrind?, string? err
 function M.parse(text)
   local reader = setmetatable({
@@ -199,7 +198,6 @@ function M.parse(text)
   return nil, err[1]
 end
 
----@param path string
 ---@return pmlua.Callgrind?, string? err
 function M.read(path)
   local text, unreadable = require("pmlua.internal.file").read(path)

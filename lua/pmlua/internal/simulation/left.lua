@@ -207,7 +207,6 @@ local function in_order(dir)
 end
 
 --- Everything that the processes of a run left in its folder.
----@param dir string
 ---@return { processes: pmlua.SimulatedProcess[], totals: integer[], warnings: string[] }? all, string? err
 function M.read(dir)
   local byid, log_of, out = {}, {}, { processes = {}, totals = zeros(), warnings = {} }

@@ -168,7 +168,6 @@ end
 --- The tables.
 ---@param all table as simulation.count gives it
 ---@param options { places: integer[]?, top: integer?, name: integer, fd: integer? } fd: as for tabulate()
----@return string
 function M.text(all, options)
   if #all.processes == 0 then return "" end
   local places = options.places or usual
@@ -183,7 +182,6 @@ function M.text(all, options)
 end
 
 --- Warnings about errors and omissions, one per line.
----@return string[]
 function M.warnings(all)
   local out = {}
   for _, p in ipairs(all.processes) do
@@ -230,9 +228,7 @@ local function add_csv_rows(add, p)
 end
 
 --- A row for each process, thread, section (inclusive) and function; a column for each event.
----@param all table
 ---@param places? integer[] of the events; nil: all
----@return string
 function M.csv(all, places)
   local shown, rows = places or every(), {}
   local names = header({ "of", "pid", "thread", "object", "name", "calls" }, shown)
@@ -246,7 +242,6 @@ function M.csv(all, places)
   return require "pmlua.internal.cli.csv".table(names, rows)
 end
 
----@return string
 function M.json(all, words)
   local json = require "pmlua.json"
   local processes = json.array()

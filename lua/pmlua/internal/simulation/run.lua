@@ -125,7 +125,6 @@ end
 ---@field child? pmlua.ChildOptions
 
 --- Run a command.
----@param words string[]
 ---@param options? pmlua.SimulationOptions
 ---@return table? ended as command:wait() says it
 ---@return string? folder that holds what it left, or why it was not run
@@ -153,7 +152,6 @@ function M.run(words, options)
 end
 
 --- Run pmlua itself again with these arguments under callgrind, and print the counts.
----@param words string[]
 ---@return integer status
 function M.again(words)
   local found, missing = M.available()
@@ -166,7 +164,6 @@ function M.again(words)
 end
 
 --- Run a command and return its counts.
----@param words string[]
 ---@param options? pmlua.SimulationOptions
 ---@return table? all as left.read() gives it, with ended, model and fixed
 ---@return pmlua.Failure? failure, integer? status

@@ -15,8 +15,6 @@ local units = { flop_count_I = "flop", load_count_I = "bytes", store_count_I = "
   op_bits_count_I = "bits" }
 
 --- Is it an event of this source?
----@param name string
----@return boolean
 function M.takes(name) return name:sub(1, #PREFIX) == PREFIX end
 
 local function row_of(counts, name)

@@ -26,7 +26,6 @@ local function sentence(err, name)
 end
 
 --- Count the events in several places and sum the counts. A thread that has ended meanwhile is skipped.
----@param self table
 ---@param places pmlua.EventsetOptions[]
 local function attach(self, places)
   for i, name in ipairs(self.names) do

@@ -18,7 +18,6 @@ end
 
 --- Whether there is something to count: without a process always.
 ---@param pid integer?
----@return boolean
 function M.go_on(pid)
   local state = pid and state_of(pid)
   return not pid or state ~= nil and state ~= "Z" and state ~= "X"

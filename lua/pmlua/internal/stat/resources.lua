@@ -26,7 +26,6 @@ local SLACK <const> = 192 * 1024 -- bytes that becoming the program touches
 
 --- Whether the largest resident set may be pmlua-starter's, from which the kernel starts the program.
 ---@param ended { maxrss_bytes: integer, maxrss_floor_bytes: integer }
----@return boolean
 function M.at_floor(ended) return ended.maxrss_bytes <= ended.maxrss_floor_bytes + SLACK end
 
 --- For a process that is not a child, or for cpus, only the time is known.

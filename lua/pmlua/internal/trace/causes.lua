@@ -74,7 +74,6 @@ local function other_waits(read)
 end
 
 ---@param read pmlua.trace.Facts
----@return string
 function M.of_waits(read)
   if not read.waits then return "" end
   if #read.waits == 0 then return "\nno rank and no thread waited for another\n" end
@@ -165,7 +164,6 @@ end
 
 ---@param read pmlua.trace.Facts
 ---@param top integer regions
----@return string
 function M.of_critical_path(read, top)
   local path = read.critical_path
   if not path then return "" end

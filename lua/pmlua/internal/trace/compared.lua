@@ -15,8 +15,6 @@ local M = {}
 local SHOWN <const>, NAME <const> = 20, 70
 
 --- Whether a path is a trace: an anchor file, or a folder of pmlua record.
----@param path string
----@return boolean
 function M.is_trace(path)
   if path:find "%.otf2$" then return true end
   if require "lfs".attributes(path, "mode") ~= "directory" then return false end
@@ -28,8 +26,6 @@ function M.is_trace(path)
   return false
 end
 
----@param a string
----@param b string
 ---@return pmlua.analysis.Difference?, string? err
 function M.compare(a, b)
   local trace = require "pmlua.trace"

@@ -14,7 +14,6 @@ local function read(text)
 end
 
 --- The option, with its help.
----@param help string
 ---@return pmlua.cli.Option
 function M.option(help)
   return { name = "window", kind = "text", value = "FROM:TO", read = read, help = help }

@@ -15,8 +15,6 @@ end
 
 --- A block of the filter that excludes the functions.
 ---@param functions pmlua.wrap.function[]
----@param why string
----@return string
 function M.block(functions, why)
   local lines = { "", "# " .. why, "SCOREP_REGION_NAMES_BEGIN" }
   for _, f in ipairs(functions) do
@@ -28,7 +26,6 @@ end
 
 --- The text that a filter needs to leave out what cannot be wrapped, and what can be linked without the libraries.
 ---@param p pmlua.wrap.plan
----@return string
 function M.entries(p)
   local text = ""
   if #p.missing > 0 then text = text .. M.block(p.missing, "in no library") end

@@ -26,7 +26,6 @@ end
 ---@field library table? that defines it
 
 --- Symbol -> the name with arguments that people write.
----@param symbols string[]
 ---@return table<string, string>
 function M.demangle(symbols)
   local titles = {}
@@ -84,7 +83,6 @@ end
 
 --- All functions with a symbol that the headers declare: the wrappable ones, and the others with the reason in @why.
 ---@param unit pmlua.wrap.unit
----@param language string
 ---@param own fun(file: string): boolean
 ---@return pmlua.wrap.function[] functions, table[] left
 function M.declared(unit, language, own)
@@ -124,7 +122,6 @@ end
 
 --- Move from @functions to @left those for which @why gives a reason.
 ---@param functions pmlua.wrap.function[]
----@param left table[]
 ---@param why fun(f: pmlua.wrap.function): string?
 ---@return pmlua.wrap.function[] kept
 function M.sift(functions, left, why)

@@ -51,7 +51,6 @@ local function are_commands(list)
 end
 
 --- { cflags, language }: the flags that all commands share; nil and the reason.
----@param file string
 ---@return { cflags: string, language: string }?, pmlua.Failure? failure
 function M.read(file)
   local text, missing = shell.slurp(file)

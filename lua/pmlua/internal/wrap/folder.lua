@@ -23,9 +23,7 @@ M.fields = { name = "string", language = "string", cflags = "string", ldflags = 
 M.recipe_fields = { headers = "table", package = "string", example = "string", filter = "string", title = "string" }
 
 --- A Lua value as source, tables with sorted keys.
----@param value any
 ---@param indent string?
----@return string
 function M.literal(value, indent)
   if type(value) ~= "table" then return (("%q"):format(value):gsub("\\\n", "\\n")) end
   indent = (indent or "") .. "  "
@@ -59,7 +57,6 @@ local function check(file, t, more)
 end
 
 --- The table that a Lua file returns; it sees no functions. nil and why.
----@param file string
 ---@param more table<string, string>? fields beside those of wrap.lua
 ---@return table?, pmlua.Failure? failure
 function M.read(file, more)
@@ -84,8 +81,6 @@ end
 ---@field build string folder
 
 --- Add defaults and the names of the files.
----@param dir string
----@param t table
 ---@return pmlua.wrap.folder
 function M.complete(dir, t)
   local cfg = { dir = dir, name = t.name, language = t.language or "c", cflags = t.cflags or "", ldflags = t.ldflags or "",
@@ -97,7 +92,6 @@ function M.complete(dir, t)
   return cfg
 end
 
----@param dir string
 ---@return pmlua.wrap.folder? folder, pmlua.Failure? failure
 function M.load(dir)
   local core = require "pmlua.core"
@@ -112,7 +106,6 @@ end
 
 --- The text of wrap.lua.
 ---@param cfg pmlua.wrap.folder
----@return string
 function M.configuration(cfg)
   local t = {}
   for field in pairs(M.fields) do t[field] = cfg[field] end

@@ -203,7 +203,6 @@ end
 --- The source, and the number of the function that each of its lines belongs to.
 ---@param name string of the wrapper
 ---@param list string the file with the includes
----@param language string
 ---@param functions pmlua.wrap.function[]
 ---@return string text, table<integer, integer> line_to_function
 function M.source(name, list, language, functions)

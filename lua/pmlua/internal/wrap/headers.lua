@@ -46,9 +46,7 @@ end
 ---@field includes { file: string, line: integer, direct: boolean? }[]
 
 --- The declarations of @list, a file of includes. On failure nil, the reason, and all errors of the compiler.
----@param list string
 ---@param language string "c" or "c++"
----@param cflags string
 ---@return pmlua.wrap.unit? unit, pmlua.Failure? failure, string[]? errors
 function M.read(list, language, cflags)
   local clang, missing = paths.clang()

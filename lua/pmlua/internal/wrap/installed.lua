@@ -29,7 +29,6 @@ local function describe(dir, name)
 end
 
 --- All wrappers, the first of each name, by name.
----@return table[]
 function M.list()
   local lfs = require "lfs"
   local list, seen = {}, {}
@@ -50,7 +49,6 @@ function M.list()
 end
 
 --- One wrapper by its name; nil and why.
----@param name string
 ---@return table?, pmlua.Failure? failure
 function M.find(name)
   local list, names = M.list(), {}

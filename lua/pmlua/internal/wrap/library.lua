@@ -12,8 +12,6 @@ local M = {}
 
 local quote = shell.quote
 
----@param language string
----@return string
 function M.compiler(language)
   if language == "c++" then return os.getenv("CXX") or "g++" end
   return os.getenv("CC") or "gcc"
@@ -54,7 +52,6 @@ end
 
 --- The symbols that do not link with the wrapper's libraries, and those that do not without them, as sets; nil and why.
 ---@param cfg table the folder's configuration
----@param symbols string[]
 ---@param scratch string a folder
 ---@return table<string, true>? with, table<string, true>|string without or why
 function M.undefined(cfg, symbols, scratch)
@@ -162,7 +159,6 @@ function M.soname(file)
   return sonames[file]
 end
 
----@return boolean
 function M.is_archive(file)
   return file:find("%.a$") ~= nil or file:find("%.a%(") ~= nil
 end
@@ -187,7 +183,6 @@ local function said(libs)
 end
 
 --- The libraries that -lfoo stand for: { file, soname, archive }[]; nil and why.
----@param cfg table
 ---@param scratch string a folder
 ---@return table[]?, pmlua.Failure? failure
 function M.find(cfg, scratch)

@@ -11,8 +11,6 @@ local refuse = require "pmlua.core".failure.refuse
 local M = {}
 
 --- Whether a compiler command links: it has an input, and no option that makes it stop earlier.
----@param words string[]
----@return boolean
 function M.links(words)
   local inputs, i = 0, words_of.compiler(words) + 1
   while i <= #words do
@@ -61,7 +59,6 @@ local function additions(before, after, w, o, whole)
 end
 
 --- The line with the wrappers in it, in a new table; a line that does not link comes back unchanged. nil and why.
----@param words string[]
 ---@param wrappers { dir: string, name: string, libs: string, ldflags: string, shared: boolean }[]
 ---@param o { runtime: boolean?, static: boolean? }
 ---@return string[]?, pmlua.Failure? failure

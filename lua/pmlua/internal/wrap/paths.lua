@@ -87,7 +87,6 @@ function M.default()
 end
 
 --- The folders of installed wrappers, in the order they are searched.
----@return string[]
 function M.installed()
   local list = {}
   for dir in (os.getenv("PMLUA_WRAP_PATH") or ""):gmatch("[^:]+") do list[#list + 1] = dir end

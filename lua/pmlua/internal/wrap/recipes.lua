@@ -16,7 +16,6 @@ local function shipped()
 end
 
 --- The names of those that come with pmlua.
----@return string[]
 function M.names()
   local lfs, dir, names = require "lfs", shipped(), {}
   if not dir or lfs.attributes(dir, "mode") ~= "directory" then return names end
@@ -28,7 +27,6 @@ end
 local function read_shipped(name) return folder.read(("%s/%s.lua"):format(shipped(), name), folder.recipe_fields) end
 
 --- A recipe by its file, whose path has a slash or a dot, or by its name if it comes with pmlua; nil and why.
----@param what string
 ---@return table?, pmlua.Failure? failure
 function M.read(what)
   if what:find "[/.]" then return folder.read(what, folder.recipe_fields) end
@@ -45,7 +43,6 @@ function M.read(what)
 end
 
 --- Those that come with pmlua, without what cannot be read.
----@return table[]
 function M.list()
   local list = {}
   for _, name in ipairs(M.names()) do list[#list + 1] = read_shipped(name) end

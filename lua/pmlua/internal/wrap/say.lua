@@ -5,12 +5,10 @@
 
 local M = {}
 
----@param text string
 function M.say(text)
   io.write(require "pmlua.internal.printable".lines(text), "\n")
 end
 
----@param text string
 ---@param status? integer 1 if nil
 ---@return integer status
 function M.complain(text, status)

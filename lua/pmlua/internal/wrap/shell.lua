@@ -12,7 +12,6 @@ local M = {}
 M.quote = quote.shell
 
 --- Whether it succeeded, and what it wrote to both streams; tools speak English.
----@param command string
 ---@return boolean, string output
 function M.run(command)
   local pipe = assert(io.popen("{ export LC_ALL=C; " .. command .. "\n} 2>&1 </dev/null"))

@@ -59,7 +59,6 @@ local function operator_of(head)
 end
 
 --- Result, qualified name in parts, parameters, whether it is const, of a demangled function; nil if it is not a function.
----@param title string
 ---@return table?
 function M.parse(title)
   if title:find("[clone", 1, true) or title:find("thunk to ", 1, true) then return nil end

@@ -36,7 +36,6 @@ local function type_of(kind, canonical)
 end
 
 --- Parse "f:arg=how"; nil and the error.
----@param text string
 ---@return { f: string, argument: string, how: string }?, pmlua.Failure? failure
 function M.parse(text)
   local f, argument, how = text:match("^(.*[^:]):([%w_]+)=?(.*)$")
@@ -92,7 +91,6 @@ end
 
 --- Mark the recorded arguments in the functions; nil and the error.
 ---@param functions pmlua.wrap.function[]
----@param wishes string[]
 ---@return true?, pmlua.Failure? failure
 function M.choose(functions, wishes)
   for _, text in ipairs(wishes) do

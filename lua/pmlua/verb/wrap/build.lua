@@ -27,7 +27,6 @@ local function reasons(left)
   return list
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local cfg, missing = require("pmlua.internal.wrap.folder").load(o.dir or ".")

@@ -22,7 +22,6 @@ local function list(what, functions, why)
   for _, f in ipairs(functions) do say("  " .. f.title .. (why and ": " .. f.why or "")) end
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local check, folder = require "pmlua.internal.wrap.check", require "pmlua.internal.wrap.folder"

@@ -124,7 +124,6 @@ local function try(cfg)
   return true
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local t, err, misused = gather(o)

@@ -24,7 +24,6 @@ local function is_searched(dir)
   return false
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local cfg, missing = require("pmlua.internal.wrap.folder").load(o.dir or ".")

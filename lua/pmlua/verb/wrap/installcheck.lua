@@ -49,7 +49,6 @@ local function table_of(trials)
   return require("pmlua.tabulate")(heads, rows_of(trials), 1)
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local installed = require "pmlua.internal.wrap.installed"

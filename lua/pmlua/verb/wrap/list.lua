@@ -51,7 +51,6 @@ local function print_tables(installed, known)
   if #known > 0 then say("\n" .. tabulate(recipe_heads, known, 1)) end
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local installed = wrappers()

@@ -22,7 +22,6 @@ local function line_of(f)
   return ("  %s  %s  %s%s"):format(f.title or f.symbol, f.library, f.place, note)
 end
 
----@param o table
 ---@return integer status
 function M.run(o)
   local w, err = require("pmlua.internal.wrap.installed").find(o.which)
