@@ -40,9 +40,7 @@ local function constraints(p)
   return (general.smt == general.single) == (p.threads == "any")
 end
 
-local function setup(p)
-  return pml.chooser.open { pmu = p.PMU, smt = p.threads ~= "1", watchdog = false }
-end
+local function setup(p) return pml.chooser.open { pmu = p.PMU, smt = p.threads ~= "1", watchdog = false } end
 
 local plans = {} -- by PMU and threads: the text of each column
 

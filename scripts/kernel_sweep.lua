@@ -63,9 +63,7 @@ local function overhead(cell)
   return least
 end
 
-local function net(cell)
-  return cell.summary and cell.summary.median - overhead(cell)
-end
+local function net(cell) return cell.summary and cell.summary.median - overhead(cell) end
 
 local function rate(amount)
   return function(cell)

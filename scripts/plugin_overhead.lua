@@ -43,9 +43,7 @@ local function prepare(options)
   return { { "subject", names }, { "step", step } }
 end
 
-local function count_of(p)
-  return math.tointeger(p.step * subjects.named[p.subject].count * scale // 100)
-end
+local function count_of(p) return math.tointeger(p.step * subjects.named[p.subject].count * scale // 100) end
 
 -- Samples in ms, and the mean time that the program spent in the plugin, measured in a separate process.
 local function measure(_, p, n)

@@ -266,9 +266,7 @@ local function judge(cell, tests, threshold, resolution, time)
     return ("cannot tell (each round resembles the one before: %d count as %.0f)"):format(math.min(cell.rounds_a, cell.rounds_b),
       math.max(cell.effective, 1))
   end
-  if least_p(cell) * tests > level then
-    return ("cannot tell (too few rounds for %d cells)"):format(tests)
-  end
+  if least_p(cell) * tests > level then return ("cannot tell (too few rounds for %d cells)"):format(tests) end
   return "cannot tell (the rounds spread more than the difference)"
 end
 
@@ -341,9 +339,7 @@ local function index_of_side(runs, several, metric)
   for i = 2, #runs do
     local more, err = index(runs[i], metric)
     if not more then return nil, err end
-    for key, cell in pairs(cells) do
-      cell.medians[#cell.medians + 1] = more[key] and more[key].median
-    end
+    for key, cell in pairs(cells) do cell.medians[#cell.medians + 1] = more[key] and more[key].median end
   end
   for _, cell in pairs(cells) do cell.median = #cell.medians > 0 and stats.median(cell.medians) or nil end
   return cells, order

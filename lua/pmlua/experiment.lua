@@ -254,9 +254,7 @@ function M.define(def)
   return exp
 end
 
-local function default_warmup(repeats, rounds)
-  return math.min(1000, math.max(1, repeats // rounds // 10))
-end
+local function default_warmup(repeats, rounds) return math.min(1000, math.max(1, repeats // rounds // 10)) end
 
 local function numbers(exp, given)
   local quick = given.quick and exp.quick or {}

@@ -79,9 +79,7 @@ end
 
 function Parser:call(name)
   local arity, args = functions[name.text], {}
-  if not arity then
-    self:fail(("no function '%s'; use abs, max, min or sqrt"):format(name.text), name.at)
-  end
+  if not arity then self:fail(("no function '%s'; use abs, max, min or sqrt"):format(name.text), name.at) end
   self:take()
   repeat args[#args + 1] = self:sum() until self:peek() ~= "," or not self:take()
   local close = self:expect(")", "after the arguments of " .. name.text)
@@ -203,9 +201,7 @@ end
 
 -- --- dimensions: { s = -1, byte = 1 }; {} for counts ---
 
-local function same(a, b)
-  return (a.s or 0) == (b.s or 0) and (a.byte or 0) == (b.byte or 0)
-end
+local function same(a, b) return (a.s or 0) == (b.s or 0) and (a.byte or 0) == (b.byte or 0) end
 
 local function combine(a, b, sign)
   return { s = (a.s or 0) + sign * (b.s or 0), byte = (a.byte or 0) + sign * (b.byte or 0) }

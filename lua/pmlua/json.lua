@@ -16,9 +16,7 @@ local array_mark = {}
 --- Mark a table as an array, for when it is empty.
 ---@param t? table nil: a new one
 ---@return table t
-function M.array(t)
-  return setmetatable(t or {}, array_mark)
-end
+function M.array(t) return setmetatable(t or {}, array_mark) end
 
 local written = {}
 
@@ -26,9 +24,7 @@ local written = {}
 ---@package
 ---@param text string
 ---@return table
-function M.written(text)
-  return setmetatable({ text }, written)
-end
+function M.written(text) return setmetatable({ text }, written) end
 
 local encode
 
@@ -50,9 +46,7 @@ local function number(v)
   return (short:gsub("[^%w+-]+", "."))
 end
 
-local function is_array(t)
-  return #t > 0 or getmetatable(t) == array_mark
-end
+local function is_array(t) return #t > 0 or getmetatable(t) == array_mark end
 
 local function encode_list(items, open, close, indent)
   if #items == 0 then return open .. close end
@@ -71,9 +65,7 @@ local function encode_table(t, indent)
   local keys, strings = {}, true
   for k in pairs(t) do keys[#keys + 1], strings = k, strings and type(k) == "string" end
   table.sort(keys, not strings and function(a, b) return tostring(a) < tostring(b) end or nil)
-  for i, k in ipairs(keys) do
-    items[i] = text(tostring(k)) .. ": " .. encode(t[k], inner)
-  end
+  for i, k in ipairs(keys) do items[i] = text(tostring(k)) .. ": " .. encode(t[k], inner) end
   return encode_list(items, "{", "}", indent)
 end
 
@@ -89,9 +81,7 @@ end
 --- A value as JSON text with a line feed at its end.
 ---@param value any
 ---@return string
-function M.encode(value)
-  return encode(value, "") .. "\n"
-end
+function M.encode(value) return encode(value, "") .. "\n" end
 
 -- --- piece by piece ---
 
@@ -144,9 +134,7 @@ end
 --- A value as JSON text in one line, without a line feed.
 ---@param value any
 ---@return string
-function M.line(value)
-  return encode(value)
-end
+function M.line(value) return encode(value) end
 
 local function drop_null(v, null)
   if v == null then return nil end

@@ -187,9 +187,7 @@ end
 local function scripts_for(run, tables, options)
   local note
   local path, err, variables, distribution = script_of(run, options)
-  if not path then
-    note, path = err, M.find "generic"
-  end
+  if not path then note, path = err, M.find "generic" end
   if not path then return nil, note end
   local plot, no_plot = disk.read(path)
   local theme, no_theme = disk.read(plots_folder() .. "/theme.gp")

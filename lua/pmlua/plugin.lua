@@ -125,9 +125,7 @@ function M.define(t)
   if t.file or t.code then
     if type(text) ~= "string" then error(("plugin.define: option '%s' must be a string"):format(kind), 2) end
     local good, got = pcall(from_code, kind, text)
-    if not good then
-      return refuse("ESCRIPT", "plugin.define: " .. tostring(got))
-    end
+    if not good then return refuse("ESCRIPT", "plugin.define: " .. tostring(got)) end
     def = got
   end
   local misuse = wrong(def)

@@ -39,9 +39,7 @@ function M.short(text, max)
   return text:sub(1, utf8.offset(text, max) - 1) .. "…"
 end
 
-local function rate(row)
-  return row.work > 0 and row.total_ns > 0 and row.work / row.total_ns * 1e9 or nil
-end
+local function rate(row) return row.work > 0 and row.total_ns > 0 and row.work / row.total_ns * 1e9 or nil end
 
 -- --- sections, as their summary has them ---
 
@@ -261,9 +259,7 @@ local function log_notes(processes, notes)
   local function several(list)
     return name_of(list[1]) .. (#list > 1 and (" and %d more"):format(#list - 1) or "")
   end
-  if #unended > 0 then
-    notes[#notes + 1] = several(unended) .. " did not end by exit()" .. used .. sketch
-  end
+  if #unended > 0 then notes[#notes + 1] = several(unended) .. " did not end by exit()" .. used .. sketch end
   if #short > 0 then notes[#notes + 1] = several(short) .. ": the log is cut short; threads or sections are missing" end
   if #refused > 0 then
     notes[#notes + 1] = ("%s: the log could not grow: %s; threads or sections are missing"):format(several(refused),
@@ -376,9 +372,7 @@ end
 ---@param report pmlua.Report
 ---@param i integer
 ---@return string
-function M.process_name(report, i)
-  return name_of(report.processes[i])
-end
+function M.process_name(report, i) return name_of(report.processes[i]) end
 
 --- A section's label as tables and plots show it: (*) says that it is inclusive.
 ---@param section { label: string, exclusive: boolean }

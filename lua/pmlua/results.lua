@@ -86,9 +86,7 @@ end
 --- Write a table of the folder.
 ---@param name string
 ---@param t pmlua.Table
-function Folder:write_table(name, t)
-  return self:write(name, dat.format(t))
-end
+function Folder:write_table(name, t) return self:write(name, dat.format(t)) end
 
 -- Field 22 of /proc/PID/stat. Together with the pid it identifies a process, because pids are reused. A zombie counts as ended.
 local function start_time(pid)

@@ -52,9 +52,7 @@ end
 --- The width limit of a table: the terminal's width; no limit if the file is not a terminal, so that programs get full names.
 ---@param fd integer? 1 standard output, 2 standard error; nil: a file, or text that goes elsewhere
 ---@return integer
-function M.columns(fd)
-  return fd and require "pmlua.core".sys.columns(fd) or math.maxinteger
-end
+function M.columns(fd) return fd and require "pmlua.core".sys.columns(fd) or math.maxinteger end
 
 -- The widest columns of text give way, none below some letters; numbers are never cut. Where that is not enough and
 -- columns go below each other, names need no more than a part of the line.

@@ -215,9 +215,7 @@ function M.write_trace(process, number, dir)
     local location
     location, err = archive:location("thread " .. lane.thread)
     if not location then return nil, err end
-    for k, ticks in ipairs(lane.ticks) do
-      location:metric({ content and lane.value[k] or k }, ticks)
-    end
+    for k, ticks in ipairs(lane.ticks) do location:metric({ content and lane.value[k] or k }, ticks) end
   end
   return archive:close()
 end

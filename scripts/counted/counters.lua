@@ -310,9 +310,7 @@ function Lab:count(counter, repeats)
 end
 
 --- The problem size of a kernel.
-function Lab:size(kernel)
-  return kernels.is_matrix(kernel) and self.order or self.length
-end
+function Lab:size(kernel) return kernels.is_matrix(kernel) and self.order or self.length end
 
 function Lab:close()
   self.folder:close()

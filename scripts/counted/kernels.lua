@@ -17,9 +17,7 @@ local list = {
 }
 
 -- Divisions, and turns of the innermost loop, of a factorisation.
-local function lu(n)
-  return n * (n - 1) // 2, (n - 1) * n * (2 * n - 1) // 6
-end
+local function lu(n) return n * (n - 1) // 2, (n - 1) * n * (2 * n - 1) // 6 end
 
 local matrices = {
   product = function(n) return 2 * n * n * n, 3 * n * n * n, n * n * n end,
@@ -38,9 +36,7 @@ for _, name in ipairs { "product", "lu" } do
   M.names[#M.names + 1], M.formulas[name] = name, matrices[name]
 end
 
-function M.is_matrix(name)
-  return matrices[name] ~= nil
-end
+function M.is_matrix(name) return matrices[name] ~= nil end
 
 --- The counts of a call.
 ---@param n integer elements, or the order of a matrix

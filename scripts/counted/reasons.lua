@@ -61,9 +61,7 @@ local function in_library(c)
 end
 
 -- Format figures, or return nil if the rule does not apply.
-local function when(holds, text, ...)
-  return holds and text:format(...) or nil
-end
+local function when(holds, text, ...) return holds and text:format(...) or nil end
 
 -- A rule is { counter, quantity, the reason in short, the reason in prose, f }; f returns figures where the rule applies.
 -- also: another quantity that it explains; against: the counter to compare with, if it is not the one in bases.

@@ -57,9 +57,7 @@ function M:flow_of(words, event)
   return nil, words[1]:match "[^/]*$" .. ": no call was recorded"
 end
 
-function M:words(steps)
-  return { self.program, tostring(self.options.ranks), tostring(steps) }
-end
+function M:words(steps) return { self.program, tostring(self.options.ranks), tostring(steps) } end
 
 --- The flow of the program with this many steps; runs it the first time.
 function M:flow(steps)
@@ -128,8 +126,6 @@ function M:measure(p, n)
 end
 
 --- The flow that this cell measured last, or nil.
-function M:seen(p)
-  return (p.program == "skeleton" and self.again or self.original)[p.steps]
-end
+function M:seen(p) return (p.program == "skeleton" and self.again or self.original)[p.steps] end
 
 return M

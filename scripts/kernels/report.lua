@@ -68,9 +68,7 @@ local function plateaus(run, lab)
 end
 
 -- Iterations per ns, including the call: subtracting the call from a very short loop leaves an uncertain rest.
-local function gross(cell)
-  return cell and cell.summary and cell.p.n / cell.summary.median
-end
+local function gross(cell) return cell and cell.summary and cell.p.n / cell.summary.median end
 
 -- The rate of a loop whose length is a multiple of the vector's, relative to a loop one iteration shorter: geometric mean
 -- over the short loops.

@@ -23,9 +23,7 @@ local function median_round(cell)
 end
 
 --- The functions that a view recorded in the run with the median time.
-function M.seen(cell)
-  return cell.rounds and #cell.rounds > 0 and median_round(cell).extra or nil
-end
+function M.seen(cell) return cell.rounds and #cell.rounds > 0 and median_round(cell).extra or nil end
 
 local function whole_time(seen)
   return seen.samples and seen.samples / views.samples_per_second or seen.seconds

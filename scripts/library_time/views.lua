@@ -68,9 +68,7 @@ end
 
 --- Run it unobserved.
 ---@return { seconds: number, processor_s: number, status: integer, functions: library_time.Function[] }?, string? err
-function M.plain(subject, options)
-  return run(subject.words, {}, options)
-end
+function M.plain(subject, options) return run(subject.words, {}, options) end
 
 -- The calls of a recorded function by duration, shortest first.
 local function histogram(f)

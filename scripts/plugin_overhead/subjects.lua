@@ -115,9 +115,7 @@ local function to_trace(lab, plugin)
   return written
 end
 
-local function to_lua(_, plugin)
-  return #plugin:series()[1].value
-end
+local function to_lua(_, plugin) return #plugin:series()[1].value end
 
 M.all = {
   { name = "none", title = "no plugin", group = "metrics", count = 500000,

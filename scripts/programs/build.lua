@@ -23,14 +23,10 @@ local flags = {
 }
 
 --- Quote a word for the shell.
-function M.quote(text)
-  return "'" .. tostring(text):gsub("'", "'\\''") .. "'"
-end
+function M.quote(text) return "'" .. tostring(text):gsub("'", "'\\''") .. "'" end
 
 --- Whether the shell finds a command.
-function M.is_here(command)
-  return (os.execute("command -v " .. M.quote(command) .. " >/dev/null 2>&1"))
-end
+function M.is_here(command) return (os.execute("command -v " .. M.quote(command) .. " >/dev/null 2>&1")) end
 
 ---@class programs.Folder
 ---@field path string

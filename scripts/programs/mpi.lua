@@ -133,9 +133,7 @@ local function read_logs(folder, ranks)
   if not processes then return nil, tostring(err) end
   local with, size = {}, 0
   for _, p in ipairs(processes) do
-    if #p.sections > 0 then
-      with[#with + 1], size = p, math.max(size, p.size or 1)
-    end
+    if #p.sections > 0 then with[#with + 1], size = p, math.max(size, p.size or 1) end
   end
   if #with == 0 then return nil, "it has no sections; mark what is to be timed by pml_section_start and _stop" end
   if #with == ranks and size == ranks then return with end

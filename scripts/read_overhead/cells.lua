@@ -34,9 +34,7 @@ local by_name = {}
 for _, c in ipairs(M.contexts) do by_name[c.name] = c end
 
 --- Look up a context by its name.
-function M.context(name)
-  return by_name[name]
-end
+function M.context(name) return by_name[name] end
 
 local function names_of_contexts()
   local out = {}

@@ -96,9 +96,7 @@ function M.choose(pml, asked)
 end
 
 --- The first n of them.
-function M.first(events, n)
-  return table.move(events.names, 1, n, 1, {})
-end
+function M.first(events, n) return table.move(events.names, 1, n, 1, {}) end
 
 --- The path that is actually taken: a set that has no readable page goes through one read(2).
 ---@param set userdata

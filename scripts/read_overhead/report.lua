@@ -22,9 +22,7 @@ local function add_table(o, names, rows)
   table.insert(o.text, tabulate(names, rows))
 end
 
-local function in_ticks(run, v)
-  return v and v / run.scale
-end
+local function in_ticks(run, v) return v and v / run.scale end
 
 -- The display name of a path; "page (needs a PMU)" if it cannot be measured.
 local function path_name(o, path)

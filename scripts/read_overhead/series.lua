@@ -50,9 +50,7 @@ function M.speedups(run, contexts, context_events)
   return out
 end
 
-local function ratio(a, b)
-  return a and b and b > 0 and a / b or nil
-end
+local function ratio(a, b) return a and b and b > 0 and a / b or nil end
 M.ratio = ratio
 
 local function speedup(run, rows_of)

@@ -42,9 +42,7 @@ local function each(measure, p, names, n)
     if not twice then return nil, why end
     for i = 1, #names do differences[i][k] = (twice[i] - once[i]) / n end
   end
-  for i = 1, #names do
-    out[i] = stats.median(differences[i])
-  end
+  for i = 1, #names do out[i] = stats.median(differences[i]) end
   return out
 end
 

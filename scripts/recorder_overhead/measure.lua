@@ -133,9 +133,7 @@ function Measure:keep_last(p, series)
   self.last[key] = series:copy()
 end
 
-function Measure.key(p)
-  return table.concat({ p.library, p.keep, p.threads, p.recorder }, " ")
-end
+function Measure.key(p) return table.concat({ p.library, p.keep, p.threads, p.recorder }, " ") end
 
 --- Measure a cell.
 ---@param p table the factors

@@ -25,9 +25,7 @@ M.causes = { "grew", "page", "repeats", "waited", "preempted", "machine", "unkno
 local least_rounds = 3 -- with fewer nothing repeats
 
 --- The duration that spikes of the cell exceed, in ns.
-function M.bound(cell)
-  return math.max(M.medians * cell.summary.median, measure.least_spike_ns)
-end
+function M.bound(cell) return math.max(M.medians * cell.summary.median, measure.least_spike_ns) end
 
 --- Every spike of a cell, in the order of measuring: round, thread, index (of the push, from 0), value in the run's unit.
 ---@return {round: integer, thread: integer, index: integer, value: number}[]
@@ -70,9 +68,7 @@ function M.typical(run, cell)
   return mean
 end
 
-local function place(s)
-  return s.thread << 32 | s.index
-end
+local function place(s) return s.thread << 32 | s.index end
 
 local function rounds_by_place(all)
   local out = {}

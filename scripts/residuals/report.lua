@@ -19,9 +19,7 @@ local function title(p)
 end
 
 -- The last part of a path; names in data files have no spaces.
-local function short(matrix)
-  return (matrix:match "[^/]+$" or matrix):gsub("%.gz$", ""):gsub("%.mtx$", "")
-end
+local function short(matrix) return (matrix:match "[^/]+$" or matrix):gsub("%.gz$", ""):gsub("%.mtx$", "") end
 
 -- The solved cells, numbered as the curves of the figure.
 local function solved(run, lab)
@@ -49,9 +47,7 @@ local function residuals(curves)
 end
 
 -- The solver's target: relative to the right-hand side, which is the first residual (x starts at 0).
-local function target(c, tolerance)
-  return tolerance * c.run.InitialResidual_D
-end
+local function target(c, tolerance) return tolerance * c.run.InitialResidual_D end
 
 local function confirmed(c, tolerance)
   if c.run.outcome ~= "converged" then return "-" end

@@ -38,15 +38,11 @@ function M.new(pml, options)
   return self
 end
 
-local function key(p)
-  return table.concat({ p.matrix, p.preconditioner, p.solver }, " ")
-end
+local function key(p) return table.concat({ p.matrix, p.preconditioner, p.solver }, " ") end
 
 --- The values of the events after the last solve of a cell, by name, with outcome (a word) and series.
 ---@return table? run
-function Solve:outcome(p)
-  return self.runs[key(p)]
-end
+function Solve:outcome(p) return self.runs[key(p)] end
 
 function Solve:once(p)
   local options = { matrix = p.matrix, solver = p.solver, preconditioner = p.preconditioner }

@@ -22,9 +22,7 @@ local series = {
 local Contract = {}
 Contract.__index = Contract
 
-local function full(event, id)
-  return ("sde:::TAMM::%s::ContrID=%d"):format(event, id)
-end
+local function full(event, id) return ("sde:::TAMM::%s::ContrID=%d"):format(event, id) end
 
 -- Handles on all events of a contraction, and their descriptions.
 local function open_events(pml, id)
@@ -86,17 +84,13 @@ end
 --- The values of the events after the last contraction of that name: id, tasks, dgemms, flops, longest, runtime, error; the
 --- series length_of, flops_of and time_of by task, and thread_time by thread; the description of each.
 ---@return table? run
-function Contract:outcome(name)
-  return self.runs[name]
-end
+function Contract:outcome(name) return self.runs[name] end
 
 --- A quantile of one of the series, by its recorder.
 ---@param name string contraction
 ---@param which string "time_of", ...
 ---@return number?
-function Contract:quantile(name, which, percent)
-  return (self.event[name].series[which]:quantile(percent))
-end
+function Contract:quantile(name, which, percent) return (self.event[name].series[which]:quantile(percent)) end
 
 local function sum(t)
   local s = 0

@@ -103,9 +103,7 @@ local function event_value(lab, c, row)
   return c.run[key]
 end
 
-local function title(row)
-  return row[3] and row[1] .. ":" .. row[3] or row[1]
-end
+local function title(row) return row[3] and row[1] .. ":" .. row[3] or row[1] end
 
 local function unit_of(name)
   return name:find "Time" and not name:find ":CNT" and "s" or name:find "^Flop" and "FLOP" or ""

@@ -104,8 +104,6 @@ end
 --- Measure a clock: n samples of the cost of a reading, and the statistics of its steps.
 ---@return number[]? ns
 ---@return table|string about claimed, least, most, worst_back, across_worst [ns]; reads, still, back, across_...; or why not
-function Lab:measure(name, n)
-  return (self.lua[name] and self.in_lua or self.in_c)(self, name, n)
-end
+function Lab:measure(name, n) return (self.lua[name] and self.in_lua or self.in_c)(self, name, n) end
 
 return M

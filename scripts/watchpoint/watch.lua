@@ -71,9 +71,7 @@ function M:once(p, dir)
   return f:read "n", (ended.user_ns + ended.system_ns) * seconds_per_ns
 end
 
-local function key(p)
-  return p.loop .. p.watched
-end
+local function key(p) return p.loop .. p.watched end
 
 -- Run once in a separate folder: the time, the processor time, and the recorded data.
 local function in_folder(self, p)
@@ -112,9 +110,7 @@ function M:measure(p, n)
 end
 
 --- The accesses of a loop's last run; nil if it was not watched.
-function M:run_of(loop)
-  return self.runs[loop .. "yes"]
-end
+function M:run_of(loop) return self.runs[loop .. "yes"] end
 
 function M:accesses(p)
   local run = self.runs[key(p)]

@@ -18,9 +18,7 @@ local Past = {}
 Past.__index = Past
 
 ---@return pmlua.analysis.Past
-function M.new()
-  return setmetatable({ of = {}, calls = {}, first = 1, last = 0, done = 0 }, Past)
-end
+function M.new() return setmetatable({ of = {}, calls = {}, first = 1, last = 0, done = 0 }, Past) end
 
 --- A call that may wait begins, in the order of time.
 ---@param call { enter: number }

@@ -74,8 +74,6 @@ function M.run(words, ready, options)
 end
 
 --- The exit status that says how a command ended, as shells do.
-function M.status(ended)
-  return ended.signal and 128 + ended.signal or ended.status
-end
+function M.status(ended) return ended.signal and 128 + ended.signal or ended.status end
 
 return M

@@ -59,9 +59,7 @@ local function field(v, column, where)
   return number(v)
 end
 
-local function one_line(text)
-  return (tostring(text):gsub("%c+", " "))
-end
+local function one_line(text) return (tostring(text):gsub("%c+", " ")) end
 
 local function normalise(columns)
   local out = {}

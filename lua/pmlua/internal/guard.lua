@@ -72,9 +72,7 @@ local function chooser(objects, functions, program)
   end
 end
 
-local function key_of(row)
-  return table.concat({ row.kind, row.object or "", row.name }, "\0")
-end
+local function key_of(row) return table.concat({ row.kind, row.object or "", row.name }, "\0") end
 
 local function add(byname, rows, row)
   local known = byname[key_of(row)]
@@ -86,9 +84,7 @@ local function add(byname, rows, row)
 end
 
 --- A function without a name has an address, which another build has not.
-local function name_of(f)
-  return f.name:find("^0x%x+$") and "(no name)" or f.name
-end
+local function name_of(f) return f.name:find("^0x%x+$") and "(no name)" or f.name end
 
 local function by_count(a, b)
   if a.kind ~= b.kind then return a.kind == "all" or (a.kind == "section" and b.kind == "function") end

@@ -22,14 +22,10 @@ local function find(name)
   return module and package.searchpath(module, package.path) and require(module) or nil
 end
 
-function M.has(name)
-  return find(name) ~= nil
-end
+function M.has(name) return find(name) ~= nil end
 
 --- Those that come with pmlua.
-function M.names()
-  return { "host", "process", "uncore" }
-end
+function M.names() return { "host", "process", "uncore" } end
 
 -- --- choosing ---
 
@@ -141,9 +137,7 @@ end
 
 local kinds = { name = "string", metrics = "table", root = "string", pid = "number" }
 
-local function seconds(every)
-  return require("pmlua.plugin").seconds(every)
-end
+local function seconds(every) return require("pmlua.plugin").seconds(every) end
 
 --- An error of the script, three calls out: here, check(), load().
 local function misused(sentence, ...)

@@ -40,9 +40,7 @@ local function integer(text, at, bytes)
 end
 
 --- Bytes of a file, as many as there are.
-local function bytes_at(f, at, bytes)
-  return f:seek("set", at) and f:read(bytes) or ""
-end
+local function bytes_at(f, at, bytes) return f:seek("set", at) and f:read(bytes) or "" end
 
 --- Another C library's loader, which could not load what needs glibc; core/preload/exec.c has the same names.
 local function other_loader(path, loader)
@@ -74,9 +72,7 @@ end
 
 --- The reason why the loader will not preload a library into this file; nil: none. For a script, its interpreter is checked.
 ---@return string? why, string? kind "static", "other" (C library): nothing helps
-function M.obstacle(path)
-  return obstacle(path, 0)
-end
+function M.obstacle(path) return obstacle(path, 0) end
 
 --- The reason why LD_PRELOAD cannot name a file; nil: it can. LD_PRELOAD has no quoting.
 ---@return string? why
@@ -113,9 +109,7 @@ end
 
 --- The clock rate as an environment variable for a started process, so that it need not calibrate again.
 ---@return string variable
-function M.clock()
-  return "PMLUA_CLOCK_RATE=" .. require("pmlua.core").recording.clock()
-end
+function M.clock() return "PMLUA_CLOCK_RATE=" .. require("pmlua.core").recording.clock() end
 
 --- LD_PRELOAD with this library after what it has.
 function M.with(library)

@@ -4,9 +4,7 @@
 --
 -- Try:  print(require("pmlua.internal.printable")("a\27[2Jb"))
 
-local function hex(bytes)
-  return (bytes:gsub(".", function(c) return ("\\x%02x"):format(c:byte()) end))
-end
+local function hex(bytes) return (bytes:gsub(".", function(c) return ("\\x%02x"):format(c:byte()) end)) end
 
 --- Escape C0, DEL, and C1 in UTF-8, and bytes that are not UTF-8.
 ---@param text any also a failure
@@ -21,8 +19,6 @@ local M = {}
 
 --- The same for a text of lines, whose ends and tabs stay.
 ---@param text any a failure, too
-function M.lines(text)
-  return (text:gsub("[^\n\t]+", printable))
-end
+function M.lines(text) return (text:gsub("[^\n\t]+", printable)) end
 
 return setmetatable(M, { __call = function(_, text) return printable(text) end })

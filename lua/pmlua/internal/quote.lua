@@ -47,9 +47,7 @@ function M.dot_inside(text)
 end
 
 --- A string of Graphviz's, in double quotes; never one of its HTML.
-function M.dot(text)
-  return '"' .. M.dot_inside(text) .. '"'
-end
+function M.dot(text) return '"' .. M.dot_inside(text) .. '"' end
 
 --- Text of HTML or XML, also inside of an attribute's quotes.
 ---@param lines? string "lines": keep its lines and tabs

@@ -76,16 +76,12 @@ end
 --- The k-th smallest sample.
 ---@param k integer 1..n
 ---@return number
-function Tally:rank(k)
-  return self.value[find_rank(self, k)]
-end
+function Tally:rank(k) return self.value[find_rank(self, k)] end
 
 --- Quantile, by the rule of core/record/quantile/pml_quantile.h.
 ---@param q number 0..1
 ---@return number
-function Tally:quantile(q)
-  return statistics.quantile(self.value, self.upto, q)
-end
+function Tally:quantile(q) return statistics.quantile(self.value, self.upto, q) end
 
 --- Mean and sample standard deviation (n - 1), by the sums of core/record/pml_sums.h; no sd for one sample.
 ---@return number mean, number? sd
@@ -110,9 +106,7 @@ function Tally:at_most(v) return below(self, v, true) end
 ---@param low number
 ---@param high number
 ---@return integer under, integer over
-function Tally:outside(low, high)
-  return below(self, low), self.n - self:at_most(high)
-end
+function Tally:outside(low, high) return below(self, low), self.n - self:at_most(high) end
 
 --- The samples nearest to the fences that are still inside them: where a box plot's whiskers end.
 ---@param low number the fences
@@ -143,9 +137,7 @@ end
 function Tally:histogram(bins, upper)
   bins = bins or 100
   local low, high = self.value[1], self:quantile(upper or 0.99)
-  if high == low then
-    return { { low = low, high = low, count = self:at_most(low) } }
-  end
+  if high == low then return { { low = low, high = low, count = self:at_most(low) } } end
   local width, out, before = bin_width(self, low, high, bins), {}, 0
   local edge = low
   while edge <= high do

@@ -179,9 +179,7 @@ local function machine()
   return { cpu = m.cpu, microcode = m.microcode, virtual = m.virtual, kernel = core.sys.uname().release }
 end
 
-local function bare(event)
-  return (event:gsub(":[%a]+$", ""))
-end
+local function bare(event) return (event:gsub(":[%a]+$", "")) end
 
 --- Keep which events are wrong.
 ---@param rows table[] of events()

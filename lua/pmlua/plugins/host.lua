@@ -30,8 +30,6 @@ function M.metrics(options)
   return all
 end
 
-function M.collector(options, metrics)
-  return measure.collector(files.new(options.root), metrics)
-end
+function M.collector(options, metrics) return measure.collector(files.new(options.root), metrics) end
 
 return M

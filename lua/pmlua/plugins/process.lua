@@ -85,8 +85,6 @@ function M.metrics(options)
   return metrics
 end
 
-function M.collector(options, metrics)
-  return measure.collector(files_of.new(options.root), metrics)
-end
+function M.collector(options, metrics) return measure.collector(files_of.new(options.root), metrics) end
 
 return M

@@ -190,9 +190,7 @@ function M.run(o)
   local how = { threshold = o.threshold, metric = o.metric, seed = o.seed }
   if o.by then r, err = compare.by(o.a[1], o.by, how) else r, err = compare.compare(o.a, o.command, how) end
   if not r then return complain(err) end
-  for _, w in ipairs(o.quiet and {} or r.warnings) do
-    complain("warning: " .. w)
-  end
+  for _, w in ipairs(o.quiet and {} or r.warnings) do complain("warning: " .. w) end
   if o.json then io.write(require "pmlua.json".encode(r))
   elseif o.csv then io.write(csv(r, o.by))
   else print_result(r, o) end

@@ -38,9 +38,7 @@ local function slurp(path)
   return text and (text:gsub("%s+$", ""))
 end
 
-local function exists(path)
-  return core.sys.realpath(path) ~= nil
-end
+local function exists(path) return core.sys.realpath(path) ~= nil end
 
 local sentence = core.failure.sentence
 

@@ -146,9 +146,7 @@ end
 
 -- --- the report ---
 
-local function title(row)
-  return (row.object and row.object .. ":" or "") .. sections.show(row.name)
-end
+local function title(row) return (row.object and row.object .. ":" or "") .. sections.show(row.name) end
 
 --- The relative growth of a count; with `per_call`, of the count per call.
 local function change(pair, per_call)

@@ -126,9 +126,7 @@ end
 ---@param pages table[] the histogram by page
 local function tell_addresses(pages, how)
   local none, all = 0, 0
-  for _, b in ipairs(pages) do
-    none, all = none + (b.page == 0 and b.samples or 0), all + b.samples
-  end
+  for _, b in ipairs(pages) do none, all = none + (b.page == 0 and b.samples or 0), all + b.samples end
   if none == 0 then return end
   local text = none == all and ("no sample of %s has an address of data"):format(how.event)
     or ("%d of %d samples of %s have no address of data"):format(none, all, how.event)

@@ -81,9 +81,7 @@ end
 
 local function range(lane)
   local least, most
-  for _, v in ipairs(lane.value) do
-    least, most = math.min(least or v, v), math.max(most or v, v)
-  end
+  for _, v in ipairs(lane.value) do least, most = math.min(least or v, v), math.max(most or v, v) end
   return least, most
 end
 

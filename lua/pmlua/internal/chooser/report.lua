@@ -8,9 +8,7 @@ local tabulate = require "pmlua.tabulate"
 
 local M = {}
 
-local function plural(n, word)
-  return ("%d %s%s"):format(n, word, n == 1 and "" or "s")
-end
+local function plural(n, word) return ("%d %s%s"):format(n, word, n == 1 and "" or "s") end
 
 local function counters_text(chooser)
   local c = chooser.counters

@@ -106,9 +106,7 @@ function M.union(a, b)
   return list
 end
 
-local function within(a, b)
-  return #M.union(a, b) == #b
-end
+local function within(a, b) return #M.union(a, b) == #b end
 
 -- --- the plan ---
 

@@ -38,9 +38,7 @@ local function example(lines, verb)
 end
 
 --- The name of a verb's page: pmlua-stat, pmlua-wrap-init.
-function M.name(name)
-  return "pmlua-" .. name:gsub(" ", "-")
-end
+function M.name(name) return "pmlua-" .. name:gsub(" ", "-") end
 
 --- The page.
 ---@param verb pmlua.Verb

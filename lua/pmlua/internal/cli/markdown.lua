@@ -9,9 +9,7 @@ local verb = require "pmlua.internal.cli.verb"
 
 local M = {}
 
-local function cell(s)
-  return (s:gsub("|", "\\|"):gsub("<", "&lt;"):gsub("%*", "\\*"):gsub("_", "\\_"))
-end
+local function cell(s) return (s:gsub("|", "\\|"):gsub("<", "&lt;"):gsub("%*", "\\*"):gsub("_", "\\_")) end
 
 local function prose(s)
   local parts = {}

@@ -63,9 +63,7 @@ local SHOWN = 60 -- bytes of a word in a message
 
 --- The field of the result that an option sets.
 ---@param option { name: string, key: string? }
-function M.key(option)
-  return option.key or (option.name:gsub("%-", "_"))
-end
+function M.key(option) return option.key or (option.name:gsub("%-", "_")) end
 
 --- Index options by their spelling on the command line.
 ---@param line pmlua.cli.Line
@@ -79,9 +77,7 @@ function M.index(line)
   return index
 end
 
-local function shortened(text)
-  return #text > SHOWN and text:sub(1, SHOWN) .. "..." or text
-end
+local function shortened(text) return #text > SHOWN and text:sub(1, SHOWN) .. "..." or text end
 
 --- The options of one letter.
 local function letters(index)

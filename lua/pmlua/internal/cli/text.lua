@@ -100,9 +100,7 @@ end
 
 --- An example's line.
 ---@param example string|pmlua.cli.Example
-function M.example(example)
-  return type(example) == "table" and example[1] or example
-end
+function M.example(example) return type(example) == "table" and example[1] or example end
 
 local function add(parts, title, text)
   if text and text ~= "" then parts[#parts + 1] = (title and title .. "\n" or "") .. text:gsub("%s*$", "") end

@@ -17,9 +17,7 @@ local function first_line(path)
   return line ~= "" and line or nil
 end
 
-local function field_of(text, key)
-  return text and ("\n" .. text):match("\n" .. key .. "%s*:%s*([^\n]*)")
-end
+local function field_of(text, key) return text and ("\n" .. text):match("\n" .. key .. "%s*:%s*([^\n]*)") end
 
 -- arm64 has no "model name"; use its main id fields.
 local function cpu_model(cpuinfo)
@@ -53,9 +51,7 @@ local function hypervisor(cpuinfo)
   return vendor ~= nil, vendor
 end
 
-local function integer_of(path)
-  return math.tointeger(tonumber(first_line(path) or ""))
-end
+local function integer_of(path) return math.tointeger(tonumber(first_line(path) or "")) end
 
 local function cpu_facts(core, cpuinfo)
   local virtual, product = hypervisor(cpuinfo)
@@ -99,9 +95,7 @@ function M.machine(core)
 end
 
 -- Libraries as the process has them mapped: the file's name carries the version.
-local function mapped_version(maps, library)
-  return maps:match(library .. "%.so%.([%d.]+)")
-end
+local function mapped_version(maps, library) return maps:match(library .. "%.so%.([%d.]+)") end
 
 local function first_line_of(command)
   local pipe <close> = io.popen("{ " .. command .. "; } 2>/dev/null", "r")

@@ -81,9 +81,7 @@ end
 
 --- A path in the folder of the run.
 ---@param name string
-function Run:path(name)
-  return self.dir .. "/" .. name
-end
+function Run:path(name) return self.dir .. "/" .. name end
 
 --- Print text on stdout; nothing with --json or --csv.
 ---@param text string
@@ -140,9 +138,7 @@ function Run:write_report(text)
 end
 
 ---@package
-function Run:file_status()
-  return self.status == "complete" and "complete" or "incomplete"
-end
+function Run:file_status() return self.status == "complete" and "complete" or "incomplete" end
 
 ---@package
 function Run:write_meta()

@@ -36,9 +36,7 @@ local function ratios(flow, color)
   for _, graph in ipairs(flow.graphs) do
     for i, node in ipairs(graph.nodes) do
       local v = i > 1 and ratio(node)
-      if v then
-        of[node], least, most = v, math.min(least, v), math.max(most, v)
-      end
+      if v then of[node], least, most = v, math.min(least, v), math.max(most, v) end
     end
   end
   return { name = color, of = of, least = least, most = most }

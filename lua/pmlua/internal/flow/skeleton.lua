@@ -29,9 +29,7 @@ local function literal(text)
   return '"' .. text:gsub("[^\32-\126]", function(c) return ("\\%03o"):format(c:byte()) end):gsub('["?]', "\\%0") .. '"'
 end
 
-local function escaped(text)
-  return literal((text:gsub("\\", "\1"))):gsub("\\001", "\\\\")
-end
+local function escaped(text) return literal((text:gsub("\\", "\1"))):gsub("\\001", "\\\\") end
 
 --- Functions are named after regions, in letters that C knows; no two alike.
 local function identifiers(flow)

@@ -15,9 +15,7 @@ Files.__index = Files
 
 ---@param root? string where proc and sys are; "/" unless said
 ---@return pmlua.host.Files
-function M.new(root)
-  return setmetatable({ root = (root or "/"):gsub("/*$", "/") }, Files)
-end
+function M.new(root) return setmetatable({ root = (root or "/"):gsub("/*$", "/") }, Files) end
 
 --- The text of a file.
 ---@param path string "proc/loadavg"
@@ -56,15 +54,11 @@ end
 
 --- Parse a text that contains a single number.
 ---@return table<string, integer>
-function M.number(text)
-  return { value = M.integer(text:match("^%s*(%-?%d+)%s*$")) }
-end
+function M.number(text) return { value = M.integer(text:match("^%s*(%-?%d+)%s*$")) } end
 
 --- The integer in a text of digits; nil if it has other characters or is too large.
 ---@param digits string?
 ---@return integer?
-function M.integer(digits)
-  return digits and math.tointeger(tonumber(digits))
-end
+function M.integer(digits) return digits and math.tointeger(tonumber(digits)) end
 
 return M

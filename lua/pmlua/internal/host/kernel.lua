@@ -13,9 +13,7 @@ local integer = files_of.integer
 
 local M = {}
 
-local function lacking(name, reason)
-  return { { name = name .. "_*", reason = reason } }
-end
+local function lacking(name, reason) return { { name = name .. "_*", reason = reason } } end
 
 --- Read a file and parse it; nil and the reason.
 local function numbers_of(files, path, parse)

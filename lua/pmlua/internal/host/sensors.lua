@@ -12,9 +12,7 @@ local files_of = require "pmlua.internal.host.files"
 local M = {}
 
 --- Replace characters that a name must not contain.
-local function plain(text)
-  return (text:gsub("[^%w.]+", "_"):gsub("^_+", ""):gsub("_+$", ""))
-end
+local function plain(text) return (text:gsub("[^%w.]+", "_"):gsub("^_+", ""):gsub("_+$", "")) end
 
 --- Names that are taken get a number.
 local function unique(taken, name)

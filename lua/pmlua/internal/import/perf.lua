@@ -109,9 +109,7 @@ function Reader:take(sample)
 end
 
 -- Whether a line describes the frame above it: its source line, code, or instructions.
-local function is_detail(line)
-  return line:find "^  %S" or line:find "^%s*|%d" or line:find "^%s*i%l+: "
-end
+local function is_detail(line) return line:find "^  %S" or line:find "^%s*|%d" or line:find "^%s*i%l+: " end
 
 --- Every sample of a text goes to a function; other lines are counted. nil and why.
 local function each_sample(file, f)

@@ -91,9 +91,7 @@ local function run(f, debugging)
     return debugging and debug.traceback(err, 2) or err
   end))
   sys.at_prompt ""
-  if results[1] and results.n > 1 then
-    results = table.pack(pcall(print_values, results))
-  end
+  if results[1] and results.n > 1 then results = table.pack(pcall(print_values, results)) end
   if not results[1] then complain(tostring(results[2])) end
 end
 

@@ -44,9 +44,7 @@ local M = {}
 ---@field min_ns number?
 ---@field max_ns number?
 
-local function key_of(of)
-  return of.library .. "\0" .. of.name
-end
+local function key_of(of) return of.library .. "\0" .. of.name end
 
 local function add(functions, key, path, outermost)
   local f = functions[key]
@@ -81,9 +79,7 @@ local function sum(functions, paths)
 end
 
 --- The least duration in a bucket (core/record/pml_histogram.h).
-function M.bucket_ns(i, tick_ns)
-  return tick_ns * statistics.least(i)
-end
+function M.bucket_ns(i, tick_ns) return tick_ns * statistics.least(i) end
 
 --- Good to half a bucket, some 6 %.
 local function median_of(f, tick_ns)
@@ -130,9 +126,7 @@ local function add_durations(functions, processes)
 end
 
 local function add_sums(functions, processes)
-  for f, of in each(functions, processes, "sums") do
-    f.events = statistics.add(f.events or {}, of.events)
-  end
+  for f, of in each(functions, processes, "sums") do f.events = statistics.add(f.events or {}, of.events) end
 end
 
 --- @all: a function's. A NaN is neither the least nor the most where there are numbers.

@@ -222,9 +222,7 @@ local function children_of(log, path)
     if not c.has_log and c.ended == "running" then running[c.pid] = is_running(path, c.pid) end
   end
   if next(running) then children = log:children() or {} end -- a child that has ended by now has noted its end before this read
-  for _, c in ipairs(children) do
-    c.running = c.ended == "running" and running[c.pid]
-  end
+  for _, c in ipairs(children) do c.running = c.ended == "running" and running[c.pid] end
   return children
 end
 
@@ -243,9 +241,7 @@ local function noted(parent, c, ended)
   for _, key in ipairs(inherited) do p[key] = parent[key] end
   for _, key in ipairs(none) do p[key] = 0 end
   for _, key in ipairs(empty) do p[key] = {} end
-  if c.refused then
-    p.failure = ("no log could be made at its first recorded call: %s"):format(c.refused)
-  end
+  if c.refused then p.failure = ("no log could be made at its first recorded call: %s"):format(c.refused) end
   return { name = tostring(c.pid), ended = ended, process = p }
 end
 

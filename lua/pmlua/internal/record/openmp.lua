@@ -57,9 +57,7 @@ local function imbalance(c, works)
   local most, sum = 0, 0
   for _, work in ipairs(works) do
     local longest = 0
-    for i = 0, work.threads - 1 do
-      longest, sum = math.max(longest, work[i] or 0), sum + (work[i] or 0)
-    end
+    for i = 0, work.threads - 1 do longest, sum = math.max(longest, work[i] or 0), sum + (work[i] or 0) end
     most = most + longest * work.threads
   end
   return sum > 0 and most / sum or nil

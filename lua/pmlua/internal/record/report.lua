@@ -38,9 +38,7 @@ local function heading(all, event)
 end
 
 --- C++ names may be longer than a screen is wide.
-local function shortened(name)
-  return #name <= NAME and name or name:sub(1, NAME - 3) .. "..."
-end
+local function shortened(name) return #name <= NAME and name or name:sub(1, NAME - 3) .. "..." end
 
 --- The counters of the events, and their stage: one line.
 local function counters_text(counters)
@@ -177,9 +175,7 @@ local function total(all, field)
   return n
 end
 
-local function name_of(p)
-  return ("process %s (%s)"):format(p.pid, tostring(p.program):match("[^/]*$"))
-end
+local function name_of(p) return ("process %s (%s)"):format(p.pid, tostring(p.program):match("[^/]*$")) end
 
 --- Report the first few of these processes, one per line.
 local function name_some(all, complain, of_them, what)
@@ -235,9 +231,7 @@ local function cut_short(p)
   if p.status then
     return ("ended with status %d by the system call exit_group itself; calls until then are included"):format(p.status)
   end
-  if p.signal then
-    return ("was cut short by signal %d; calls until then are included"):format(p.signal)
-  end
+  if p.signal then return ("was cut short by signal %d; calls until then are included"):format(p.signal) end
   return "was cut short by a signal, exit_group, or an unrecorded program; calls until then are included, "
     .. "open ones until the last began"
 end

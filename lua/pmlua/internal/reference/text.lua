@@ -36,9 +36,7 @@ local function rows(block, indent)
     local label = (row.name and row.name .. "  " or "") .. page.type(row)
     local about = row.about ~= "" and M.wrapped((row.about:gsub("`", "")), indent + LABEL + 4) or nil
     label = (" "):rep(indent + 2) .. label
-    if about and #label < indent + LABEL + 3 then
-      label, about = label .. about:sub(#label + 1), nil
-    end
+    if about and #label < indent + LABEL + 3 then label, about = label .. about:sub(#label + 1), nil end
     lines[#lines + 1] = label
     lines[#lines + 1] = about
   end

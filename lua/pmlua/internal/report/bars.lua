@@ -13,9 +13,7 @@ local M = {}
 local BARS = 40 -- that can be read
 
 --- A text in a field of gnuplot's data, whose fields are separated by tabs.
-local function word(text)
-  return (quote.drawn(text):gsub('"', "'"))
-end
+local function word(text) return (quote.drawn(text):gsub('"', "'")) end
 
 local function said(s)
   local parts = { units.time(s.all.time_ns) }

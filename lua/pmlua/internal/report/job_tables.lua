@@ -29,9 +29,7 @@ local function ratio(spread, job) return spread.sum > 0 and spread.max / (spread
 function M.imbalance(row, job) return ratio(row.time, job) end
 
 --- A lower bound on the time that ranks waited in a function for the last one: the sum of their times above the minimum.
-function M.waited(row)
-  return meet[row.label] and row.time.sum - row.time.n * row.time.min or nil
-end
+function M.waited(row) return meet[row.label] and row.time.sum - row.time.n * row.time.min or nil end
 
 --- Does the summary have times of messages by size?
 ---@param job pmlua.Job

@@ -14,9 +14,7 @@ local refuse = require "pmlua.core".failure.refuse
 local M = {}
 
 --- The count of a group's event in a section. Where the kernel was not counted it is called NAME:u.
-local function count_of(row, event)
-  return row.values[event] or row.values[event .. ":u"]
-end
+local function count_of(row, event) return row.values[event] or row.values[event .. ":u"] end
 
 --- The counts of a group's events in a section, by the group's names for them.
 local function counts_of(group, row, no_work)

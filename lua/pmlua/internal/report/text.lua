@@ -17,9 +17,7 @@ local ROWS_MAX = 200000 -- most rows of a table
 
 local short, label_of = report.short, report.label
 
-local function integer(v)
-  return math.type(v) == "integer" and ("%d"):format(v) or ("%.6g"):format(v)
-end
+local function integer(v) return math.type(v) == "integer" and ("%d"):format(v) or ("%.6g"):format(v) end
 
 -- --- the head ---
 
@@ -31,9 +29,7 @@ local function distinct(list, key)
   return n
 end
 
-local function plural(n, word, many)
-  return integer(n) .. " " .. (n == 1 and word or many or word .. "s")
-end
+local function plural(n, word, many) return integer(n) .. " " .. (n == 1 and word or many or word .. "s") end
 
 local function head(r)
   local first, nthreads = r.processes[1], 0

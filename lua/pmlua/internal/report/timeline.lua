@@ -147,9 +147,7 @@ end
 local function note_of(all, shown, dropped)
   local parts = {}
   if shown < all then parts[#parts + 1] = ("%d of %d threads"):format(shown, all) end
-  if dropped > 0 then
-    parts[#parts + 1] = ("cut: %d later events of threads are missing"):format(dropped)
-  end
+  if dropped > 0 then parts[#parts + 1] = ("cut: %d later events of threads are missing"):format(dropped) end
   return table.concat(parts, "; ")
 end
 

@@ -41,9 +41,7 @@ local function open(o, pid)
 end
 
 --- Take the samples that have come. Returns how long to wait for others: page faults may come by the million a second.
-local function step(sampler)
-  return sampler:drain() > MANY and SHORT_STEP_S or STEP_S
-end
+local function step(sampler) return sampler:drain() > MANY and SHORT_STEP_S or STEP_S end
 
 local function wait(sampler, pid)
   core.sys.on_interrupt()

@@ -49,9 +49,7 @@ local function name_of(reader, kind, text)
 end
 
 --- Remove the suffix that callgrind adds to recursive calls: f'2.
-local function own_name(reader, text)
-  return (name_of(reader, "function", text):gsub("'%d+$", ""))
-end
+local function own_name(reader, text) return (name_of(reader, "function", text):gsub("'%d+$", "")) end
 
 local function function_of(reader, object, name)
   local key = object .. "\0" .. name

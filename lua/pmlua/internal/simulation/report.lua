@@ -46,9 +46,7 @@ local function row_of(first, counts, places)
   return first
 end
 
-local function shortened(name, most)
-  return #name <= most and name or name:sub(1, most - 3) .. "..."
-end
+local function shortened(name, most) return #name <= most and name or name:sub(1, most - 3) .. "..." end
 
 local function totals(all, places, fd)
   local rows = {}
@@ -59,9 +57,7 @@ local function totals(all, places, fd)
   return tabulate({ "event", "count", "", "" }, rows, fd)
 end
 
-local function program(p)
-  return p.command:match("^%S+"):match("[^/]*$")
-end
+local function program(p) return p.command:match("^%S+"):match("[^/]*$") end
 
 --- Threads, where there is more than the one.
 local function threads(all, places, fd)

@@ -32,9 +32,7 @@ M.own = "totals include the loader's work for a library of pmlua: some 15,000 in
 
 local quote = require("pmlua.internal.quote").shell
 
-local function power_of_two(n)
-  return n and n > 0 and n & (n - 1) == 0
-end
+local function power_of_two(n) return n and n > 0 and n & (n - 1) == 0 end
 
 --- Whether valgrind can simulate such a cache; nil and why not.
 ---@param level string "I1", "D1" or "LL"
@@ -81,9 +79,7 @@ local function can_fix_addresses()
   return found and os.execute("setarch -R true >/dev/null 2>&1") == true
 end
 
-local function literally(path)
-  return (path:gsub("%%", "%%%%"))
-end
+local function literally(path) return (path:gsub("%%", "%%%%")) end
 
 -- Programs that draw the figures of pmlua's experiments run without valgrind, because their sandbox forbids what it needs.
 local DRAWING <const> = "--trace-children-skip=*/gnuplot*,*/dot"

@@ -42,9 +42,7 @@ end
 local fields = { "path", "calls_a", "calls_b", "a_s", "b_s", "difference_s", "part" }
 
 --- The table as names and rows.
-function M.rows(r)
-  return fields, require "pmlua.internal.page".rows(fields, r.paths)
-end
+function M.rows(r) return fields, require "pmlua.internal.page".rows(fields, r.paths) end
 
 function M.csv(r) return csv.table(M.rows(r)) end
 

@@ -46,9 +46,7 @@ local function metrics_of(series)
   return list
 end
 
-local function clocks_of(reader, about)
-  return about.locations <= CLOCKS and reader:clocks() or {}
-end
+local function clocks_of(reader, about) return about.locations <= CLOCKS and reader:clocks() or {} end
 
 ---@class pmlua.trace.Facts
 ---@field about pmlua.TraceAbout

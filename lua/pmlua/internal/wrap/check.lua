@@ -9,9 +9,7 @@ local shell = require "pmlua.internal.wrap.shell"
 local M = {}
 
 --- A backslash takes the meaning from what a filter would read as its own.
-local function escaped(symbol)
-  return (symbol:gsub("[%*%?%[%]\\#]", "\\%0"))
-end
+local function escaped(symbol) return (symbol:gsub("[%*%?%[%]\\#]", "\\%0")) end
 
 --- A block of the filter that excludes the functions.
 ---@param functions pmlua.wrap.function[]

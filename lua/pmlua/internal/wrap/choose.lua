@@ -77,9 +77,7 @@ local function obstacle(d, symbol, bodies, f)
   end
 end
 
-local function external(d)
-  return not d.template and not d.deleted and (d.linkage == "external")
-end
+local function external(d) return not d.template and not d.deleted and (d.linkage == "external") end
 
 --- All functions with a symbol that the headers declare: the wrappable ones, and the others with the reason in @why.
 ---@param unit pmlua.wrap.unit

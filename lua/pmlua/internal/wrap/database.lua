@@ -12,9 +12,7 @@ local pairs_of_words = { ["-I"] = true, ["-D"] = true, ["-U"] = true, ["-isystem
   ["-idirafter"] = true, ["-include"] = true }
 local folders = { ["-I"] = true, ["-isystem"] = true, ["-iquote"] = true, ["-idirafter"] = true, ["-include"] = true }
 
-local function absolute(path, dir)
-  return path:sub(1, 1) == "/" and path or dir .. "/" .. path
-end
+local function absolute(path, dir) return path:sub(1, 1) == "/" and path or dir .. "/" .. path end
 
 --- The flags of one command that say what headers mean.
 local function flags_of(words, dir, add)

@@ -77,13 +77,9 @@ template <class T> struct pmlw_nothing<T, true> {
 #define PMLW_PASS(a) static_cast<decltype(a) &&>(a)
 ]]
 
-local function quoted(text)
-  return '"' .. text:gsub('["\\]', "\\%0") .. '"'
-end
+local function quoted(text) return '"' .. text:gsub('["\\]', "\\%0") .. '"' end
 
-local function is_void(f)
-  return f.canonical_result == "void"
-end
+local function is_void(f) return f.canonical_result == "void" end
 
 --- In C all arguments are passed unchanged.
 local function argument(language, type)

@@ -69,9 +69,7 @@ end
 -- Where many libraries have their headers: a header there does not stand for its folder.
 local shared = { "^/usr/include$", "^/usr/local/include$", "^/usr/include/[%w_]+%-linux%-gnu$" }
 
-local function folder_of(file)
-  return file:match("^(.*)/[^/]*$") or "."
-end
+local function folder_of(file) return file:match("^(.*)/[^/]*$") or "." end
 
 --- Whether a file belongs to the library whose headers are listed: it is listed, or is in or below the folder of a listed
 --- header, unless other libraries share that folder.

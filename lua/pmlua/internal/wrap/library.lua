@@ -17,9 +17,7 @@ function M.compiler(language)
   return os.getenv("CC") or "gcc"
 end
 
-local function suffix(language)
-  return language == "c++" and ".cc" or ".c"
-end
+local function suffix(language) return language == "c++" and ".cc" or ".c" end
 
 -- As assembler names they may be anything that a symbol table holds; a quote would end the name.
 local function probe(symbols)
@@ -159,9 +157,7 @@ function M.soname(file)
   return sonames[file]
 end
 
-function M.is_archive(file)
-  return file:find("%.a$") ~= nil or file:find("%.a%(") ~= nil
-end
+function M.is_archive(file) return file:find("%.a$") ~= nil or file:find("%.a%(") ~= nil end
 
 --- A linker script is not a library; the files it names are.
 local function is_script(file)

@@ -114,9 +114,7 @@ local function texts(cfg, o)
   local program = cfg.example:match("[^/]*$")
   local words = { NAME = cfg.name, LIBS = cfg.libs, EXAMPLE = program, COMMAND = command(),
     COMPILER = cfg.language == "c" and "gcc" or "g++" }
-  local function fill(text)
-    return (text:gsub("%u%u%u%u+", words))
-  end
+  local function fill(text) return (text:gsub("%u%u%u%u+", words)) end
   return {
     ["wrap.lua"] = folder.configuration(cfg),
     ["README.md"] = fill(readme),

@@ -37,9 +37,7 @@ local function split(text, separator)
   return parts
 end
 
-local function trim(text)
-  return text:match("^%s*(.-)%s*$")
-end
+local function trim(text) return text:match("^%s*(.-)%s*$") end
 
 --- The '(' that belongs to the ')' at the end.
 local function arguments_of(text)
@@ -79,9 +77,7 @@ function M.parse(title)
     const = qualifiers:find("const", 1, true) ~= nil, operator = operator }
 end
 
-local function bare(part)
-  return (part:gsub("<.*$", ""))
-end
+local function bare(part) return (part:gsub("<.*$", "")) end
 
 --- Qualified names without arguments: templates of classes, of functions, and what their members are.
 local function known(unit, own)

@@ -8,9 +8,7 @@
 
 local M = {}
 
-local function takes_list(p)
-  return p.canonical:find("va_list", 1, true) ~= nil
-end
+local function takes_list(p) return p.canonical:find("va_list", 1, true) ~= nil end
 
 --- Whether @twin can stand for @f.
 local function fits(f, twin)

@@ -19,9 +19,7 @@ example: calls = { FUNCTION = N, ... }, all that the program itself makes.]],
 
 local LINES, WIDTH = 10, 60 -- for functions
 
-local function short(name)
-  return #name > WIDTH and name:sub(1, WIDTH - 3) .. "..." or name
-end
+local function short(name) return #name > WIDTH and name:sub(1, WIDTH - 3) .. "..." or name end
 
 --- The functions with most calls in any way, and what each way counted.
 local function rows_of(trials)
