@@ -135,7 +135,6 @@ end
 local median = pml.stats.median
 
 --- Cycles of a copy of the sequence.
----@param sequence instruction.Sequence
 ---@param way "chain"|"unroll"
 ---@param n integer samples
 ---@return number[]? cycles, table|string about ns of a copy and GHz, or what the counter says of an add; or why not

@@ -107,7 +107,6 @@ M.named = {}
 for _, way in ipairs(M.all) do M.named[way.name] = way end
 
 --- Why a way is not available on this machine, in a few words.
----@param way intercept_overhead.Way
 ---@return string?
 function M.absent(way)
   if way.needs and not build.is_here(way.needs) then

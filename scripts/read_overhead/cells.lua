@@ -72,7 +72,6 @@ local function loop(events, p)
 end
 
 --- The rule that decides for each combination whether it is a cell, and why it cannot be measured on this machine.
----@param events read_overhead.Events
 ---@param unavailable table<string, string> reasons by event name
 ---@return fun(p: table): boolean|string
 function M.rule(events, context_events, unavailable)

@@ -73,7 +73,6 @@ local function window_of(about, where)
 end
 
 --- The regions of a trace, those with most exclusive time first. A process without a region counts as one without time in it.
----@param reader pmlua.TraceReader
 ---@param where pmlua.TraceWhere?
 ---@return pmlua.analysis.Balance[]? regions nil: refused
 ---@return pmlua.TraceOddities|pmlua.Failure? oddities

@@ -277,7 +277,6 @@ end
 
 --- The critical path of a trace. Reads all events three times, once in the order of time, in all 1 to 2 µs each;
 --- memory for waits and call paths, not for events.
----@param reader pmlua.TraceReader
 ---@param window? { [1]: number, [2]: number } seconds: only what of the whole run's path lies in it
 ---@return pmlua.analysis.CriticalPath? path, pmlua.Failure? failure
 function M.of(reader, window)

@@ -81,7 +81,6 @@ end
 
 --- Create a watcher that follows teams through the events of a trace in the order of time; nil: the trace has no OpenMP barriers.
 --- Needs memory for barriers that some threads of a team have not reached.
----@param reader pmlua.TraceReader
 ---@param found fun(kind: string, call: table, other: table, wait_s: number, last: table) as of pmlua.analysis.waits
 ---@param forked fun(location: integer, at_s: number, primary: integer) a thread of a team begins, which another thread forked
 function M.watch(reader, found, forked)

@@ -550,7 +550,6 @@ end
 --- Call @forked for each thread of an OpenMP team that another thread forked: its location, the time, and the other's location.
 --- Reads all events in the order of time, about 150 ns each; needs memory for open calls, call paths, messages in flight, and
 --- collective operations and barriers that some have not reached; with a past also for call paths between open calls.
----@param reader pmlua.TraceReader
 ---@param found fun(kind: string, call: table, other: table, wait_s: number, last: table)
 ---@param forked? fun(location: integer, at_s: number, primary: integer)
 ---@param past? pmlua.analysis.Past gets what all locations do
@@ -580,7 +579,6 @@ end
 
 --- The waits of a trace, longest first. All events are read even with a window, because a message may begin before it. Needs the
 --- memory of each(), 1 KB for each of at most @most pairs of locations and call paths, and 200 bytes per call path and location.
----@param reader pmlua.TraceReader
 ---@param window? { [1]: number, [2]: number } seconds; of waits, the part in it counts
 ---@param most? integer sums at once, 2 or more; of more the shorter half is dropped. nil: all are kept
 ---@param given? fun(sum: pmlua.analysis.Wait) gets what would be dropped: several sums of the same waits add up

@@ -147,7 +147,6 @@ end
 
 -- --- the file ---
 
----@param guard pmlua.Guard
 function M.text(guard)
   local lines = { VERSION }
   for _, keys in ipairs { M.conditions, others } do
@@ -252,7 +251,6 @@ local function judge(verdict, row, is, o)
 end
 
 --- Compare the counts of a run with the saved ones.
----@param guard pmlua.Guard
 ---@param rows pmlua.GuardRow[]
 ---@param o { bound: number, least: integer, per_call: boolean? } bound 0.01: 1 %; growth up to least is ignored
 ---; per_call: compare counts per call, without rows that have no calls

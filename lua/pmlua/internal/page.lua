@@ -209,7 +209,6 @@ end
 ---@field reference number? a value with a line from top to bottom
 ---@field about string what the marks are; a %s in it is linear or logarithmic
 
----@param figure pmlua.page.Figure
 local function figure_of(figure)
   local at, value_at, scale = scale_of(figure.rows, figure.zero, figure.reference)
   local height, right = ROW * (#figure.rows + 1) + 16, 0
@@ -333,7 +332,6 @@ function M.flame(path, where)
 end
 
 --- Write a page into a file, with the command line unless the page has one.
----@param page pmlua.page.Page
 ---@return boolean? ok, pmlua.Failure? failure
 function M.save(path, page)
   local has = false
@@ -346,7 +344,6 @@ function M.save(path, page)
 end
 
 --- The text of a page.
----@param page pmlua.page.Page
 function M.text(page)
   local out = { HEAD:format(M.HASH, html(page.title)), ("<h1>%s</h1>\n"):format(html(page.title)) }
   out[#out + 1] = page.about and ("<p>%s</p>\n"):format(html(page.about))

@@ -167,7 +167,6 @@ end
 --- The same shift, where something that its values do not show may have moved them all: a normal variate of that deviation.
 -- Both are put together as uncertainties of type A and B are: JCGM 100, Guide to the expression of uncertainty in measurement
 -- (2008), 5.1.2; each end of the interval by its own distance.
----@param shift pmlua.Shift
 ---@return pmlua.Shift
 function M.widened(shift, sd)
   local z = -stats.normal_quantile((1 - LEVEL) / 2)

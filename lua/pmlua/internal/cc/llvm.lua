@@ -98,7 +98,6 @@ function M.of(words)
 end
 
 --- The plugin for a compiler, or nil.
----@param llvm pmlua.cc.Llvm
 ---@return string?
 function M.plugin(llvm)
   return llvm.shared and paths.preload(("libpmlua-instrument-%d.so"):format(llvm.version)) or nil
@@ -106,7 +105,6 @@ end
 
 --- Why nothing can be counted with this LLVM; nil: it can.
 ---@param name string of the compiler
----@param llvm pmlua.cc.Llvm
 ---@return string?
 function M.lacking(name, llvm)
   if paths.module_file("instrument-" .. llvm.version) then return nil end

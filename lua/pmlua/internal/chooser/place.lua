@@ -25,7 +25,6 @@ local FIXED = 32 -- the bit of fixed counter 0; general counters start at bit 0
 ---@field dead? string why it cannot be counted at all
 
 --- The counters of a PMU under conditions.
----@param pmu pmlua.Pmu
 function M.counters(pmu, smt)
   local n = smt and pmu.general.smt or pmu.general.single
   local highest = -1
@@ -245,7 +244,6 @@ local function elsewhere_or_nothing(pmu, counters, name, err)
 end
 
 --- An event by its name, with or without the PMU before it.
----@param pmu pmlua.Pmu
 ---@param counters { general: integer, fixed: integer, mask: integer }
 ---@return pmlua.Event? event, pmlua.Failure? failure
 function M.event(pmu, counters, name)

@@ -123,7 +123,6 @@ local function more_lines(chooser, plan)
 end
 
 --- The plan as text.
----@param chooser pmlua.Chooser
 ---@param plan pmlua.Choice
 ---@param more boolean with what can still be added
 function M.plan(chooser, plan, more)
@@ -160,7 +159,6 @@ end
 
 --- The results as text.
 ---@param plan pmlua.Choice
----@param outcome pmlua.Outcome
 function M.outcome(plan, outcome, argv)
   local rows, reasons = {}, {}
   for i, row in ipairs(outcome.rows) do
@@ -224,7 +222,6 @@ local function data_run(run)
 end
 
 --- All of it as a table for pmlua.json.
----@param chooser pmlua.Chooser
 ---@param plan pmlua.Choice
 ---@param outcome? pmlua.Outcome
 function M.data(chooser, plan, more, outcome)

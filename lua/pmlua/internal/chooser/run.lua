@@ -184,7 +184,6 @@ local function event_row(results, item)
 end
 
 --- Compute the requested events and metrics from the counts of all runs.
----@param chooser pmlua.Chooser
 ---@param plan pmlua.Choice
 ---@param results table[] one per run of the plan; nil for one that was not made
 ---@param inputs table<string, number>
@@ -259,7 +258,6 @@ local function compiled_rows(outcome, plan, handle, inputs)
 end
 
 --- Run the command for every run of the plan.
----@param chooser pmlua.Chooser
 ---@param plan pmlua.Choice
 ---@param inputs? table<string, number> such as work
 ---@return pmlua.Outcome? outcome, pmlua.Failure? failure nothing could be counted, or the command could not be run

@@ -41,7 +41,6 @@ end
 function M.name(name) return "pmlua-" .. name:gsub(" ", "-") end
 
 --- The page.
----@param verb pmlua.Verb
 function M.page(verb)
   local name, forms = M.name(verb.name), {}
   for i, form in ipairs(text.usage(verb)) do forms[i] = ".B pmlua " .. roff(form) end

@@ -66,7 +66,6 @@ local SHOWN = 60 -- bytes of a word in a message
 function M.key(option) return option.key or (option.name:gsub("%-", "_")) end
 
 --- Index options by their spelling on the command line.
----@param line pmlua.cli.Line
 ---@return table<string, pmlua.cli.Option>
 function M.index(line)
   local index = {}
@@ -110,7 +109,6 @@ local function option_at(index, word)
 end
 
 --- Convert a text to the option's value; nil and the error.
----@param option pmlua.cli.Option
 ---@param name? string as typed
 function M.value(option, text, name)
   name = name or "--" .. option.name
@@ -286,7 +284,6 @@ local function defaults(line, o)
 end
 
 --- Read a command line.
----@param line pmlua.cli.Line
 ---@return table? o by the options' and arguments' keys, and `command`; only `help` if that was asked for
 ---@return string? misuse
 function M.parse(line, args)

@@ -10,7 +10,6 @@ local M = {}
 local WIDTH, LABEL = 100, 24 -- characters of a line of help, and of the widest option that has help beside it
 
 --- The placeholder of an option's value in help, "" for a flag: " FILE", "[=FILE]".
----@param option pmlua.cli.Option
 function M.value(option)
   if not option.kind then return "" end
   local value = option.value or option.choices and table.concat(option.choices, "|") or kinds[option.kind].value
@@ -20,13 +19,11 @@ function M.value(option)
 end
 
 --- "-o, --out FILE"
----@param option pmlua.cli.Option
 function M.label(option)
   return (option.short and "-" .. option.short .. ", " or "") .. "--" .. option.name .. M.value(option)
 end
 
 --- The description of an option: its help, extended by the default and other fields of the table.
----@param option pmlua.cli.Option
 function M.about(option)
   local about = option.help
   if option.many then about = about .. "; may be repeated" end
@@ -36,7 +33,6 @@ function M.about(option)
 end
 
 --- The arguments as the usage has them: "[PATTERN]", "A B", "DIR...".
----@param line pmlua.cli.Line
 function M.arguments(line)
   local words = {}
   for _, argument in ipairs(line.arguments or {}) do
@@ -52,7 +48,6 @@ function M.arguments(line)
 end
 
 --- The forms of a verb's command line, without "pmlua".
----@param verb pmlua.Verb
 function M.usage(verb)
   local forms = {}
   for _, form in ipairs(verb.usage or {}) do forms[#forms + 1] = verb.name .. " " .. form end
@@ -107,7 +102,6 @@ local function add(parts, title, text)
 end
 
 --- The help of a verb.
----@param verb pmlua.Verb
 function M.help(verb)
   local forms, examples, verbs = M.usage(verb), {}, {}
   for i, example in ipairs(verb.examples) do examples[i] = "    " .. M.example(example) end

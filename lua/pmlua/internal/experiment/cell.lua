@@ -46,7 +46,6 @@ local function push(cell, part)
 end
 
 --- How many distinct values a cell holds at most.
----@param cell pmlua.Cell
 function M.values(cell)
   local n = 0
   for _, part in ipairs(cell.parts) do n = n + #part.value end
@@ -54,7 +53,6 @@ function M.values(cell)
 end
 
 --- Bring the tally of a cell up to date.
----@param cell pmlua.Cell
 ---@return pmlua.Tally? tally also in cell.tally; nil: nothing was measured
 function M.tally(cell)
   local parts = cell.parts
@@ -78,7 +76,6 @@ end
 --- Take what a visit gave into its cell.
 ---@param cell pmlua.Cell with rounds, outliers and parts
 ---@param series userdata|number[]
----@param round pmlua.CellRound
 ---@return integer? n how many samples there were
 ---@return pmlua.Failure? failure
 function M.add(cell, series, round)

@@ -21,7 +21,6 @@ local ENDS <const> = { { "_lo", "lower" }, { "_hi", "upper" } }
 ---@field interval boolean? the ends of its interval follow
 
 --- The experiment's columns, each with the ends of its interval if it has one.
----@param run pmlua.Run
 ---@return pmlua.OwnColumn[]
 function M.list(run)
   local out = {}
@@ -69,7 +68,6 @@ local function single_rounds(run)
 end
 
 --- Add the intervals to the derived values of the cells.
----@param run pmlua.Run
 function M.intervals(run)
   local rounds
   for k, c in ipairs(run.exp.columns) do

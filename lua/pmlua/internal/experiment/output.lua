@@ -20,7 +20,6 @@ local function all_measured(run)
 end
 
 --- A line for each cell that is not steady, to be printed below a table.
----@param run pmlua.Run
 function M.unsteady(run)
   local lines = {}
   for _, cell in ipairs(run.cells) do
@@ -41,7 +40,6 @@ local function range(low, high)
 end
 
 --- The table at the end of a run: a row per cell.
----@param run pmlua.Run
 function M.text(run)
   if #run.cells > most_rows then return ("%d cells, a row each in data.dat"):format(#run.cells) end
   local u = " [" .. run.unit .. "]"
@@ -80,7 +78,6 @@ end
 local csv_fields = { "min", "q1", "median", "median_lo", "median_hi", "q3", "p99", "max", "outliers" }
 
 --- The same for programs: factors, summary, metrics, the experiment's own columns, status.
----@param run pmlua.Run
 ---@return string[] names, any[][] rows one per cell
 function M.rows(run)
   local names, rows, columns = {}, {}, own.list(run)
@@ -108,11 +105,9 @@ function M.rows(run)
 end
 
 --- As CSV.
----@param run pmlua.Run
 function M.csv(run) return require "pmlua.internal.cli.csv".table(M.rows(run)) end
 
 --- The same for programs, with the medians of the rounds.
----@param run pmlua.Run
 function M.object(run)
   local cells = json.array()
   for i, cell in ipairs(run.cells) do
@@ -135,7 +130,6 @@ function M.object(run)
 end
 
 --- As JSON.
----@param run pmlua.Run
 function M.json(run) return json.encode(M.object(run)) end
 
 return M

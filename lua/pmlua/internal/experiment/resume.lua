@@ -71,7 +71,6 @@ local function is_whole(path)
 end
 
 --- Put the visits that are whole into the cells and into a new archive, which then takes the place of the old one.
----@param run pmlua.Run
 ---@param from pmlua.Resumed
 ---@param absorb fun(cell: pmlua.Cell, round: integer, position: integer, visited: table)
 ---@return pmlua.Failure? failure

@@ -49,8 +49,6 @@ function RunLog:tell_metrics(metrics, extra)
 end
 
 --- Log the experiment's columns for a cell that has just got samples; skipped at times, if this takes long.
----@param run pmlua.Run
----@param cell pmlua.Cell
 function RunLog:tell_columns(run, cell)
   if #run.exp.columns == 0 or run.core.clock.ns() < self.due then return end
   local begun = os.clock() -- processor time, so that other processes do not count as cost

@@ -294,7 +294,6 @@ function M.execute(run)
 end
 
 --- Sum of a number that measure returned beside its samples, over the rounds of a cell; nil if it never did.
----@param cell pmlua.Cell
 ---@return number?
 function M.sum(cell, key)
   local sum

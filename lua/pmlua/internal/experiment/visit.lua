@@ -128,8 +128,6 @@ end
 ---@field failure string? what failed
 
 --- Visit a cell once.
----@param run pmlua.Run
----@param cell pmlua.Cell
 ---@param n integer samples that are wanted
 ---@param tracing? boolean nil: it warms up
 ---@return pmlua.Visited
@@ -175,7 +173,6 @@ function M.visit(run, cell, n, tracing)
 end
 
 --- Tear down what cell_setup made for each cell.
----@param run pmlua.Run
 function M.tear_down(run)
   for _, cell in ipairs(run.cells) do
     local shared = cell.shared

@@ -39,8 +39,6 @@ local function namer(form)
 end
 
 --- A row for each call path of each thread.
----@param source pmlua.export.Source
----@param sink pmlua.export.Sink
 function M.calls(source, sink)
   local name = namer(sink.form)
   for _, p in ipairs(source.survey.processes) do
@@ -79,8 +77,6 @@ local function quantiles_of(f)
 end
 
 --- A row for each function of each process.
----@param source pmlua.export.Source
----@param sink pmlua.export.Sink
 function M.functions(source, sink)
   return each_process(source, function(process, all)
     for _, f in ipairs(all.functions) do
@@ -97,8 +93,6 @@ local function sorted_names(of)
 end
 
 --- A row for each event and each recorded argument or result of each function of each process.
----@param source pmlua.export.Source
----@param sink pmlua.export.Sink
 function M.values(source, sink)
   return each_process(source, function(process, all, of)
     for _, f in ipairs(all.functions) do
@@ -118,8 +112,6 @@ end
 -- ---- OpenMP ----
 
 --- A row for each construct and number of a thread in its team, of each process.
----@param source pmlua.export.Source
----@param sink pmlua.export.Sink
 function M.openmp(source, sink)
   for _, p in ipairs(source.survey.processes) do
     local log <close> = p.log and core.recording.open(p.log, true)

@@ -175,7 +175,6 @@ end
 ---@field still? boolean for a page, as its element: no buttons, style or script, and no bars narrower than a pixel
 
 --- Write the graph of the values in `stacks`; if no value is above 0, write nothing.
----@param stacks pmlua.Stacks
 ---@param write fun(text: string)
 ---@param o pmlua.FlameOptions
 ---@return boolean drawn false: all values are 0

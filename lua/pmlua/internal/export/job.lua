@@ -9,8 +9,6 @@ local sections = require "pmlua.sections"
 local M = {}
 
 --- A row for each section and function, over all ranks.
----@param source pmlua.export.Source
----@param sink pmlua.export.Sink
 function M.totals(source, sink)
   for _, of in ipairs { { "section", source.job.sections }, { "function", source.job.calls } } do
     for _, row in ipairs(of[2]) do
@@ -23,8 +21,6 @@ function M.totals(source, sink)
 end
 
 --- A row for each class of sizes.
----@param source pmlua.export.Source
----@param sink pmlua.export.Sink
 function M.messages(source, sink)
   for _, direction in ipairs { "sent", "received" } do
     for bits = 0, 64 do
@@ -39,8 +35,6 @@ function M.messages(source, sink)
 end
 
 --- A row for each pair of ranks, or of blocks of ranks, that sent messages.
----@param source pmlua.export.Source
----@param sink pmlua.export.Sink
 function M.pairs(source, sink)
   local job = source.job
   local function first(block) return block * job.block end
@@ -52,16 +46,12 @@ function M.pairs(source, sink)
 end
 
 --- A row for each collective operation.
----@param source pmlua.export.Source
----@param sink pmlua.export.Sink
 function M.collectives(source, sink)
   for _, c in ipairs(source.job.collectives) do sink.row { c.operation, c.calls, c.sent, c.received } end
   return true
 end
 
 --- A row for each function of MPI that read or wrote a file.
----@param source pmlua.export.Source
----@param sink pmlua.export.Sink
 function M.files(source, sink)
   for _, f in ipairs(source.job.files) do sink.row { f["function"], f.calls, f.bytes, f.most, f.most_rank } end
   return true

@@ -24,7 +24,6 @@ end
 local function folded_name(name) return (name:gsub("[;%c]", ",")) end
 
 --- A line for each call path: its names from the outermost on, and its own value. Values are rounded to integers.
----@param stacks pmlua.Stacks
 ---@param write fun(text: string)
 function M.folded(stacks, write)
   local paths = {}
@@ -89,7 +88,6 @@ local function location_of(id, n)
 end
 
 --- The profile of pprof, compressed. Each function is a location; samples have calls, own time, and a counter.
----@param stacks pmlua.Stacks
 ---@param write fun(text: string)
 function M.pprof(stacks, write)
   local deflate = require "zlib".deflate(6, 15 + 16)
@@ -121,7 +119,6 @@ end
 local SPEEDSCOPE_UNITS <const> = { ns = "nanoseconds", B = "bytes" }
 
 --- A profile of speedscope: the call paths with their own values.
----@param stacks pmlua.Stacks
 ---@param write fun(text: string)
 function M.speedscope(stacks, write, title)
   local frames, frame, number_of, samples, weights, sum = {}, {}, {}, {}, {}, 0

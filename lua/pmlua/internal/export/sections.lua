@@ -15,7 +15,6 @@ local FIELDS <const> = { section = { field = "section", which = 1 }, type = { fi
   pid = { field = "process", which = 3 }, calls = { field = "count" }, time_ns = { field = "total_ns" } }
 
 --- The events that sections count, in the order of their first appearance.
----@param source pmlua.export.Source
 ---@return { name: string, type: string }[]
 function M.events_of(source)
   local list, seen = {}, {}
@@ -52,8 +51,6 @@ local function opened(survey, sink, columns, events)
 end
 
 --- A row for each rank, thread and section.
----@param source pmlua.export.Source
----@param sink pmlua.export.Sink
 ---@param columns pmlua.export.Column[]
 function M.sections(source, sink, columns)
   local rows = opened(source.survey, sink, columns, M.events_of(source))
@@ -67,8 +64,6 @@ function M.sections(source, sink, columns)
 end
 
 --- A row for each process.
----@param source pmlua.export.Source
----@param sink pmlua.export.Sink
 function M.processes(source, sink)
   for _, p in ipairs(source.survey.processes) do
     sink.row { p.rank, sections.show(p.host), p.pid, p.size, sections.show(p.command), p.started_ns, p.written_ns, p.ended,
@@ -78,8 +73,6 @@ function M.processes(source, sink)
 end
 
 --- A row for each software-defined counter and recorder of each process.
----@param source pmlua.export.Source
----@param sink pmlua.export.Sink
 function M.events(source, sink)
   for _, p in ipairs(source.survey.processes) do
     local host = sections.show(p.host)

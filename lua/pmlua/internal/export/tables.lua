@@ -21,7 +21,6 @@ local of_survey = { sections = of_logs.sections, processes = of_logs.processes, 
 ---@field each fun(sink: pmlua.export.Sink): boolean?, pmlua.Failure? writes its rows, log by log; nil and why where a log went
 
 --- A table of a source. It has no rows if the source has no such data.
----@param source pmlua.export.Source
 ---@param name string of columns.NAMES
 ---@return pmlua.export.Table
 function M.of(source, name)

@@ -116,7 +116,6 @@ local function add_graph(out, g, graph, r)
   out[#out + 1] = "  }"
 end
 
----@param flow pmlua.Flow
 ---@param options pmlua.flow.dot
 ---@return string? text, string? err
 function M.text(flow, options)

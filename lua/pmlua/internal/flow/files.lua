@@ -27,10 +27,8 @@ local function text_of(flow)
 end
 
 --- FLOW.dot, FLOW.c and, of a flow that is not too large for a picture, FLOW.svg.
----@param flow pmlua.Flow
 ---@param base string the path without its ending
 ---@param options pmlua.flow.dot
----@param complain pmlua.record.complain
 ---@return boolean drawn there is a FLOW.svg
 local function write(flow, base, options, complain)
   local ok, err = flow:draw(base .. ".dot", options)
@@ -48,10 +46,8 @@ local function write(flow, base, options, complain)
 end
 
 --- The same, and the picture that was asked for, which may be FLOW.svg once more.
----@param flow pmlua.Flow
 ---@param file? string
 ---@param options pmlua.flow.dot
----@param complain pmlua.record.complain
 local function write_both(flow, base, file, options, complain)
   local drawn = write(flow, base, options, complain)
   if not file then return end
@@ -64,7 +60,6 @@ end
 --- Write the flow of each process with calls; print a line for each, and the errors, on stderr.
 ---@param results pmlua.logs.result[]
 ---@param o { flow_file?: string, color?: string }
----@param complain pmlua.record.complain
 function M.report(results, dir, o, complain)
   local with = {}
   for _, p in ipairs(results) do
@@ -83,7 +78,6 @@ end
 ---@param job { ranks: integer, flow: pmlua.Flow }
 ---@param dir string the job's
 ---@param o { flow_file?: string, color?: string }
----@param complain pmlua.record.complain
 function M.report_job(job, dir, o, complain)
   local options = { color = o.color, title = ("job of %d ranks; times are a rank's, of all visits"):format(job.ranks) }
   local base = dir .. "/flow"

@@ -289,7 +289,6 @@ local function with_calls(flow)
   return { graphs = graphs }
 end
 
----@param flow pmlua.Flow
 ---@param options { title?: string }
 function M.source(flow, options)
   flow = with_calls(flow)

@@ -329,7 +329,6 @@ function M.is(path)
 end
 
 --- Read the groups of another tool for a chooser, which gets them, and the rules that come with them.
----@param chooser pmlua.Chooser
 ---@param path string "likwid" (installed), "perf" (the running machine's), a file or a folder
 ---@return { groups: table<string, pmlua.Group>, refused: { group: string, metric: string, why: string }[] }? read
 ---@return pmlua.Failure? failure

@@ -68,7 +68,6 @@ local function value_of(metric, numbers, state, ns)
 end
 
 --- A function that gives the values of these metrics by their names.
----@param files pmlua.host.Files
 ---@param now? fun(): integer the clock, in ns
 ---@return fun(): table<string, number>
 function M.collector(files, metrics, now)

@@ -233,7 +233,6 @@ end
 --- Report a job that could not be reported at its end, for example because its launcher was killed. A job with ranks
 --- that run, or may run on another host, is not completed, because its ranks report it when they end.
 ---@param o table options of pmlua record
----@param complain pmlua.record.complain
 ---@return boolean whether there are results
 function M.finish_later(o, dir, complain)
   local job = { dir = dir }
@@ -257,7 +256,6 @@ end
 --- Report a rank whose command has ended, and, if it is the last one, the whole job.
 ---@param o table options of pmlua record
 ---@param job { dir: string, rank: integer, size: integer }
----@param complain pmlua.record.complain
 ---@return boolean failed what was asked for could not be written; only the rank that reports the job says so for others,
 -- as launchers end all ranks when one fails
 function M.finish(o, job, complain)

@@ -446,7 +446,6 @@ end
 
 --- Write DIR/traces.otf2, unless it is there. One of processes that went on is made anew.
 ---@param o { quiet?: boolean }
----@param complain pmlua.record.complain
 function M.write_trace(o, dir, complain)
   local archive = require "pmlua.internal.record.archive"
   if archive.is_there(dir) then return end
@@ -516,11 +515,9 @@ end
 --- Print the table of results whose gaps were already reported.
 ---@param results pmlua.logs.result[]
 ---@param dir string that has them
----@param complain pmlua.record.complain
 function M.show(o, results, dir, complain) print_all(calls.of(results), o, dir, complain) end
 
 --- Read the results of one rank of a job and report missing data, one line each. The table of all ranks is the job's.
----@param complain pmlua.record.complain
 ---@return pmlua.logs.result[]
 function M.of_rank(o, dir, complain)
   local results = gather(o, dir)
@@ -534,7 +531,6 @@ end
 
 --- The flow and the call paths of all ranks of a job that ended.
 ---@param dir string the job's
----@param complain pmlua.record.complain
 ---@return boolean whether there are any
 function M.of_ranks(o, dir, complain)
   local job, err = require "pmlua.internal.record.parts".finish(dir, complain)
@@ -545,7 +541,6 @@ end
 
 --- Convert the logs of a folder to results, print them, and report missing data, one line each.
 ---@param o { json?: boolean, csv?: boolean, quiet?: boolean, plot?: string, flow_file?: string, color?: string }
----@param complain pmlua.record.complain
 ---@return boolean whether there are results
 function M.report(o, dir, complain)
   local kind = disk.kind(dir)

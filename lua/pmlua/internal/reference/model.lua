@@ -72,7 +72,6 @@ local function new_module(name)
 end
 
 --- Every type that a class mentions.
----@param class pmlua.reference.Class
 ---@param visit fun(name: string, where: string)
 function M.mentions(class, visit)
   local function each(text, where)

@@ -66,7 +66,6 @@ local function add_returns(blocks, f)
 end
 
 --- How a function is called: "pml.clock.ns()", "Counter:read()".
----@param class pmlua.reference.Class
 ---@param f pmlua.reference.Function
 function M.name(class, f)
   local owner = class.name:find "^pml%." and class.name or class.name:match "[^.]+$"
@@ -81,7 +80,6 @@ function M.type(row)
 end
 
 --- The blocks of a function.
----@param class pmlua.reference.Class
 ---@param f pmlua.reference.Function
 ---@param blocks? pmlua.reference.Block[]
 ---@return pmlua.reference.Block[]
@@ -102,7 +100,6 @@ local function add_functions(blocks, class, level)
 end
 
 --- The blocks of a class: an object, or a table that functions take or give.
----@param class pmlua.reference.Class
 ---@param blocks? pmlua.reference.Block[]
 ---@return pmlua.reference.Block[]
 function M.of_class(class, level, blocks)
@@ -118,7 +115,6 @@ function M.of_class(class, level, blocks)
 end
 
 --- The blocks of a module's page.
----@param module pmlua.reference.Module
 ---@return pmlua.reference.Block[]
 function M.of_module(module)
   local class, blocks = module.class, {}
@@ -135,7 +131,6 @@ function M.of_module(module)
 end
 
 --- The blocks of what a name stands for: "pml.eventset", "eventset", "pml.eventset.open", "pmlua.Eventset", "Eventset:read".
----@param model pmlua.reference.Model
 ---@return pmlua.reference.Block[]? blocks nil if the name is unknown
 function M.find(model, name)
   local module = model.modules[name:match "^pml%.(%w+)$" or name]
@@ -154,7 +149,6 @@ function M.find(model, name)
 end
 
 --- Every name that find() knows, to suggest the nearest.
----@param model pmlua.reference.Model
 function M.names(model)
   local names = {}
   for _, page in ipairs(model.names) do
@@ -170,7 +164,6 @@ function M.names(model)
 end
 
 --- The first sentence of a module's prose.
----@param module pmlua.reference.Module
 function M.summary(module)
   local first = module.about:gsub("\n\n.*$", ""):gsub("%s+", " ")
   first = first:match "^(.-%.)%s%u" or first

@@ -63,7 +63,6 @@ function M.page(blocks)
 end
 
 --- The modules, with the first sentence of each.
----@param model pmlua.reference.Model
 function M.modules(model)
   local lines = {}
   for _, name in ipairs(model.names) do

@@ -72,7 +72,6 @@ local function threads_of(job, ranks)
 end
 
 --- Tables with a row for each rank, and one for each thread.
----@param job pmlua.Job
 ---@param threads? boolean
 function M.text(job, threads)
   local ranks, without = read_all(job)
@@ -102,7 +101,6 @@ local function add_threads(out, path)
 end
 
 --- The same for JSON.
----@param job pmlua.Job
 ---@param threads? boolean
 function M.data(job, threads)
   local list = json.array()

@@ -32,7 +32,6 @@ function M.imbalance(row, job) return ratio(row.time, job) end
 function M.waited(row) return meet[row.label] and row.time.sum - row.time.n * row.time.min or nil end
 
 --- Does the summary have times of messages by size?
----@param job pmlua.Job
 function M.has_times(job)
   for _, way in pairs(job.sizes) do
     for _, of in pairs(way) do
@@ -247,7 +246,6 @@ local function table_of_recorders(job)
 end
 
 --- All tables of a job.
----@param job pmlua.Job
 function M.text(job)
   return table_of_sections(job) .. table_of_durations(job) .. table_of_events(job) .. table_of_mpi(job) .. waits.text(job.waits)
     .. table_of_functions(job) .. table_of_paths(job) .. table_of_counters(job) .. table_of_recorders(job)

@@ -17,7 +17,6 @@ local CONSTRUCTS <const> = 40 -- most OpenMP constructs in a table
 -- ---- notes ----
 
 --- Notes on data that is missing from a job's figures, one per line.
----@param job pmlua.Job
 function M.notes(job)
   local list = {}
   if not job.whole then list[#list + 1] = "MPI_Finalize left no summary: this is from the logs of the ranks" end
@@ -100,7 +99,6 @@ end
 
 --- A section or a function for programs.
 ---@param row table of core.summary
----@param job pmlua.Job
 function M.row_of(row, job)
   return { name = row.label, library = row.detail ~= "" and row.detail or nil, ranks = row.processes, threads = row.threads,
     calls = row.calls.n, total_ns = row.time.sum, average_ns = tables.average(row, job),
@@ -142,7 +140,6 @@ local columns = { "kind", "name", "library", "ranks", "threads", "calls", "total
   "least_ns", "least_rank", "imbalance", "waited_ns" }
 
 --- Sections and calls as a table, the longest first.
----@param job pmlua.Job
 ---@return string[] names, any[][] rows
 function M.rows(job)
   local rows = {}
@@ -163,7 +160,6 @@ function M.rows(job)
 end
 
 --- A job as text, JSON or CSV.
----@param job pmlua.Job
 ---@param o { json: boolean?, csv: boolean?, detail: boolean?, threads: boolean? } detail: each rank; threads: each thread, too
 ---@return string text
 function M.format(job, o)

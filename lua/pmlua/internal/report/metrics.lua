@@ -105,7 +105,6 @@ local function add_remarks(report)
 end
 
 --- Add its metrics to each section, and the wrong events to the notes. If several PMUs fit, a note reports this.
----@param report pmlua.Report
 ---@param wish string? a PMU
 ---@return boolean? ok, pmlua.Failure? failure
 function M.add(report, wish)

@@ -100,7 +100,6 @@ function M.new()
 end
 
 --- Keep process @number, packed.
----@param process pmlua.SectionProcess
 function Processes:keep(number, process)
   local list = rawget(self, Processes)
   list.rank[number] = process.rank or math.huge

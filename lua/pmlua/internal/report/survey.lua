@@ -138,7 +138,6 @@ function M.merged(row)
 end
 
 --- One section of a process of a survey, read again.
----@param process pmlua.SectionProcess
 ---@param threads? boolean each of them, too
 ---@param cache? userdata the log's sections: core.summary.cache
 ---@return { all: table, threads: table[], quantiles: number[]? }? section nil: the process was not in it, or its log is gone
@@ -149,7 +148,6 @@ function M.one(process, label, threads, cache)
 end
 
 --- The rows of a process of a survey, section by section.
----@param process pmlua.SectionProcess
 ---@return { label: string, communication: boolean, inclusive: boolean, threads: table[] }[]? sections
 ---@return pmlua.Failure? failure its log is gone
 function M.rows(process)

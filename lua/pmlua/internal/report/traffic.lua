@@ -10,7 +10,6 @@ local refuse = require "pmlua.core".failure.refuse
 local M = {}
 
 --- Draw the messages between the ranks of a job.
----@param job pmlua.Job
 ---@param path string .svg or .png
 ---@return boolean? ok, pmlua.Failure? err
 function M.draw(job, path)

@@ -45,7 +45,6 @@ local function column(k, name, description)
 end
 
 --- Count the cells of a run, if it is simulated.
----@param run pmlua.Run
 ---@return table? cells nil: it is not
 function M.follow(run)
   local set = os.getenv "PMLUA_SIM" and run.core.eventset.open(names())
@@ -61,7 +60,6 @@ function M.follow(run)
 end
 
 --- Call f and add what it costs to a cell.
----@param cell pmlua.Cell
 ---@param f fun(): integer? how many operations it was; none: it is not counted
 function Cells:count(cell, f)
   local before = { self.set:read() }

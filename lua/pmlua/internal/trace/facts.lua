@@ -119,8 +119,6 @@ local function messages_of(reader, where, processes, also)
 end
 
 --- Everything of an open trace.
----@param reader pmlua.TraceReader
----@param where pmlua.TraceWhere
 ---@param also { waits: boolean?, critical_path: boolean?, paths: boolean?, pairs: integer?, senders: integer?,
 ---  pair: fun(pair: table)?, sums: integer?, sum: fun(sum: pmlua.analysis.Wait)? }? pairs: most pairs, those with most bytes;
 ---  senders: most ranks whose messages are processed at once, nil: as memory allows; pair gets each pair instead of the list;

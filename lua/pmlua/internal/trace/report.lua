@@ -273,7 +273,6 @@ local function write_rows(reader, o, also, write)
 end
 
 --- Write what pmlua trace prints of an archive.
----@param reader pmlua.TraceReader
 ---@param o { json: boolean?, csv: boolean?, table: string?, waits: boolean?, critical_path: boolean?, paths: boolean?,
 ---  top: integer, where: pmlua.TraceWhere, sums: integer?, senders: integer? } sums, senders: as facts.read() has them
 ---@param write fun(...: string)
@@ -299,7 +298,6 @@ local HEADINGS <const> = { { "critical-path", "Critical path by region" },
   { "metrics", "Metrics" }, { "kinds", "Events" } }
 
 --- Everything of an archive as a page: every event is read three times.
----@param reader pmlua.TraceReader
 ---@param o { dir: string, where: pmlua.TraceWhere }
 ---@return pmlua.page.Page?, pmlua.Failure? failure
 function M.page(reader, o)

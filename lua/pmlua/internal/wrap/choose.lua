@@ -80,7 +80,6 @@ end
 local function external(d) return not d.template and not d.deleted and (d.linkage == "external") end
 
 --- All functions with a symbol that the headers declare: the wrappable ones, and the others with the reason in @why.
----@param unit pmlua.wrap.unit
 ---@param own fun(file: string): boolean
 ---@return pmlua.wrap.function[] functions, table[] left
 function M.declared(unit, language, own)

@@ -73,7 +73,6 @@ local function folder_of(file) return file:match("^(.*)/[^/]*$") or "." end
 
 --- Whether a file belongs to the library whose headers are listed: it is listed, or is in or below the folder of a listed
 --- header, unless other libraries share that folder.
----@param unit pmlua.wrap.unit
 ---@return fun(file: string): boolean
 function M.own(unit)
   local files, folders = {}, {}

@@ -137,7 +137,6 @@ local function functions_of(symbol, p, d, of_class, title)
 end
 
 --- The functions that the library instantiated from the headers' templates.
----@param unit pmlua.wrap.unit
 ---@param own fun(file: string): boolean
 ---@param defined table<string, table> symbol -> library
 ---@param seen table<string, true> symbols that are declared separately
