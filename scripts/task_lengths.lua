@@ -11,8 +11,192 @@
 
 local command_line = require "pmlua.internal.cli.experiment"
 local pml = require "pmlua"
+local stats = require "pmlua.stats"
+local tabulate = require "pmlua.tabulate"
 local contract = require "task_lengths.contract"
-local report = require "task_lengths.report"
+
+-- --- write lengths.dat, events.dat and tasks.dat, and print the closing tables ---
+
+-- The measured contractions, in the order of the options.
+local function done(run, lab)
+  local out = {}
+  for _, cell in ipairs(run.cells) do
+    local r = lab:outcome(cell.p.contraction)
+    if r then out[#out + 1] = { number = #out + 1, name = cell.p.contraction, run = r } end
+  end
+  return out
+end
+
+local function spread(values)
+  local all, out = stats.tally(values), {}
+  for i, percent in ipairs { 0, 25, 50, 75, 100 } do out[i] = all:quantile(percent / 100) end
+  return out
+end
+
+-- The tasks of each length, shortest first.
+local function by_length(r)
+  local group, out = {}, {}
+  for i, length in ipairs(r.length_of) do
+    local g = group[length]
+    if not g then
+      g = { length = length, flops = {}, time = {} }
+      group[length], out[#out + 1] = g, g
+    end
+    g.flops[#g.flops + 1], g.time[#g.time + 1] = r.flops_of[i], r.time_of[i]
+  end
+  table.sort(out, function(a, b) return a.length < b.length end)
+  return out
+end
+
+local function lengths(contractions)
+  local rows = {}
+  for _, c in ipairs(contractions) do
+    for _, g in ipairs(by_length(c.run)) do
+      local flops, time = spread(g.flops), spread(g.time)
+      rows[#rows + 1] = {
+        #rows + 1, c.number, c.name, g.length, #g.flops, 100 * #g.flops / c.run.tasks, flops[1], flops[3], flops[5],
+        table.unpack(time),
+      }
+    end
+  end
+  return { columns = {
+    { "bar", "", "bar of the figure" }, { "number", "", "number of the contraction" },
+    { "contraction", "text", "its name" }, { "length", "", "DGEMMs of a task" }, { "tasks", "", "tasks of that length" },
+    { "share", "%", "share of the contraction's tasks" },
+    { "flops_min", "FLOP", "operations of a task, least" }, { "flops_median", "FLOP", "operations of a task, median" },
+    { "flops_max", "FLOP", "operations of a task, most" }, { "time_min", "s", "time of a task, shortest" },
+    { "time_q1", "s", "time of a task, lower quartile" }, { "time_median", "s", "time of a task, median" },
+    { "time_q3", "s", "time of a task, upper quartile" }, { "time_max", "s", "time of a task, longest" },
+  }, rows = rows }
+end
+
+local function tasks(contractions)
+  local rows = {}
+  for _, c in ipairs(contractions) do
+    for i = 1, c.run.tasks do
+      rows[#rows + 1] = { c.number, c.name, i, c.run.length_of[i], c.run.flops_of[i], c.run.time_of[i] }
+    end
+  end
+  return { columns = {
+    { "number", "", "number of the contraction" }, { "contraction", "text", "its name" },
+    { "task", "", "number of the task, in the order of the blocks" }, { "length", "", "its DGEMMs" },
+    { "flops", "FLOP", "its floating-point operations" }, { "time", "s", "its duration" },
+  }, rows = rows }
+end
+
+-- How evenly the threads were busy, and the share of their time without a task.
+local function balance(r)
+  local total, most = 0, 0
+  for _, t in ipairs(r.thread_time) do total, most = total + t, math.max(most, t) end
+  local mean = total / #r.thread_time
+  return most / mean, 100 * (1 - mean / r.runtime)
+end
+
+-- Rows of the table of events: name, key of the outcome, quantile of a recorder or "count".
+local rows_of_table = {
+  { "DgemmCount_I", "dgemms" }, { "FlopCount_I", "flops" }, { "MaxTaskLength_I", "longest" },
+  { "LengthPerTask_RCRD_I", "length_of", "CNT" }, { "LengthPerTask_RCRD_I", "length_of", "MIN", 0 },
+  { "LengthPerTask_RCRD_I", "length_of", "MED", 50 }, { "LengthPerTask_RCRD_I", "length_of", "MAX", 100 },
+  { "FlopsPerTask_RCRD_I", "flops_of", "MIN", 0 }, { "FlopsPerTask_RCRD_I", "flops_of", "MED", 50 },
+  { "FlopsPerTask_RCRD_I", "flops_of", "MAX", 100 }, { "TimePerTask_RCRD_D", "time_of", "MIN", 0 },
+  { "TimePerTask_RCRD_D", "time_of", "Q1", 25 }, { "TimePerTask_RCRD_D", "time_of", "MED", 50 },
+  { "TimePerTask_RCRD_D", "time_of", "Q3", 75 }, { "TimePerTask_RCRD_D", "time_of", "MAX", 100 },
+  { "TimePerThread_RCRD_D", "thread_time", "CNT" }, { "TimePerThread_RCRD_D", "thread_time", "MIN", 0 },
+  { "TimePerThread_RCRD_D", "thread_time", "MAX", 100 }, { "RunTime_D", "runtime" }, { "CheckError_D", "error" },
+}
+
+local function event_value(lab, c, row)
+  local key, quantile_name, percent = row[2], row[3], row[4]
+  if percent then return lab:quantile(c.name, key, percent) end
+  if quantile_name then return #c.run[key] end
+  return c.run[key]
+end
+
+local function title(row) return row[3] and row[1] .. ":" .. row[3] or row[1] end
+
+local function unit_of(name)
+  return name:find "Time" and not name:find ":CNT" and "s" or name:find "^Flop" and "FLOP" or ""
+end
+
+local function events(contractions, lab)
+  local columns = {
+    { "number", "", "number of the contraction" }, { "contraction", "text", "its name" },
+    { "ContractionID_I", "", lab.which.description },
+  }
+  for _, row in ipairs(rows_of_table) do
+    columns[#columns + 1] = { title(row), unit_of(title(row)), "sde:::TAMM::" .. row[1] .. "::ContrID=N" }
+  end
+  columns[#columns + 1] = { "imbalance", "", "time in tasks of the busiest thread over the mean of all threads" }
+  columns[#columns + 1] = { "idle", "%", "share of the threads' time without a task" }
+  local out = {}
+  for i, c in ipairs(contractions) do
+    local line = { c.number, c.name, c.run.id }
+    for _, row in ipairs(rows_of_table) do line[#line + 1] = event_value(lab, c, row) end
+    line[#line + 1], line[#line + 2] = balance(c.run)
+    out[i] = line
+  end
+  return { columns = columns, rows = out }
+end
+
+local function short(v)
+  if math.type(v) == "float" then return tonumber(("%.4g"):format(v)) end
+  return v
+end
+
+-- As in the paper: a line per event, with its value for each contraction and its description.
+local function say_events(run, contractions, table_of_events, lab)
+  local names, rows = { "event" }, {}
+  for i, c in ipairs(contractions) do names[i + 1] = c.name end
+  names[#names + 1] = "description"
+  local function add(name, column, description)
+    local scale = unit_of(name) == "s" and 1e6 or 1
+    local line = { name }
+    for i in ipairs(contractions) do line[i + 1] = short(scale * table_of_events.rows[i][column]) end
+    line[#line + 1] = description:gsub("%[s%]", "[µs]")
+    rows[#rows + 1] = line
+  end
+  add("ContractionID_I", 3, lab.which.description)
+  local before
+  for i, row in ipairs(rows_of_table) do
+    local description = contractions[1].run.description[row[2]]:gsub("^[^:]*: ", "")
+    add(title(row), i + 3, row[1] ~= before and description or "")
+    before = row[1]
+  end
+  run:say("\nEvents sde:::TAMM::EVENT::ContrID=N of the last run of each contraction\n" .. tabulate(names, rows, 1))
+end
+
+local function say_lengths(run, t)
+  local rows = {}
+  for i, r in ipairs(t.rows) do
+    rows[i] = { r[3], r[4], r[5], short(r[6]), r[7], r[8], r[9], short(1e6 * r[12]), short(1e6 * r[14]) }
+  end
+  run:say("\nTasks by length\n" .. tabulate({
+    "contraction", "length", "tasks", "share [%]", "FLOP, least", "median", "most", "time [µs], median", "most",
+  }, rows, 1))
+end
+
+local function say_balance(run, contractions)
+  local rows = {}
+  for i, c in ipairs(contractions) do
+    local r, imbalance, idle = c.run, balance(c.run)
+    rows[i] = { c.name, #r.thread_time, short(1e3 * r.runtime), short(r.flops / r.runtime / 1e9), short(imbalance), short(idle) }
+  end
+  run:say("\nThreads\n" .. tabulate({ "contraction", "threads", "time [ms]", "GFLOP/s", "busiest / mean", "idle [%]" }, rows, 1))
+end
+
+--- Write the tables and print them.
+---@param lab table task_lengths.contract
+local function write_report(run, lab)
+  local contractions = done(run, lab)
+  if #contractions == 0 then return end
+  local bars, single = lengths(contractions), events(contractions, lab)
+  run:write_table("lengths.dat", bars, "tasks of each length, with their operations and times")
+  run:write_table("events.dat", single, "single-valued events and quantiles of recorders")
+  run:write_table("tasks.dat", tasks(contractions), "every task of the last run of each contraction")
+  say_events(run, contractions, single, lab)
+  say_lengths(run, bars)
+  say_balance(run, contractions)
+end
 
 local contractions = { "t2_7_3", "t2_7", "t2_2_5", "t2_6", "t2_8" } -- in the order of the figure
 
@@ -76,6 +260,6 @@ contraction.]],
     { name = "dgemms", unit = "", description = "DGEMMs of a contraction", value = told "dgemms" },
     { name = "flops", unit = "FLOP", description = "floating-point operations of a contraction", value = told "flops" },
   },
-  analyse = function(run) report.write(run, lab) end,
+  analyse = function(run) write_report(run, lab) end,
   plot = "task_lengths",
 }
