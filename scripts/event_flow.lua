@@ -185,7 +185,6 @@ local function same(lab, steps)
   return lab.why[steps] == nil
 end
 
----@param lab table event_flow.lab
 local function write_report(run, lab)
   local steps = longest(lab)
   if not steps then return end

@@ -153,7 +153,6 @@ end
 local SHOWN = 16 -- ranks of a matrix on the terminal
 
 --- Tables into the run's folder; time and bandwidth between each two ranks, and what to know of them, on the terminal.
----@param lab table ring.lab
 local function write_report(run, lab)
   local t = pairs_table(run)
   run:write_table("pairs.dat", t)

@@ -228,7 +228,6 @@ local function warn(run, lab)
 end
 
 --- Write tables and traces into the run's folder, and print the counts.
----@param lab table watchpoint.watch
 local function write_report(run, lab)
   local t = accesses(lab)
   run:write_table("accesses.dat", t)

@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- scripts/library_time/views.lua - run a command once: unobserved, or with interception, sampling or instrumentation.
 --
--- Try:  local subject = require("library_time.subject").new { command = { "gnuplot", "--version" } }
---       print(require("library_time.views").interception(subject, { limit = 60 }).seconds)
+-- Try:  pmlua scripts/library_time.lua --quick --no-plot gnuplot --version
 --
 -- Each view returns { seconds, processor_s, status, functions }: the command's elapsed time, its processor time, its exit
 -- status, and the library, name and exclusive time of each function seen, with further results of the view. The time is
