@@ -9,6 +9,7 @@
 
 local core = require "pmlua.core"
 local lfs = require "lfs"
+local plural = require "pmlua.internal.report.units".plural
 local refuse = core.failure.refuse
 
 ---@class pml.countfile
@@ -44,8 +45,6 @@ end
 local function add(sums, more)
   for name, n in pairs(more) do sums[name] = (sums[name] or 0) + n end
 end
-
-local function plural(n, one, many) return ("%d %s"):format(n, n == 1 and one or many) end
 
 --- Names of programs and libraries, each once.
 local function others_of(processes)

@@ -6,7 +6,7 @@
 -- This file computes the report; the files in report/ format it: text, csv, json, plot.
 
 local countfile = require "pmlua.countfile"
-local numbers = require "pmlua.internal.report.numbers"
+local units = require "pmlua.internal.report.units"
 local sections = require "pmlua.sections"
 local surveys = require "pmlua.internal.report.survey"
 local core = require "pmlua.core"
@@ -198,7 +198,7 @@ local function missing_ranks(processes)
     if not here[rank] then missing[#missing + 1] = rank end
   end
   if #missing == 0 then return nil end
-  return ("ranks without a file, of %d: %s"):format(size, numbers.ranges(missing))
+  return ("ranks without a file, of %d: %s"):format(size, units.ranges(missing))
 end
 
 --- Where the compiler counted, of all processes; nil: nowhere.

@@ -4,11 +4,10 @@
 --     pmlua choose --pmu arm_n1 CYCLE
 
 local core = require "pmlua.core"
+local plural = require "pmlua.internal.report.units".plural
 local tabulate = require "pmlua.tabulate"
 
 local M = {}
-
-local function plural(n, word) return ("%d %s%s"):format(n, word, n == 1 and "" or "s") end
 
 local function counters_text(chooser)
   local c = chooser.counters

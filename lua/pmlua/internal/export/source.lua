@@ -6,7 +6,7 @@
 local disk = require "pmlua.internal.file"
 local job_text = require "pmlua.internal.report.job_text"
 local jobs = require "pmlua.internal.report.job"
-local numbers = require "pmlua.internal.report.numbers"
+local units = require "pmlua.internal.report.units"
 local report = require "pmlua.report"
 local surveys = require "pmlua.internal.report.survey"
 
@@ -63,7 +63,7 @@ local function merged(job)
   local without = job.whole and without_logs(job) or {}
   if #without == 0 then return nil end
   return ("rank%s %s left no logs: the table totals has what they measured; pmlua record --detail ranks keeps logs"):format(
-    #without == 1 and "" or "s", numbers.ranges(without))
+    #without == 1 and "" or "s", units.ranges(without))
 end
 
 --- Read the named source: files, folders, or one job.

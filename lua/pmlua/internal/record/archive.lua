@@ -7,7 +7,7 @@
 local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
 local logs = require "pmlua.internal.record.logs"
-local numbers = require "pmlua.internal.report.numbers"
+local units = require "pmlua.internal.report.units"
 
 local M = {}
 
@@ -146,7 +146,7 @@ function M.notes(story)
   say(story.jobs > 1 and story.jobs or 0, "the logs are of %d jobs of MPI; the ranks of each follow those of the one before",
     story.jobs)
   say(story.missing, "%d of %d ranks have no log%s; the trace has them without events", story.missing,
-    story.ranks + story.missing, #story.gone > 0 and ": " .. numbers.ranges(story.gone) or "")
+    story.ranks + story.missing, #story.gone > 0 and ": " .. units.ranges(story.gone) or "")
   say(story.early, "%d of %d messages arrived before they were sent, by the clocks of their ranks; in the trace, %d do",
     story.early, story.messages, story.still_early)
   say(story.elsewhere, "%d messages are to or from ranks of another job (MPI_Comm_spawn, MPI_Comm_connect): they have no partner",

@@ -8,7 +8,7 @@ local archive = require "pmlua.internal.record.archive"
 local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
 local logs = require "pmlua.internal.record.logs"
-local numbers = require "pmlua.internal.report.numbers"
+local units = require "pmlua.internal.report.units"
 local reader = require "pmlua.internal.report.job"
 local report = require "pmlua.internal.record.report"
 local timeout = require "pmlua.internal.record.timeout"
@@ -104,7 +104,7 @@ end
 
 local function who(list, size)
   if #list == size then return "" end
-  return ("rank%s %s: "):format(#list == 1 and "" or "s", numbers.ranges(list))
+  return ("rank%s %s: "):format(#list == 1 and "" or "s", units.ranges(list))
 end
 
 --- @over: what ranks that have not ended are was said.

@@ -78,7 +78,7 @@ local function flow_of(parts)
     add_rank(graphs, index, part.rank, part.flow and part.flow.graphs or {})
     refused = refused + (part.flow and part.flow.refused or 0)
   end
-  for _, graph in ipairs(graphs) do graph.ranks, graph.of = require "pmlua.internal.report.numbers".ranges(graph.of), nil end
+  for _, graph in ipairs(graphs) do graph.ranks, graph.of = require "pmlua.internal.report.units".ranges(graph.of), nil end
   return #graphs > 0 and flowgraph.made(graphs, refused) or nil
 end
 

@@ -313,7 +313,7 @@ local function report_jobs(job, of, most, is_needed)
     if chosen.job ~= 0 and chosen.job ~= most and is_needed[rank] then others[#others + 1] = rank end
     if n > 0 then beside[#beside + 1] = rank end
   end
-  local ranges = require "pmlua.internal.report.numbers".ranges
+  local ranges = require "pmlua.internal.report.units".ranges
   table.sort(others)
   table.sort(beside)
   if #others > 0 then

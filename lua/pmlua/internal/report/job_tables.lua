@@ -41,8 +41,6 @@ function M.has_times(job)
   return false
 end
 
-function M.plural(n, word) return ("%d %s%s"):format(n, word, n == 1 and "" or "s") end
-
 function M.lined_up(title, rows, left)
   local right = {}
   for i = 1, #rows[1] do right[i] = i > left end

@@ -29,17 +29,15 @@ local function distinct(list, key)
   return n
 end
 
-local function plural(n, word, many) return integer(n) .. " " .. (n == 1 and word or many or word .. "s") end
-
 local function head(r)
   local first, nthreads = r.processes[1], 0
   for _, p in ipairs(r.processes) do nthreads = nthreads + p.totals.threads end
   local ranks = first.rank and r.processes[#r.processes].rank and (" (ranks %d to %d)"):format(first.rank,
     r.processes[#r.processes].rank) or ""
   if #r.processes == 1 then ranks = first.rank and (" (rank %d)"):format(first.rank) or "" end
-  return ("%s%s on %s%s: %s\n"):format(plural(#r.processes, "process", "processes"), ranks,
-    plural(distinct(r.processes, "host"), "host"),
-    nthreads > 0 and ", " .. plural(nthreads, "thread") or "",
+  return ("%s%s on %s%s: %s\n"):format(units.plural(#r.processes, "process", "processes"), ranks,
+    units.plural(distinct(r.processes, "host"), "host"),
+    nthreads > 0 and ", " .. units.plural(nthreads, "thread") or "",
     short(sections.show(first.command), COMMAND_MAX))
 end
 
@@ -215,16 +213,16 @@ local function remarks(r)
   for _, s in ipairs(r.sections) do
     local kinds = require "pmlua.internal.keys"(s.all.misuse)
     for _, name in ipairs(kinds) do
-      lines[#lines + 1] = ("misuse: %s: %s, %s: %s"):format(label_of(s), name, plural(s.all.misuse[name], "time"),
+      lines[#lines + 1] = ("misuse: %s: %s, %s: %s"):format(label_of(s), name, units.plural(s.all.misuse[name], "time"),
         misuses[name] or name)
     end
     if s.all.running > 0 then
       lines[#lines + 1] = ("open: %s: %s had not stopped; not included"):format(label_of(s),
-        plural(s.all.running, "call"))
+        units.plural(s.all.running, "call"))
     end
     if s.all.torn > 0 then
       lines[#lines + 1] = ("torn: %s: a stop was in progress on %s; its times may lack that call"):format(label_of(s),
-        plural(s.all.torn, "thread"))
+        units.plural(s.all.torn, "thread"))
     end
   end
   for _, note in ipairs(r.notes) do lines[#lines + 1] = "note: " .. require "pmlua.internal.printable"(note) end

@@ -43,4 +43,21 @@ function M.metric(v, unit)
   return (require "pmlua.tabulate".number(v) .. " " .. unit):gsub(" $", "")
 end
 
+--- "1 rank", "2 ranks"; "2 processes" with @many.
+---@param many? string
+function M.plural(n, word, many) return ("%d %s"):format(n, n == 1 and word or many or word .. "s") end
+
+--- Numbers of ranks as people list them: 0, 2 to 5.
+---@param list integer[] in order
+function M.ranges(list)
+  local parts, i = {}, 1
+  while i <= #list do
+    local last = i
+    while list[last + 1] == list[last] + 1 do last = last + 1 end
+    parts[#parts + 1] = last > i and ("%d to %d"):format(list[i], list[last]) or ("%d"):format(list[i])
+    i = last + 1
+  end
+  return table.concat(parts, ", ")
+end
+
 return M

@@ -101,7 +101,7 @@ local function path_regions(path, top, ranks, window)
       ranks and (r.most_rank and ("%d"):format(r.most_rank) or "-") or nil }
   end
   local title = ("Critical path, %s of the whole %s; it goes over to another rank or thread %s"):format(time(path.length_s),
-    window and "window" or "run", path.waits == 1 and "once" or tables.plural(path.waits, "time"))
+    window and "window" or "run", path.waits == 1 and "once" or units.plural(path.waits, "time"))
   return tables.lined_up(title, rows, 1)
     .. (#path.regions > top and ("and %d more; --top lists them\n"):format(#path.regions - top) or "")
 end

@@ -22,11 +22,11 @@ local function cut(name) return require "pmlua.tabulate".cut(printable(name), NA
 
 local function title(read)
   local a = read.about
-  local parts = { tables.plural(a.processes, a.ranks > 0 and "rank" or "process"):gsub("processs", "processes"),
-    tables.plural(a.locations, "location") }
-  if a.hosts > 0 then parts[#parts + 1] = tables.plural(a.hosts, "host") end
+  local parts = { units.plural(a.processes, a.ranks > 0 and "rank" or "process", a.ranks == 0 and "processes" or nil),
+    units.plural(a.locations, "location") }
+  if a.hosts > 0 then parts[#parts + 1] = units.plural(a.hosts, "host") end
   parts[#parts + 1] = units.scaled(a.length_s, "s")
-  parts[#parts + 1] = tables.plural(a.events, "event")
+  parts[#parts + 1] = units.plural(a.events, "event")
   if a.creator ~= "" then parts[#parts + 1] = "written by " .. cut(a.creator) end
   return table.concat(parts, ", ")
 end
@@ -43,7 +43,7 @@ local function clocks_line(read)
   for _, c in ipairs(read.clocks) do
     n, least, most = n + c.offsets, math.min(least, c.least_s), math.max(most, c.most_s)
   end
-  return ("clocks of %s are corrected by %s to %s, measured %d times\n"):format(tables.plural(#read.clocks, "location"),
+  return ("clocks of %s are corrected by %s to %s, measured %d times\n"):format(units.plural(#read.clocks, "location"),
     units.scaled(least, "s"), units.scaled(most, "s"), n)
 end
 

@@ -2,6 +2,7 @@
 --- `pmlua wrap check`: each declared function against the libraries.
 
 local out = require "pmlua.internal.wrap.say"
+local shell = require "pmlua.internal.wrap.shell"
 local say, complain = out.say, out.complain
 
 local M = {
@@ -17,6 +18,37 @@ both lists, what else is left out and why, and the filter entries that would exc
   examples = { { "pmlua wrap check wrap-zlib --fix", needs = { "libclang" } } },
 }
 
+--- A backslash takes the meaning from what a filter would read as its own.
+local function escaped(symbol) return (symbol:gsub("[%*%?%[%]\\#]", "\\%0")) end
+
+--- A block of the filter that excludes the functions.
+---@param functions pmlua.wrap.function[]
+local function block(functions, why)
+  local lines = { "", "# " .. why, "SCOREP_REGION_NAMES_BEGIN" }
+  for _, f in ipairs(functions) do
+    lines[#lines + 1] = ("  EXCLUDE MANGLED %s"):format(escaped(f.symbol)) .. (f.title ~= f.symbol and "  # " .. f.title or "")
+  end
+  lines[#lines + 1] = "SCOREP_REGION_NAMES_END\n"
+  return table.concat(lines, "\n")
+end
+
+--- The text that a filter needs to leave out what cannot be wrapped, and what can be linked without the libraries.
+---@param p pmlua.wrap.plan
+local function entries(p)
+  local text = ""
+  if #p.missing > 0 then text = text .. block(p.missing, "in no library") end
+  if #p.foreign > 0 then text = text .. block(p.foreign, "link without the libraries, too") end
+  return text
+end
+
+--- Append them to the folder's filter; nil and why.
+---@param cfg pmlua.wrap.folder
+---@param p pmlua.wrap.plan
+local function fix(cfg, p)
+  local old = shell.slurp(cfg.filter) or ""
+  return shell.spit(cfg.filter, old .. entries(p))
+end
+
 local function list(what, functions, why)
   say(("%s: %d"):format(what, #functions))
   for _, f in ipairs(functions) do say("  " .. f.title .. (why and ": " .. f.why or "")) end
@@ -24,7 +56,7 @@ end
 
 ---@return integer status
 function M.run(o)
-  local check, folder = require "pmlua.internal.wrap.check", require "pmlua.internal.wrap.folder"
+  local folder = require "pmlua.internal.wrap.folder"
   local plan = require "pmlua.internal.wrap.plan"
   local cfg, missing = folder.load(o.dir or ".")
   if not cfg then return complain(missing) end
@@ -46,10 +78,10 @@ function M.run(o)
   if #p.missing + #p.foreign == 0 then return 0 end
   if not o.fix then
     say("these entries of " .. cfg.filter .. " exclude them (--fix appends them):")
-    say((check.entries(p):gsub("\n$", "")))
+    say((entries(p):gsub("\n$", "")))
     return 1
   end
-  local fixed, wrong = check.fix(cfg, p)
+  local fixed, wrong = fix(cfg, p)
   if not fixed then return complain(wrong) end
   say(("%d entries appended to %s"):format(#p.missing + #p.foreign, cfg.filter))
   return 0
