@@ -5,6 +5,7 @@
 -- groups/, a file per family of PMUs; PAPI's presets are data in presets/. A metric may use events of its group or file,
 -- constants of its file (`revisions` overrides some for certain cores), inputs, `time` (seconds), and metrics above it.
 -- part/metrics.lua of each folder contains the parts that metrics of the same name share, so that there is only one `ipc`.
+-- A metric is a table, or without thresholds a text: "flop_rate [flop/s] = flop / time; of all cores".
 --
 --     pmlua -e 'for name, group in pairs(pml.groups.of("skx")) do print(name, #group.metrics) end'
 
@@ -129,12 +130,19 @@ local function known_of(folder)
   return known[folder]
 end
 
+--- A metric as text: "name [unit] = formula; about", or its name alone.
+local function of_text(text)
+  local name, unit, expression, about = text:match "^([%w_]+)(.-) = ([^;]*);? ?(.*)$"
+  if about == "" then about = nil end
+  return { name = name or text, unit = unit and unit:match "%[(.*)%]", formula = expression, about = about }
+end
+
 --- Complete a metric from the common definition of its name; a bare name uses all of it.
 function Reader:whole(group, m)
-  local own, all = type(m) == "string" and { name = m } or m, known_of(group.name == "PAPI" and "presets" or "groups")
+  local own, all = type(m) == "string" and of_text(m) or m, known_of(group.name == "PAPI" and "presets" or "groups")
   local base = type(own) == "table" and type(own.name) == "string" and all[own.name]
   if base then return setmetatable(own, { __index = base }) end
-  if own == m then return m end
+  if own == m or own.formula then return own end
   local names = require "pmlua.internal.keys"(all)
   local nearest = require "pmlua.internal.nearest"(m, names)
   self:fail(m, ("group %s: pmlua has no formula for a metric called %s%s"):format(group.name, m,

@@ -36,8 +36,9 @@ end
 local function events_of(file, group)
   local events, above = over(group.events), {}
   for _, m in ipairs(group.metrics) do
-    local name = type(m) == "string" and m or m.name
-    for word in (type(m) == "table" and m.formula or known[name].formula):gmatch "[%a_][%w_]*" do
+    local name = (type(m) == "string" and m or m.name):match "^[%w_]+"
+    local formula = type(m) == "table" and m.formula or type(m) == "string" and m:match " = ([^;]*)"
+    for word in (formula or known[name].formula):gmatch "[%a_][%w_]*" do
       if not above[word] then events[word] = events[word] or file.events[word] end
     end
     above[name] = true

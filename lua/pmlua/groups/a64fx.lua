@@ -27,9 +27,7 @@ return {
         "hence the factor 4. A fused multiply-add counts twice. Its forerunner FX100 counted instructions by " ..
         "width, equation 8 of the PMlib paper.",
       metrics = {
-        { name = "flop", formula = "fixed + 4 * scalable" },
-        { name = "dp_flop", formula = "dp_fixed + 4 * dp_scalable" },
-        { name = "sp_flop", formula = "sp_fixed + 4 * sp_scalable" },
+        "flop = fixed + 4 * scalable", "dp_flop = dp_fixed + 4 * dp_scalable", "sp_flop = sp_fixed + 4 * sp_scalable",
         "flop_rate", "flop_per_cycle", "ipc",
       },
     },
@@ -37,30 +35,24 @@ return {
       prose = "Lines of 256 bytes between the memory of a core memory group and that group, whichever of its cores " ..
         "asked, and lines that moved into this core.",
       metrics = {
-        { name = "memory_read", formula = "line * memory_reads / time", about = "of the whole core memory group" },
-        { name = "memory_write", unit = "byte/s", formula = "line * memory_writes / time",
-          about = "of the whole core memory group" },
-        { name = "memory_bandwidth", formula = "memory_read + memory_write" },
-        "l2_to_l1", "l1_to_l2", "into_l2", "out_of_l2",
+        "memory_read = line * memory_reads / time; of the whole core memory group",
+        "memory_write [byte/s] = line * memory_writes / time; of the whole core memory group",
+        "memory_bandwidth = memory_read + memory_write", "l2_to_l1", "l1_to_l2", "into_l2", "out_of_l2",
       },
     },
     VECTOR = {
       prose = "Operations of SVE instructions among all floating-point operations, and SIMD and SVE instructions " ..
         "among all.",
       metrics = {
-        { name = "sve_flop_share", formula = "100 * 4 * scalable / (fixed + 4 * scalable)" },
-        { name = "simd_share", formula = "100 * simd / instructions" },
-        { name = "sve_share", formula = "100 * sve / instructions" },
-        { name = "fma_share", unit = "%", formula = "100 * fma / fp" },
+        "sve_flop_share = 100 * 4 * scalable / (fixed + 4 * scalable)", "simd_share = 100 * simd / instructions",
+        "sve_share = 100 * sve / instructions", "fma_share [%] = 100 * fma / fp",
       },
     },
     CACHE = {
       prose = "Accesses to L1 and L2, and refills by demand or by prefetch.",
       metrics = {
-        "l1_miss_ratio",
-        { name = "l1_demand_ratio", unit = "%", formula = "100 * l1_demand / l1" },
-        "l2_miss_ratio",
-        { name = "l2_mpki", formula = "1000 * l2_demand / instructions" },
+        "l1_miss_ratio", "l1_demand_ratio [%] = 100 * l1_demand / l1", "l2_miss_ratio",
+        "l2_mpki = 1000 * l2_demand / instructions",
       },
     },
     CYCLE = {
@@ -70,18 +62,16 @@ return {
         "ipc",
         { name = "no_commit", unit = "%", formula = "100 * none / cycles",
           thresholds = { { "> 50", "nothing is committed in most cycles" } } },
-        { name = "memory_wait_share", unit = "%", formula = "100 * memory_wait / cycles" },
+        "memory_wait_share [%] = 100 * memory_wait / cycles",
         { name = "l2_miss_wait", unit = "%", formula = "100 * l2_wait / cycles",
           thresholds = { { "> 30", "memory is waited for" } } },
-        { name = "fp_wait_share", unit = "%", formula = "100 * fp_wait / cycles" },
-        "mispredict_ratio",
+        "fp_wait_share [%] = 100 * fp_wait / cycles", "mispredict_ratio",
       },
     },
     LOADSTORE = {
       prose = "Loads and stores, and the SVE ones that gather or scatter.",
       metrics = {
-        "loads_per_instruction", "stores_per_instruction", "loads_per_store",
-        { name = "simd_load_share", unit = "%", formula = "100 * sve_loads / loads" },
+        "loads_per_instruction", "stores_per_instruction", "loads_per_store", "simd_load_share [%] = 100 * sve_loads / loads",
         { name = "gather_share", unit = "%", formula = "100 * gathers / loads",
           thresholds = { { "> 10", "gathers take an access per element" } } },
         { name = "scatter_share", unit = "%", formula = "100 * scatters / stores",
@@ -95,17 +85,12 @@ return {
     },
     HALF = {
       prose = "Floating-point operations in half precision, as FLOPS counts them in single and double.",
-      metrics = {
-        { name = "hp_flop", formula = "hp_fixed + 4 * hp_scalable" },
-        "hp_rate",
-      },
+      metrics = { "hp_flop = hp_fixed + 4 * hp_scalable", "hp_rate" },
     },
     BRANCH = {
       prose = "Branches that could be guessed and those that were guessed wrong, on wrong paths too.",
       metrics = {
-        { name = "branch_rate", formula = "predicted / instructions" },
-        { name = "mispredict_ratio", formula = "100 * mispredicted / predicted" },
-        "branch_mpki",
+        "branch_rate = predicted / instructions", "mispredict_ratio = 100 * mispredicted / predicted", "branch_mpki",
       },
     },
     TLB = {
@@ -115,17 +100,13 @@ return {
     L2 = {
       prose = "Accesses to L2, what was refilled by demand or by prefetch, what by demand, and what was written back.",
       metrics = {
-        { name = "l2_miss_ratio", formula = "100 * missed / asked" },
-        { name = "l2_demand_mpki", unit = "miss/1000 instructions", formula = "1000 * demand / instructions" },
+        "l2_miss_ratio = 100 * missed / asked", "l2_demand_mpki [miss/1000 instructions] = 1000 * demand / instructions",
         "l2_write_backs",
       },
     },
     UOPS = {
       prose = "Micro-operations that were executed, on wrong paths too, beside the instructions that they were made from.",
-      metrics = {
-        { name = "uops_per_instruction", formula = "ops / speculated" },
-        { name = "executed_per_retired", formula = "speculated / instructions" },
-      },
+      metrics = { "uops_per_instruction = ops / speculated", "executed_per_retired = speculated / instructions" },
     },
     STALLS = {
       prose = "Cycles in which the frontend delivered nothing and cycles in which the backend took nothing.",
@@ -135,10 +116,7 @@ return {
       prose = "The arithmetic workload that the user counted in the source, beside what the hardware did: the ratio " ..
         "and the difference of figures 1 to 3 and table IV of the PMlib paper.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
-      metrics = {
-        { name = "flop", formula = "fixed + 4 * scalable" },
-        "user_rate", "system_rate", "ratio", "difference",
-      },
+      metrics = { "flop = fixed + 4 * scalable", "user_rate", "system_rate", "ratio", "difference" },
     },
   },
 }

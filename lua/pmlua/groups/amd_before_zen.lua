@@ -19,18 +19,11 @@ return {
     },
     BRANCH = {
       prose = "Branches that retired, those that were taken, and those that were guessed wrong.",
-      metrics = {
-        "branch_rate",
-        { name = "taken_ratio", unit = "%", formula = "100 * taken / branches" },
-        "mispredict_ratio", "branch_mpki",
-      },
+      metrics = { "branch_rate", "taken_ratio [%] = 100 * taken / branches", "mispredict_ratio", "branch_mpki" },
     },
     CACHE = {
       prose = "Accesses to the cache of data of the first level, and those that it did not have.",
-      metrics = {
-        { name = "l1_miss_ratio", formula = "100 * l1_miss / l1" },
-        { name = "l1_mpki", unit = "miss/1000 instructions", formula = "1000 * l1_miss / instructions" },
-      },
+      metrics = { "l1_miss_ratio = 100 * l1_miss / l1", "l1_mpki [miss/1000 instructions] = 1000 * l1_miss / instructions" },
     },
     UOPS = {
       prose = "Micro-operations that retired.",

@@ -31,7 +31,7 @@ return {
         "fetch_latency", "fetch_bandwidth", "mispredict_share", "clear_share",
         { name = "memory_share", formula = "100 * memory_stalls / all_stalls",
           about = "of the cycles in which nothing was executed" },
-        { name = "core_share", formula = "100 * (all_stalls - memory_stalls) / all_stalls" },
+        "core_share = 100 * (all_stalls - memory_stalls) / all_stalls",
       },
     },
     TOPDOWN3 = {

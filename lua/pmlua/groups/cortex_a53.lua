@@ -14,27 +14,17 @@ return {
   groups = {
     CYCLE = {
       prose = "Cycles, instructions, and the branches that were guessed wrong.",
-      metrics = {
-        "ipc",
-        { name = "mispredict_ratio", formula = "100 * mispredicted / predicted",
-          about = "of the branches that could be guessed" },
-      },
+      metrics = { "ipc", "mispredict_ratio = 100 * mispredicted / predicted; of the branches that could be guessed" },
     },
     BRANCH = {
       prose = "Branches that could be guessed and those that were guessed wrong, on wrong paths too.",
       metrics = {
-        { name = "branch_rate", formula = "predicted / instructions" },
-        { name = "mispredict_ratio", formula = "100 * mispredicted / predicted" },
-        "branch_mpki",
+        "branch_rate = predicted / instructions", "mispredict_ratio = 100 * mispredicted / predicted", "branch_mpki",
       },
     },
     CACHE = {
       prose = "Accesses and refills of the caches of data, and refills of the cache of code.",
-      metrics = {
-        "l1_miss_ratio", "l2_miss_ratio",
-        { name = "l2_mpki", formula = "1000 * l2_refill / instructions" },
-        "code_mpki",
-      },
+      metrics = { "l1_miss_ratio", "l2_miss_ratio", "l2_mpki = 1000 * l2_refill / instructions", "code_mpki" },
     },
     L2 = {
       prose = "Accesses to L2, what it did not have, and what it wrote back.",
@@ -55,7 +45,7 @@ return {
       prose = "Loads and stores that retired, and those whose address is not aligned.",
       metrics = {
         "loads_per_instruction", "stores_per_instruction", "loads_per_store",
-        { name = "unaligned_ratio", formula = "100 * unaligned / (loads + stores)" },
+        "unaligned_ratio = 100 * unaligned / (loads + stores)",
       },
     },
   },

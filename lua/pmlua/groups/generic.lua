@@ -16,10 +16,7 @@ return {
     FLOPS = {
       prose = "perf has no generic name for floating-point work, so there is none here: instructions stand where " ..
         "operations would. A PMU that pmlua knows by name has the real thing.",
-      metrics = {
-        { name = "instruction_rate", unit = "instruction/s", formula = "instructions / time" },
-        "ipc",
-      },
+      metrics = { "instruction_rate [instruction/s] = instructions / time", "ipc" },
     },
     BANDWIDTH = {
       prose = "Misses of the last level cache, taken as lines of 64 bytes. What counts as last level and as a miss is " ..
@@ -33,20 +30,14 @@ return {
     },
     CACHE = {
       prose = "Loads and misses of the first and the last level, by the names that perf gives them.",
-      metrics = {
-        { name = "l1_miss_ratio", formula = "100 * load_misses / loads" },
-        "ll_miss_ratio", "ll_mpki",
-      },
+      metrics = { "l1_miss_ratio = 100 * load_misses / loads", "ll_miss_ratio", "ll_mpki" },
     },
     CYCLE = {
       prose = "Cycles, instructions and branches, and what the operating system knows without any counter: CPU time, " ..
         "page faults and changes of context.",
       metrics = {
-        "ipc", "mispredict_ratio",
-        { name = "cpus", unit = "", formula = "ns * cpu_ns / time" },
-        { name = "frequency", unit = "cycle/s", formula = "cycles / (ns * cpu_ns)" },
-        { name = "fault_rate", unit = "1/s", formula = "faults / time" },
-        { name = "switch_rate", unit = "1/s", formula = "switches / time" },
+        "ipc", "mispredict_ratio", "cpus [] = ns * cpu_ns / time", "frequency [cycle/s] = cycles / (ns * cpu_ns)",
+        "fault_rate [1/s] = faults / time", "switch_rate [1/s] = switches / time",
       },
     },
     LOADSTORE = {
@@ -78,7 +69,7 @@ return {
         "user_rate",
         { name = "rate_per_cpu_second", unit = "flop/s", formula = "work / (ns * cpu_ns)",
           about = "without the time that the CPU was elsewhere" },
-        { name = "work_per_instruction", formula = "work / instructions" },
+        "work_per_instruction = work / instructions",
       },
     },
   },

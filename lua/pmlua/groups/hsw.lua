@@ -18,10 +18,7 @@ return {
     },
     UOPS = {
       prose = "Micro-operations from the decoders, from the cache of decoded ones and from microcode; issued and retired.",
-      metrics = {
-        { name = "uops_per_instruction", formula = "retired_slots / instructions" },
-        "dsb_share", "microcode_share", "issued_per_retired",
-      },
+      metrics = { "uops_per_instruction = retired_slots / instructions", "dsb_share", "microcode_share", "issued_per_retired" },
     },
   },
 }

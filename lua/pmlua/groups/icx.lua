@@ -29,7 +29,7 @@ return {
       prose = "Where the slots of the thread went, level 1 of top-down, by slots that plain counters count: the four shares " ..
         "add up to 100 %. They are differences of counts over a difference of slots, so they hold for a section as for a run.",
       metrics = {
-        { name = "retiring", formula = "100 * retired_slots / slots" },
+        "retiring = 100 * retired_slots / slots",
         { name = "bad_speculation", formula = "100 * (slots - undelivered + dropped - backend_slots - retired_slots) / slots",
           thresholds = { { "> 15", "much is done on wrong paths; see TOPDOWN2 and BRANCH" } } },
         { name = "frontend_bound", formula = "100 * (undelivered - dropped) / slots",
@@ -43,8 +43,7 @@ return {
         "bad speculation and backend_bound by the shares of their causes.",
       events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" },
       metrics = {
-        { name = "fetch_latency", formula = "100 * 5 * starved / slots" },
-        { name = "fetch_bandwidth", formula = "100 * (undelivered - 5 * starved) / slots" },
+        "fetch_latency = 100 * 5 * starved / slots", "fetch_bandwidth = 100 * (undelivered - 5 * starved) / slots",
         "mispredict_share", "clear_share", "memory_share", "core_share",
       },
     },
@@ -54,7 +53,7 @@ return {
         "differences of these counts are what a section or a run took.",
       events = { backend_slots = "r8300", retired_slots = "r8000", slots = "r400" },
       metrics = {
-        { name = "retiring", formula = "100 * retired_slots / (retired_slots + wasted_slots + starved_slots + backend_slots)" },
+        "retiring = 100 * retired_slots / (retired_slots + wasted_slots + starved_slots + backend_slots)",
         { name = "bad_speculation",
           formula = "100 * wasted_slots / (retired_slots + wasted_slots + starved_slots + backend_slots)",
           thresholds = { { "> 15", "much is done on wrong paths; see TOPDOWN2 and BRANCH" } } },

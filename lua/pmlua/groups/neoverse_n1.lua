@@ -23,18 +23,14 @@ return {
         "Advanced SIMD instruction is integer or floating-point work on up to 16 elements. So there are rates " ..
         "of instructions here, no flop.",
       metrics = {
-        "scalar_fp_rate", "simd_rate",
-        { name = "fp_simd_per_cycle", unit = "instruction/cycle", formula = "(scalar_fp + simd) / cycles" },
-        "fp_simd_share", "ipc",
+        "scalar_fp_rate", "simd_rate", "fp_simd_per_cycle [instruction/cycle] = (scalar_fp + simd) / cycles", "fp_simd_share",
+        "ipc",
       },
     },
     BANDWIDTH = {
       prose = "Lines that moved into and out of the levels of the cache of one core. Reads that missed the last level " ..
         "came from memory; what the memory controllers moved is counted by their own PMUs.",
-      metrics = {
-        "l2_to_l1", "l1_to_l2", "into_l2", "out_of_l2",
-        { name = "memory_read", formula = "line * ll_miss / time" },
-      },
+      metrics = { "l2_to_l1", "l1_to_l2", "into_l2", "out_of_l2", "memory_read = line * ll_miss / time" },
     },
     VECTOR = {
       prose = "Advanced SIMD instructions beside scalar floating-point ones, as shares of the two. Integer SIMD is " ..
@@ -47,7 +43,7 @@ return {
         "l1_miss_ratio", "l2_miss_ratio",
         { name = "ll_miss_ratio", formula = "100 * ll_miss / ll",
           thresholds = { { "> 50", "most reads of the last level go to memory" } } },
-        { name = "ll_mpki", formula = "1000 * ll_miss / instructions" },
+        "ll_mpki = 1000 * ll_miss / instructions",
       },
     },
     CYCLE = {
@@ -81,10 +77,7 @@ return {
     },
     TLB = {
       prose = "Accesses to the first level of TLBs, those that it missed, and walks of page tables.",
-      metrics = {
-        { name = "l1_tlb_ratio", unit = "%", formula = "100 * tlb_refills / tlb_accesses" },
-        "data_walk_mpki", "code_walk_mpki",
-      },
+      metrics = { "l1_tlb_ratio [%] = 100 * tlb_refills / tlb_accesses", "data_walk_mpki", "code_walk_mpki" },
     },
     L2 = {
       prose = "Accesses to L2, what it did not have, and what it wrote back.",
@@ -104,8 +97,7 @@ return {
         "best.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
       metrics = {
-        "user_rate",
-        { name = "work_per_cycle", unit = "flop/cycle", formula = "work / cycles" },
+        "user_rate", "work_per_cycle [flop/cycle] = work / cycles",
         { name = "work_per_instruction", formula = "work / (scalar_fp + simd)",
           thresholds = { { "< 1", "more instructions than operations: moves and conversions, or longer sequences" }, } },
       },

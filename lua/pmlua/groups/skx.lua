@@ -51,8 +51,7 @@ return {
         "events need eight general counters: with SMT on, a Skylake-X thread has four, and single and double " ..
         "precision are counted in runs of their own.",
       metrics = {
-        { name = "sp_flop", formula = "fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16" },
-        { name = "dp_flop", formula = "fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8" },
+        "sp_flop = fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16", "dp_flop = fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8",
         { name = "flop", about = "equation 7" },
         "sp_rate", "dp_rate", "flop_rate", "dp_per_cycle", "ipc",
       },
@@ -68,14 +67,11 @@ return {
       metrics = {
         { name = "sp_vector",
           formula = "100 * (4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16) / (fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16)" },
-        { name = "dp_vector",
-          formula = "100 * (2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8) / (fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8)" },
-        { name = "sp_512bit", unit = "%",
-          formula = "100 * 16 * fpsp16 / (fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16)" },
-        { name = "dp_512bit", unit = "%",
-          formula = "100 * 8 * fpdp8 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8)" },
-        { name = "dp_256bit", formula = "100 * 4 * fpdp4 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8)" },
-        { name = "dp_128bit", formula = "100 * 2 * fpdp2 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8)" },
+        "dp_vector = 100 * (2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8) / (fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8)",
+        "sp_512bit [%] = 100 * 16 * fpsp16 / (fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16)",
+        "dp_512bit [%] = 100 * 8 * fpdp8 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8)",
+        "dp_256bit = 100 * 4 * fpdp4 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8)",
+        "dp_128bit = 100 * 2 * fpdp2 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8)",
       },
     },
     CACHE = {
@@ -83,21 +79,16 @@ return {
         "a hit nor a miss of L1. These events count on the lower four counters only.",
       events = { l3_miss = "MEM_LOAD_RETIRED:L3_MISS" },
       metrics = {
-        { name = "l1_miss_ratio", formula = "100 * l1_miss / (l1_hit + l1_miss)" },
-        { name = "l2_miss_ratio", formula = "100 * l2_miss / (l2_hit + l2_miss)" },
-        { name = "l3_miss_ratio", formula = "100 * l3_miss / (l3_hit + l3_miss)" },
-        { name = "l3_mpki", formula = "1000 * l3_miss / instructions" },
+        "l1_miss_ratio = 100 * l1_miss / (l1_hit + l1_miss)", "l2_miss_ratio = 100 * l2_miss / (l2_hit + l2_miss)",
+        "l3_miss_ratio = 100 * l3_miss / (l3_hit + l3_miss)", "l3_mpki = 1000 * l3_miss / instructions",
       },
     },
     CYCLE = {
       prose = "What the cycles were spent on: instructions, stalls, branches that were guessed wrong. Reference " ..
         "cycles tick at the rate of the TSC, so their ratio to cycles shows the frequency.",
       metrics = {
-        "ipc",
-        { name = "frequency_ratio", formula = "cycles / ref_cycles" },
-        { name = "stalled", formula = "100 * stalls / cycles" },
-        { name = "memory_stalled", formula = "100 * memory_stalls / cycles" },
-        "mispredict_ratio",
+        "ipc", "frequency_ratio = cycles / ref_cycles", "stalled = 100 * stalls / cycles",
+        "memory_stalled = 100 * memory_stalls / cycles", "mispredict_ratio",
       },
     },
     LOADSTORE = {
@@ -115,7 +106,7 @@ return {
         "differences of counts over a difference of cycles, so they hold for a section as for a run. With SMT the other " ..
         "thread's slots look like backend_bound.",
       metrics = {
-        { name = "retiring", formula = "100 * retired_slots / (4 * cycles)" },
+        "retiring = 100 * retired_slots / (4 * cycles)",
         { name = "bad_speculation", formula = "100 * (issued - retired_slots + 4 * recovery) / (4 * cycles)",
           thresholds = { { "> 15", "much is done on wrong paths; see TOPDOWN2 and BRANCH" } } },
         { name = "frontend_bound", formula = "100 * undelivered / (4 * cycles)",
@@ -133,15 +124,12 @@ return {
       prose = "Level 3 of top-down, as shares of cycles: what loads that are waited for have already missed, and what keeps " ..
         "instructions from arriving. A line that is in L1 and waited for all the same is among l1_bound.",
       metrics = {
-        "l1_bound", "l2_bound",
-        { name = "l3_bound", unit = "%", formula = "100 * (l2_stalls - l3_stalls) / cycles" },
+        "l1_bound", "l2_bound", "l3_bound [%] = 100 * (l2_stalls - l3_stalls) / cycles",
         { name = "dram_bound", unit = "%", formula = "100 * l3_stalls / cycles",
           thresholds = { { "> 20", "memory is waited for; look at BANDWIDTH, NUMA and TLB" } } },
-        { name = "store_bound", unit = "%", formula = "100 * store_stalls / cycles" },
-        { name = "icache_misses", unit = "%", formula = "100 * code_stalls / cycles" },
-        { name = "itlb_misses", unit = "%", formula = "100 * tag_stalls / cycles" },
-        { name = "branch_resteers", unit = "%", formula = "100 * resteers / cycles" },
-        { name = "divider_active", unit = "%", formula = "100 * divider / cycles" },
+        "store_bound [%] = 100 * store_stalls / cycles", "icache_misses [%] = 100 * code_stalls / cycles",
+        "itlb_misses [%] = 100 * tag_stalls / cycles", "branch_resteers [%] = 100 * resteers / cycles",
+        "divider_active [%] = 100 * divider / cycles",
       },
     },
     BRANCH = {
@@ -159,19 +147,13 @@ return {
       metrics = {
         { name = "load_walk_mpki", unit = "miss/1000 instructions", formula = "1000 * load_walks / instructions",
           thresholds = { { "> 1", "pages are visited too sparsely; larger pages may help" } } },
-        { name = "store_walk_mpki", unit = "miss/1000 instructions", formula = "1000 * store_walks / instructions" },
-        "code_walk_mpki",
-        { name = "load_walking_share", unit = "%", formula = "100 * load_walking / cycles" },
-        { name = "store_walking_share", unit = "%", formula = "100 * store_walking / cycles" },
+        "store_walk_mpki [miss/1000 instructions] = 1000 * store_walks / instructions", "code_walk_mpki",
+        "load_walking_share [%] = 100 * load_walking / cycles", "store_walking_share [%] = 100 * store_walking / cycles",
       },
     },
     L2 = {
       prose = "What was asked of L2, and what it did not have: demands of loads, stores and code, without prefetches.",
-      metrics = {
-        "l2_demand_ratio",
-        { name = "l2_read_mpki", formula = "1000 * reads_missed / instructions" },
-        "l2_write_mpki", "l2_code_mpki",
-      },
+      metrics = { "l2_demand_ratio", "l2_read_mpki = 1000 * reads_missed / instructions", "l2_write_mpki", "l2_code_mpki" },
     },
     L3 = {
       prose = "What one core asked of L3, demands and prefetches alike, and what L3 did not have.",
@@ -184,19 +166,13 @@ return {
     STALLS = {
       prose = "Cycles in which nothing was executed, and with which misses outstanding; a cycle with a miss of L3 is one with " ..
         "a miss of L2 and L1, too.",
-      metrics = {
-        "stalled",
-        { name = "stalled_on_memory", unit = "%", formula = "100 * memory_stalls / cycles" },
-        "stalled_beyond_l1", "stalled_beyond_l2",
-      },
+      metrics = { "stalled", "stalled_on_memory [%] = 100 * memory_stalls / cycles", "stalled_beyond_l1", "stalled_beyond_l2" },
     },
     UOPS = {
       prose = "Micro-operations from the decoders, from the cache of decoded ones and from microcode; issued, executed, retired.",
       metrics = {
-        { name = "uops_per_instruction", formula = "retired_slots / instructions" },
-        "dsb_share", "microcode_share",
-        { name = "executed_per_issued", unit = "", formula = "executed / issued" },
-        "issued_per_retired",
+        "uops_per_instruction = retired_slots / instructions", "dsb_share", "microcode_share",
+        "executed_per_issued [] = executed / issued", "issued_per_retired",
       },
     },
     DIVIDE = {
@@ -216,9 +192,8 @@ return {
       prose = "Lines that the memory controllers of the whole socket read and wrote, of all that runs there, over six " ..
         "channels. Needs what counting a whole cpu needs; most virtual machines have none.",
       metrics = {
-        { name = "memory_reads", formula = "line * (read0 + read1 + read2 + read3 + read4 + read5) / time" },
-        { name = "memory_writes", formula = "line * (write0 + write1 + write2 + write3 + write4 + write5) / time" },
-        "memory_bandwidth",
+        "memory_reads = line * (read0 + read1 + read2 + read3 + read4 + read5) / time",
+        "memory_writes = line * (write0 + write1 + write2 + write3 + write4 + write5) / time", "memory_bandwidth",
         { name = "busiest_channel", unit = "%",
           formula = "100 * max(read0 + write0, read1 + write1, read2 + write2, read3 + write3, read4 + write4, " ..
             "read5 + write5) / (read0 + read1 + read2 + read3 + read4 + read5 + write0 + write1 + write2 + write3 + write4 + " ..
@@ -231,9 +206,8 @@ return {
       prose = "Data that the socket sent over its links to other sockets. A line takes nine flits of data and header, so a " ..
         "flit stands for 64/9 bytes. A processor with two links has no link2.",
       metrics = {
-        { name = "link0_sent", formula = "line * sent0 / 9 / time" },
-        { name = "link1_sent", formula = "line * sent1 / 9 / time" },
-        { name = "link2_sent", unit = "byte/s", formula = "line * sent2 / 9 / time" },
+        "link0_sent = line * sent0 / 9 / time", "link1_sent = line * sent1 / 9 / time",
+        "link2_sent [byte/s] = line * sent2 / 9 / time",
       },
     },
     ENERGY = {
@@ -246,9 +220,8 @@ return {
         "and the difference of figures 1 to 3 and table IV of the PMlib paper.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
       metrics = {
-        { name = "sp_flop", formula = "fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16" },
-        { name = "dp_flop", formula = "fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8" },
-        "flop", "user_rate", "system_rate", "ratio", "difference",
+        "sp_flop = fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16", "dp_flop = fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8", "flop",
+        "user_rate", "system_rate", "ratio", "difference",
       },
     },
   },

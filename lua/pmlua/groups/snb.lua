@@ -31,8 +31,8 @@ return {
       prose = "Where micro-operations of loads that retired found their data; a line that was already on its way (fill " ..
         "buffer) is apart. These events count on the lower four counters only.",
       metrics = {
-        { name = "l1_miss_ratio", formula = "100 * (loads - l1_hit - in_flight) / (loads - in_flight)" },
-        { name = "l2_miss_ratio", formula = "100 * (loads - l1_hit - in_flight - l2_hit) / (loads - l1_hit - in_flight)" },
+        "l1_miss_ratio = 100 * (loads - l1_hit - in_flight) / (loads - in_flight)",
+        "l2_miss_ratio = 100 * (loads - l1_hit - in_flight - l2_hit) / (loads - l1_hit - in_flight)",
       },
     },
     TOPDOWN2 = {
@@ -46,9 +46,8 @@ return {
     L2 = {
       prose = "What was asked of L2 by loads that are demands, and what loads, stores and code it did not have.",
       metrics = {
-        { name = "l2_demand_ratio", formula = "100 * (asked - had) / asked" },
-        { name = "l2_read_mpki", formula = "1000 * (asked - had) / instructions" },
-        "l2_write_mpki", "l2_code_mpki",
+        "l2_demand_ratio = 100 * (asked - had) / asked", "l2_read_mpki = 1000 * (asked - had) / instructions", "l2_write_mpki",
+        "l2_code_mpki",
       },
     },
     STALLS = {

@@ -20,9 +20,8 @@ return {
       prose = "Lines that the memory controllers of the whole socket read and wrote, of all that runs there, over four " ..
         "channels. Needs what counting a whole cpu needs.",
       metrics = {
-        { name = "memory_reads", formula = "line * (read0 + read1 + read2 + read3) / time" },
-        { name = "memory_writes", formula = "line * (write0 + write1 + write2 + write3) / time" },
-        "memory_bandwidth",
+        "memory_reads = line * (read0 + read1 + read2 + read3) / time",
+        "memory_writes = line * (write0 + write1 + write2 + write3) / time", "memory_bandwidth",
       },
     },
   },

@@ -18,8 +18,7 @@ return {
       prose = "Floating-point operations in half precision: instructions retired by width, times the elements of that width; " ..
         "a fused multiply-add is counted twice by the hardware. Those of complex numbers are not among them.",
       metrics = {
-        { name = "hp_flop", formula = "fphp1 + 8 * fphp8 + 16 * fphp16 + 32 * fphp32" },
-        "hp_rate",
+        "hp_flop = fphp1 + 8 * fphp8 + 16 * fphp16 + 32 * fphp32", "hp_rate",
         { name = "hp_vector", unit = "%", formula = "100 * (hp_flop - fphp1) / hp_flop",
           thresholds = { { "< 50", "most operations are scalar" } } },
       },
@@ -30,8 +29,7 @@ return {
         "frontend_bound, retiring and backend_bound; branch_mispredicts is a part of bad_speculation, whose rest are " ..
         "machine clears.",
       metrics = {
-        { name = "fetch_latency", formula = "100 * 6 * starved / slots" },
-        { name = "fetch_bandwidth", formula = "100 * (undelivered - 6 * starved) / slots" },
+        "fetch_latency = 100 * 6 * starved / slots", "fetch_bandwidth = 100 * (undelivered - 6 * starved) / slots",
         "branch_mispredicts", "memory_bound", "core_bound", "heavy_operations", "light_operations",
       },
     },
@@ -44,10 +42,8 @@ return {
       },
       metrics = {
         "heavy_operations", "light_operations", "branch_mispredicts",
-        { name = "machine_clears", unit = "%", formula = "100 * (wasted_slots - mispredict_slots) / slots" },
-        { name = "fetch_latency", formula = "100 * latency_slots / slots" },
-        { name = "fetch_bandwidth", formula = "100 * (starved_slots - latency_slots) / slots" },
-        "memory_bound", "core_bound",
+        "machine_clears [%] = 100 * (wasted_slots - mispredict_slots) / slots", "fetch_latency = 100 * latency_slots / slots",
+        "fetch_bandwidth = 100 * (starved_slots - latency_slots) / slots", "memory_bound", "core_bound",
       },
     },
   },

@@ -51,22 +51,14 @@ return {
       prose = "Floating-point operations that retired, elements and both halves of a multiply-add included. Up to 64 " ..
         "of them retire in a cycle, so the event takes two counters: an even one and the next.",
       metrics = {
-        { name = "flop", formula = "flop_any" },
-        "flop_rate", "flop_per_cycle",
-        { name = "add_sub_share", unit = "%", formula = "100 * add_sub / flop_any" },
-        { name = "mult_share", unit = "%", formula = "100 * mult / flop_any" },
-        "div_share",
-        { name = "mac_share", unit = "%", formula = "100 * mac / flop_any" },
-        "ipc",
+        "flop = flop_any", "flop_rate", "flop_per_cycle", "add_sub_share [%] = 100 * add_sub / flop_any",
+        "mult_share [%] = 100 * mult / flop_any", "div_share", "mac_share [%] = 100 * mac / flop_any", "ipc",
       },
     },
     BANDWIDTH = {
       prose = "Lines filled into the data cache, by where they came from. Demand fills and those of the hardware " ..
         "prefetcher are counted apart. Writes to memory are counted by uncore PMUs only, for the whole socket.",
-      metrics = {
-        "from_l2_rate", "from_cache_rate",
-        { name = "memory_read", formula = "line * (from_dram + prefetched) / time" },
-      },
+      metrics = { "from_l2_rate", "from_cache_rate", "memory_read = line * (from_dram + prefetched) / time" },
     },
     VECTOR = {
       prose = "This PMU does not tell the widths of floating-point instructions apart. Operations per SSE and AVX " ..
@@ -75,7 +67,7 @@ return {
       metrics = {
         { name = "flop_per_instruction", unit = "flop/instruction", formula = "flop_any / sse",
           thresholds = { { "< 1", "most SSE and AVX instructions are moves, or scalar" } } },
-        { name = "sse_share", unit = "%", formula = "100 * sse / instructions" },
+        "sse_share [%] = 100 * sse / instructions",
         { name = "x87_share", unit = "%", formula = "100 * x87 / instructions",
           thresholds = { { "> 1", "old floating-point code is in use" } } },
       },
@@ -83,7 +75,7 @@ return {
     CACHE = {
       prose = "Requests of the data cache to L2 and their outcome. Requests of the L2 prefetcher are not among them.",
       metrics = {
-        { name = "l2_miss_ratio", formula = "100 * l2_miss / (l2_hit + l2_miss)" },
+        "l2_miss_ratio = 100 * l2_miss / (l2_hit + l2_miss)",
         { name = "l1_miss_ratio", formula = "100 * (l2_hit + l2_miss) / loads",
           about = "requests to L2 per load that was dispatched" },
         { name = "l2_mpki", formula = "1000 * l2_miss / instructions",
@@ -95,8 +87,7 @@ return {
       prose = "What the cycles were spent on: instructions and their micro-operations, dispatch that was held up, " ..
         "branches that were guessed wrong.",
       metrics = {
-        "ipc", "ops_per_instruction", "mispredict_ratio",
-        { name = "fp_stalled", unit = "%", formula = "100 * token_stalls / cycles" },
+        "ipc", "ops_per_instruction", "mispredict_ratio", "fp_stalled [%] = 100 * token_stalls / cycles",
         { name = "memory_stalled", formula = "100 * queue_stalls / cycles",
           thresholds = { { "> 20", "the load and store queues fill up" } } },
       },
@@ -104,9 +95,8 @@ return {
     LOADSTORE = {
       prose = "Loads and stores that were dispatched to the load/store unit, speculative ones among them.",
       metrics = {
-        { name = "loads_per_instruction", formula = "(loads + both) / instructions" },
-        { name = "stores_per_instruction", formula = "(stores + both) / instructions" },
-        { name = "loads_per_store", formula = "(loads + both) / (stores + both)" },
+        "loads_per_instruction = (loads + both) / instructions", "stores_per_instruction = (stores + both) / instructions",
+        "loads_per_store = (loads + both) / (stores + both)",
         { name = "misaligned_ratio", unit = "%", formula = "100 * misaligned / (loads + both)",
           thresholds = { { "> 5", "data is not aligned to its access" } } },
       },
@@ -115,7 +105,7 @@ return {
       prose = "Where the six dispatch slots of a cycle went, as far as Zen says: operations that retired, those that were " ..
         "dispatched and thrown away, and slots without one. The three add up to 100 %.",
       metrics = {
-        { name = "retiring", formula = "100 * ops / (6 * cycles)" },
+        "retiring = 100 * ops / (6 * cycles)",
         { name = "bad_speculation", formula = "100 * (dispatched - ops) / (6 * cycles)",
           thresholds = { { "> 15", "much is done on wrong paths; see BRANCH" } } },
         { name = "not_dispatched", unit = "%", formula = "100 * (6 * cycles - dispatched) / (6 * cycles)",
@@ -127,7 +117,7 @@ return {
       prose = "Branches that retired and those that were guessed wrong, by kind.",
       metrics = {
         "branch_rate", "mispredict_ratio", "branch_mpki", "taken_share",
-        { name = "return_ratio", unit = "%", formula = "100 * returns_wrong / returns", about = "of returns" },
+        "return_ratio [%] = 100 * returns_wrong / returns; of returns",
       },
     },
     TLB = {
@@ -143,8 +133,7 @@ return {
       metrics = {
         { name = "l2_data_ratio", unit = "%", formula = "100 * data_missed / data_asked",
           thresholds = { { "> 50", "L2 does not hold what L1 misses" } } },
-        { name = "l2_code_ratio", unit = "%", formula = "100 * code_missed / code_asked" },
-        { name = "l2_read_mpki", formula = "1000 * data_missed / instructions" },
+        "l2_code_ratio [%] = 100 * code_missed / code_asked", "l2_read_mpki = 1000 * data_missed / instructions",
         "l2_code_mpki",
       },
     },
@@ -154,18 +143,16 @@ return {
       metrics = {
         { name = "l3_miss_ratio", formula = "100 * beyond / (near_cache + beyond)",
           thresholds = { { "> 50", "most of what L2 misses comes from memory or another core complex" } } },
-        { name = "l3_mpki", formula = "1000 * beyond / instructions" },
-        { name = "l3_rate", unit = "byte/s", formula = "line * near_cache / time" },
+        "l3_mpki = 1000 * beyond / instructions", "l3_rate [byte/s] = line * near_cache / time",
       },
     },
     STALLS = {
       prose = "Cycles in which dispatch waited for a resource of the core: registers, queues of loads and stores, schedulers.",
       metrics = {
-        { name = "stalled_on_registers", unit = "%", formula = "100 * register_stalls / cycles" },
+        "stalled_on_registers [%] = 100 * register_stalls / cycles",
         { name = "stalled_on_loads", unit = "%", formula = "100 * load_stalls / cycles",
           thresholds = { { "> 20", "the load queue fills up: memory is waited for" } } },
-        { name = "stalled_on_stores", unit = "%", formula = "100 * store_stalls / cycles" },
-        { name = "stalled_on_fp", unit = "%", formula = "100 * fp_stalls / cycles" },
+        "stalled_on_stores [%] = 100 * store_stalls / cycles", "stalled_on_fp [%] = 100 * fp_stalls / cycles",
       },
     },
     UOPS = {
@@ -180,17 +167,11 @@ return {
     },
     DIVIDE = {
       prose = "Divisions of integers, and the cycles in which the divider was busy.",
-      metrics = {
-        "divider_busy",
-        { name = "cycles_per_division", unit = "", formula = "divider / divisions" },
-      },
+      metrics = { "divider_busy", "cycles_per_division [] = divider / divisions" },
     },
     NUMA = {
       prose = "Lines filled into the data cache by demands and prefetches, from this socket's memory and from another's.",
-      metrics = {
-        "remote_share",
-        { name = "remote_cache_share", formula = "100 * remote_clean / (local_memory + remote_memory + remote_clean)" },
-      },
+      metrics = { "remote_share", "remote_cache_share = 100 * remote_clean / (local_memory + remote_memory + remote_clean)" },
     },
     ENERGY = {
       prose = "Energy of the whole package, of all that runs there, by RAPL; the kernel counts in units of 2^-32 J. " ..
@@ -201,10 +182,7 @@ return {
       prose = "The arithmetic workload that the user counted in the source, beside what the hardware did: the ratio " ..
         "and the difference of figures 1 to 3 and table IV of the PMlib paper.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
-      metrics = {
-        { name = "flop", formula = "flop_any" },
-        "user_rate", "system_rate", "ratio", "difference",
-      },
+      metrics = { "flop = flop_any", "user_rate", "system_rate", "ratio", "difference" },
     },
   },
 }

@@ -26,10 +26,10 @@ return {
       prose = "Floating-point micro-operations that retired, by width. Zen 4 executes 512-bit instructions on 256-bit " ..
         "units and counts them by the width of the instruction.",
       metrics = {
-        { name = "vector", formula = "100 * (pack128 + pack256 + pack512) / (scalar + pack128 + pack256 + pack512)" },
-        { name = "share_512bit", unit = "%", formula = "100 * pack512 / (scalar + pack128 + pack256 + pack512)" },
-        { name = "share_256bit", unit = "%", formula = "100 * pack256 / (scalar + pack128 + pack256 + pack512)" },
-        { name = "share_128bit", unit = "%", formula = "100 * pack128 / (scalar + pack128 + pack256 + pack512)" },
+        "vector = 100 * (pack128 + pack256 + pack512) / (scalar + pack128 + pack256 + pack512)",
+        "share_512bit [%] = 100 * pack512 / (scalar + pack128 + pack256 + pack512)",
+        "share_256bit [%] = 100 * pack256 / (scalar + pack128 + pack256 + pack512)",
+        "share_128bit [%] = 100 * pack128 / (scalar + pack128 + pack256 + pack512)",
       },
     },
     TOPDOWN = {
@@ -37,10 +37,10 @@ return {
         "delivered by the frontend, held up by the backend, and given to the other thread. With the events of one run the " ..
         "shares add up to 100 %.",
       metrics = {
-        { name = "retiring", formula = "100 * ops / (slots * cycles)" },
+        "retiring = 100 * ops / (slots * cycles)",
         { name = "bad_speculation", formula = "100 * (dispatched - ops) / (slots * cycles)",
           thresholds = { { "> 15", "much is done on wrong paths; see BRANCH" } } },
-        { name = "frontend_bound", formula = "100 * no_ops / (slots * cycles)" },
+        "frontend_bound = 100 * no_ops / (slots * cycles)",
         { name = "backend_bound", formula = "100 * backend / (slots * cycles)",
           thresholds = { { "> 50", "units or memory hold dispatch up; see STALLS" } } },
         { name = "smt_contention", unit = "%",
@@ -52,14 +52,13 @@ return {
       prose = "Level 2 of AMD's pipeline utilisation: frontend_bound as slots of cycles without any operation and the rest of " ..
         "it; backend_bound, bad speculation and retiring by the shares of their causes.",
       metrics = {
-        "fetch_latency",
-        { name = "fetch_bandwidth", formula = "100 * (no_ops - slots * starved) / (slots * cycles)" },
-        { name = "mispredict_share", formula = "100 * mispredicted / (mispredicted + resyncs)" },
-        { name = "resync_share", unit = "%", formula = "100 * resyncs / (mispredicted + resyncs)", about = "of bad_speculation" },
+        "fetch_latency", "fetch_bandwidth = 100 * (no_ops - slots * starved) / (slots * cycles)",
+        "mispredict_share = 100 * mispredicted / (mispredicted + resyncs)",
+        "resync_share [%] = 100 * resyncs / (mispredicted + resyncs); of bad_speculation",
         { name = "memory_bound", formula = "100 * backend / (slots * cycles) * load_waits / waits",
           thresholds = { { "> 20", "loads that missed hold retirement up; see L3, NUMA and TLB" } } },
-        { name = "core_bound", formula = "100 * backend / (slots * cycles) * (waits - load_waits) / waits" },
-        { name = "microcode_share", formula = "100 * microcode / ops", about = "of retiring" },
+        "core_bound = 100 * backend / (slots * cycles) * (waits - load_waits) / waits",
+        "microcode_share = 100 * microcode / ops; of retiring",
       },
     },
     CYCLE = {
@@ -67,10 +66,10 @@ return {
         "branches that were guessed wrong.",
       metrics = {
         "ipc", "ops_per_instruction", "mispredict_ratio",
-        { name = "frontend_bound", formula = "100 * no_ops / (slots * cycles)", about = "of the dispatch slots" },
+        "frontend_bound = 100 * no_ops / (slots * cycles); of the dispatch slots",
         { name = "backend_bound", formula = "100 * backend / (slots * cycles)", about = "of the dispatch slots",
           thresholds = { { "> 50", "units or memory hold dispatch up" } } },
-        { name = "frequency_ratio", formula = "cycles / p0_cycles" },
+        "frequency_ratio = cycles / p0_cycles",
       },
     },
   },

@@ -14,8 +14,7 @@ return {
     FLOPS = {
       prose = "Floating-point operations that the program asked for (at source) or executed (at final), exactly.",
       metrics = {
-        { name = "flop", formula = "flops" },
-        { name = "flop_rate", formula = "flops / time" },
+        "flop = flops", "flop_rate = flops / time",
         { name = "flop_per_op", unit = "flop/operation", formula = "flops / operations",
           about = "of all operations, loads and branches among them; where multiplications and additions are fused, up to 2" },
       },
@@ -23,9 +22,8 @@ return {
     BANDWIDTH = {
       prose = "Bytes that loads and stores name, whichever cache they meet; not what reaches the memory.",
       metrics = {
-        { name = "load_rate", unit = "byte/s", formula = "each * loaded / time" },
-        { name = "store_rate", unit = "byte/s", formula = "each * stored / time" },
-        { name = "bandwidth", unit = "byte/s", formula = "each * (loaded + stored) / time" },
+        "load_rate [byte/s] = each * loaded / time", "store_rate [byte/s] = each * stored / time",
+        "bandwidth [byte/s] = each * (loaded + stored) / time",
         { name = "intensity", unit = "flop/byte", formula = "flops / (each * (loaded + stored))",
           about = "arithmetic intensity: its position in a roofline" },
       },
@@ -40,9 +38,7 @@ return {
     LOADSTORE = {
       prose = "Loads and stores as instructions of the program, not of the processor.",
       metrics = {
-        "loads_per_store",
-        { name = "bytes_per_load", unit = "byte", formula = "each * loaded / loads" },
-        { name = "bytes_per_store", unit = "byte", formula = "each * stored / stores" },
+        "loads_per_store", "bytes_per_load [byte] = each * loaded / loads", "bytes_per_store [byte] = each * stored / stores",
       },
     },
     USER = {

@@ -15,17 +15,16 @@ return {
     CYCLE = {
       prose = "Instructions and branches of user space, counted one by one; mispredictions by a simple model.",
       metrics = {
-        { name = "instruction_count", unit = "instruction", formula = "instructions" },
-        { name = "branch_share", unit = "%", formula = "100 * (conditional + indirect) / instructions" },
-        { name = "mispredict_ratio", formula = "100 * (mispredicted + mistaken) / (conditional + indirect)" },
+        "instruction_count [instruction] = instructions", "branch_share [%] = 100 * (conditional + indirect) / instructions",
+        "mispredict_ratio = 100 * (mispredicted + mistaken) / (conditional + indirect)",
       },
     },
     CACHE = {
       prose = "Misses of the simulated caches, per access and per 1,000 instructions.",
       metrics = {
-        { name = "l1_miss_ratio", formula = "100 * (read_misses + write_misses) / (reads + writes)" },
-        { name = "ll_miss_ratio", formula = "100 * (ll_read_misses + ll_write_misses) / (read_misses + write_misses)" },
-        { name = "ll_mpki", formula = "1000 * (ll_read_misses + ll_write_misses) / instructions" },
+        "l1_miss_ratio = 100 * (read_misses + write_misses) / (reads + writes)",
+        "ll_miss_ratio = 100 * (ll_read_misses + ll_write_misses) / (read_misses + write_misses)",
+        "ll_mpki = 1000 * (ll_read_misses + ll_write_misses) / instructions",
       },
     },
     BANDWIDTH = {

@@ -5,10 +5,8 @@ return {
   groups = {
     MEMORY = {
       metrics = {
-        { name = "memory_reads", formula = "line * lines_read / time" },
-        { name = "memory_writes", formula = "line * lines_written / time" },
-        "memory_bandwidth",
-        { name = "memory_write_share", unit = "%", formula = "100 * lines_written / (lines_read + lines_written)" },
+        "memory_reads = line * lines_read / time", "memory_writes = line * lines_written / time", "memory_bandwidth",
+        "memory_write_share [%] = 100 * lines_written / (lines_read + lines_written)",
       },
     },
   },

@@ -17,10 +17,10 @@ return {
       prose = "How much of the floating-point work is done by vector instructions, and of which width, as shares of " ..
         "operations; per precision, so that each share is from one run.",
       metrics = {
-        { name = "sp_vector", formula = "100 * (4 * fpsp4 + 8 * fpsp8) / (fpsp1 + 4 * fpsp4 + 8 * fpsp8)" },
-        { name = "dp_vector", formula = "100 * (2 * fpdp2 + 4 * fpdp4) / (fpdp1 + 2 * fpdp2 + 4 * fpdp4)" },
-        { name = "dp_256bit", formula = "100 * 4 * fpdp4 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4)" },
-        { name = "dp_128bit", formula = "100 * 2 * fpdp2 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4)" },
+        "sp_vector = 100 * (4 * fpsp4 + 8 * fpsp8) / (fpsp1 + 4 * fpsp4 + 8 * fpsp8)",
+        "dp_vector = 100 * (2 * fpdp2 + 4 * fpdp4) / (fpdp1 + 2 * fpdp2 + 4 * fpdp4)",
+        "dp_256bit = 100 * 4 * fpdp4 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4)",
+        "dp_128bit = 100 * 2 * fpdp2 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4)",
       },
     },
     USER = {
