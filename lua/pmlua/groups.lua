@@ -130,11 +130,11 @@ local function known_of(folder)
   return known[folder]
 end
 
---- A metric as text: "name [unit] = formula; about", or its name alone.
+--- A metric as text: "name [unit] = formula; about", of which the name may stand alone.
 local function of_text(text)
-  local name, unit, expression, about = text:match "^([%w_]+)(.-) = ([^;]*);? ?(.*)$"
-  if about == "" then about = nil end
-  return { name = name or text, unit = unit and unit:match "%[(.*)%]", formula = expression, about = about }
+  local rest, about = text:match "^([^;]*); (.*)$"
+  local name, unit, expression = (rest or text):match "^([%w_]+)(.-) = (.*)$"
+  return { name = name or rest or text, unit = unit and unit:match "%[(.*)%]", formula = expression, about = about }
 end
 
 --- Complete a metric from the common definition of its name; a bare name uses all of it.
@@ -185,7 +185,7 @@ end
 function Reader:presets(data)
   local groups = {}
   for _, p in ipairs(data.presets) do
-    local own = type(p) == "string" and { name = p } or p
+    local own = type(p) == "string" and of_text(p) or p
     if type(own) ~= "table" or type(own.name) ~= "string" or type(own.events or {}) ~= "table" then
       self:fail("presets", "a preset must have a name, a formula and events")
     end

@@ -47,8 +47,8 @@ local function preset(base, own)
   return both
 end
 
---- A preset that is a name alone is what all files know of it.
-local function name_of(p) return type(p) == "table" and p.name or p end
+--- A preset that is a text begins with its name.
+local function name_of(p) return type(p) == "string" and p:match "^[%w_]*" or type(p) == "table" and p.name end
 
 --- In the order of the other file; new ones after them, and without those whose events are false.
 local function presets(base, own)

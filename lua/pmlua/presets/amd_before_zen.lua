@@ -13,7 +13,6 @@ return {
     mispredicted = "RETIRED_MISPREDICTED_BRANCH_INSTRUCTIONS", taken = "RETIRED_TAKEN_BRANCH_INSTRUCTIONS",
   },
   presets = {
-    "PAPI_BR_INS", "PAPI_BR_MSP", "PAPI_BR_TKN", "PAPI_L1_DCA", "PAPI_TOT_CYC", "PAPI_TOT_INS",
-    { name = "PAPI_L1_DCM", formula = "l1_missed" },
+    "PAPI_BR_INS", "PAPI_BR_MSP", "PAPI_BR_TKN", "PAPI_L1_DCA", "PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_L1_DCM = l1_missed",
   },
 }

@@ -9,10 +9,7 @@ return {
     s4 = "FP_ARITH_INST_RETIRED:128B_PACKED_SINGLE", s8 = "FP_ARITH_INST_RETIRED:256B_PACKED_SINGLE",
   },
   presets = {
-    { name = "PAPI_DP_OPS", formula = "d1 + 2 * d2 + 4 * d4" },
-    { name = "PAPI_FP_OPS", formula = "s1 + 4 * s4 + 8 * s8 + d1 + 2 * d2 + 4 * d4" },
-    { name = "PAPI_SP_OPS", formula = "s1 + 4 * s4 + 8 * s8" },
-    { name = "PAPI_VEC_DP", formula = "d2 + d4" },
-    { name = "PAPI_VEC_SP", formula = "s4 + s8" },
+    "PAPI_DP_OPS = d1 + 2 * d2 + 4 * d4", "PAPI_FP_OPS = s1 + 4 * s4 + 8 * s8 + d1 + 2 * d2 + 4 * d4",
+    "PAPI_SP_OPS = s1 + 4 * s4 + 8 * s8", "PAPI_VEC_DP = d2 + d4", "PAPI_VEC_SP = s4 + s8",
   },
 }

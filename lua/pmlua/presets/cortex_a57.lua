@@ -12,10 +12,8 @@ return {
   },
   presets = {
     "PAPI_FP_INS", "PAPI_L1_DCR", "PAPI_L1_DCW", "PAPI_L2_DCR", "PAPI_TOT_IIS",
-    { name = "PAPI_BR_INS", about = "branches, speculative ones among them" },
-    { name = "PAPI_L2_DCW", formula = "writes" },
-    { name = "PAPI_L2_LDM", about = "reads that L2 missed", formula = "l2_reads_refilled" },
-    { name = "PAPI_L2_STM", about = "writes that L2 missed", formula = "l2_writes_refilled" },
-    { name = "PAPI_VEC_INS", about = "vector instructions", formula = "simd" },
+    "PAPI_BR_INS; branches, speculative ones among them", "PAPI_L2_DCW = writes",
+    "PAPI_L2_LDM = l2_reads_refilled; reads that L2 missed", "PAPI_L2_STM = l2_writes_refilled; writes that L2 missed",
+    "PAPI_VEC_INS = simd; vector instructions",
   },
 }

@@ -9,8 +9,7 @@ return {
     mispredicted = "branch-misses", ref = "ref-cycles",
   },
   presets = {
-    "PAPI_BR_INS", "PAPI_BR_MSP", "PAPI_L3_TCA", "PAPI_L3_TCM", "PAPI_REF_CYC", "PAPI_TLB_DM", "PAPI_TOT_CYC",
-    "PAPI_TOT_INS",
-    { name = "PAPI_L1_DCM", formula = "l1_missed" },
+    "PAPI_BR_INS", "PAPI_BR_MSP", "PAPI_L3_TCA", "PAPI_L3_TCM", "PAPI_REF_CYC", "PAPI_TLB_DM", "PAPI_TOT_CYC", "PAPI_TOT_INS",
+    "PAPI_L1_DCM = l1_missed",
   },
 }

@@ -3,7 +3,5 @@
 return {
   like = "icx",
   pmus = { "icl" },
-  presets = {
-    { name = "PAPI_CA_ITV", events = false },
-  },
+  presets = { { name = "PAPI_CA_ITV", events = false } },
 }

@@ -11,9 +11,8 @@ return {
     ref = "CPU_CLK_UNHALTED:REF_TSC", stalls = "CYCLE_ACTIVITY:STALLS_TOTAL", taken = "BR_INST_RETIRED:COND_TAKEN",
   },
   presets = {
-    { name = "PAPI_BR_TKN", about = "conditional branches that were taken" },
-    { name = "PAPI_FUL_ICY", about = "cycles in which the frontend delivered all the micro-operations it can" },
-    { name = "PAPI_CA_SNP", events = false },
-    { name = "PAPI_PRF_DM", events = false },
+    "PAPI_BR_TKN; conditional branches that were taken",
+    "PAPI_FUL_ICY; cycles in which the frontend delivered all the micro-operations it can",
+    { name = "PAPI_CA_SNP", events = false }, { name = "PAPI_PRF_DM", events = false },
   },
 }

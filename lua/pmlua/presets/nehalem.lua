@@ -3,7 +3,5 @@
 return {
   like = "architectural",
   pmus = { "nhm", "nhm_ex" },
-  presets = {
-    { name = "PAPI_BR_MSP", events = false },
-  },
+  presets = { { name = "PAPI_BR_MSP", events = false } },
 }

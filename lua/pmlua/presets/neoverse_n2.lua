@@ -6,9 +6,5 @@ return {
   events = {
     l3_data_asked = "L3D_CACHE", l3_refilled = "L3D_CACHE_REFILL",
   },
-  presets = {
-    "PAPI_L3_DCM",
-    { name = "PAPI_FP_OPS", formula = "fixed + scalable" },
-    { name = "PAPI_L3_DCA", about = "data asked of L3", formula = "l3_data_asked" },
-  },
+  presets = { "PAPI_L3_DCM", "PAPI_FP_OPS = fixed + scalable", "PAPI_L3_DCA = l3_data_asked; data asked of L3" },
 }

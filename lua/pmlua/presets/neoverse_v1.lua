@@ -8,10 +8,8 @@ return {
     sve = "SVE_INST_SPEC",
   },
   presets = {
-    { name = "PAPI_FP_OPS", formula = "fixed + 2 * scalable" },
-    { name = "PAPI_REF_CYC", about = "cycles of a clock of constant frequency" },
-    { name = "PAPI_VEC_INS", about = "vector instructions", formula = "simd + sve" },
-    { name = "PAPI_L3_DCA", events = false },
+    "PAPI_FP_OPS = fixed + 2 * scalable", "PAPI_REF_CYC; cycles of a clock of constant frequency",
+    "PAPI_VEC_INS = simd + sve; vector instructions", { name = "PAPI_L3_DCA", events = false },
     { name = "PAPI_L3_DCM", events = false },
   },
 }

@@ -14,11 +14,8 @@ return {
   },
   presets = {
     "PAPI_DP_OPS", "PAPI_L3_LDM", "PAPI_LD_INS", "PAPI_SP_OPS", "PAPI_SR_INS", "PAPI_VEC_DP", "PAPI_VEC_SP",
-    { name = "PAPI_FP_INS", about = "floating-point instructions; a fused multiply-add counts twice",
-      formula = "s1 + d1 + s4 + s8 + s16 + d2 + d4 + d8" },
-    { name = "PAPI_FP_OPS", formula = "s1 + d1 + 4 * s4 + 8 * s8 + 16 * s16 + 2 * d2 + 4 * d4 + 8 * d8" },
-    { name = "PAPI_LST_INS", formula = "both" },
-    { name = "PAPI_VEC_INS", about = "vector instructions; a fused multiply-add counts twice",
-      formula = "s4 + s8 + s16 + d2 + d4 + d8" },
+    "PAPI_FP_INS = s1 + d1 + s4 + s8 + s16 + d2 + d4 + d8; floating-point instructions; a fused multiply-add counts twice",
+    "PAPI_FP_OPS = s1 + d1 + 4 * s4 + 8 * s8 + 16 * s16 + 2 * d2 + 4 * d4 + 8 * d8", "PAPI_LST_INS = both",
+    "PAPI_VEC_INS = s4 + s8 + s16 + d2 + d4 + d8; vector instructions; a fused multiply-add counts twice",
   },
 }

@@ -8,8 +8,5 @@ return {
     h32 = "FP_ARITH_INST_RETIRED2:512B_PACKED_HALF", h8 = "FP_ARITH_INST_RETIRED2:128B_PACKED_HALF",
     l3_asked = "LONGEST_LAT_CACHE:REFERENCE", reads_asked = "OFFCORE_REQUESTS:DATA_RD",
   },
-  presets = {
-    "PAPI_HP_OPS", "PAPI_VEC_HP",
-    { name = "PAPI_CA_CLN", events = false },
-  },
+  presets = { "PAPI_HP_OPS", "PAPI_VEC_HP", { name = "PAPI_CA_CLN", events = false } },
 }

@@ -15,9 +15,7 @@ return {
     starved = "INSTRUCTION_PIPE_STALL:IC_STALL_ANY",
   },
   presets = {
-    { name = "PAPI_DP_OPS", formula = "dp_flop" },
-    { name = "PAPI_L1_DCA", about = "accesses of L1 for data" },
-    { name = "PAPI_SP_OPS", formula = "sp_flop" },
-    { name = "PAPI_STL_ICY", about = "cycles in which the instruction cache delivered nothing" },
+    "PAPI_DP_OPS = dp_flop", "PAPI_L1_DCA; accesses of L1 for data", "PAPI_SP_OPS = sp_flop",
+    "PAPI_STL_ICY; cycles in which the instruction cache delivered nothing",
   },
 }
