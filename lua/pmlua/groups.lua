@@ -120,21 +120,24 @@ function Reader:resolve(group, metric, name)
   end
 end
 
-local known = {} -- folder -> name -> what the metrics of this name have in common
-
-local function known_of(folder)
-  if not known[folder] then
-    local data = assert(literal.read(literal.shipped(folder .. "/part/metrics.lua")))
-    known[folder] = data.metrics
-  end
-  return known[folder]
-end
-
 --- A metric as text: "name [unit] = formula; about", of which the name may stand alone.
 local function of_text(text)
   local rest, about = text:match "^([^;]*); (.*)$"
   local name, unit, expression = (rest or text):match "^([%w_]+)(.-) = (.*)$"
   return { name = name or rest or text, unit = unit and unit:match "%[(.*)%]", formula = expression, about = about }
+end
+
+local known = {} -- folder -> name -> what the metrics of this name have in common
+
+local function known_of(folder)
+  if not known[folder] then
+    known[folder] = {}
+    for _, m in ipairs(assert(literal.read(literal.shipped(folder .. "/part/metrics.lua"))).metrics) do
+      m = type(m) == "string" and of_text(m) or m
+      known[folder][m.name] = m
+    end
+  end
+  return known[folder]
 end
 
 --- Complete a metric from the common definition of its name; a bare name uses all of it.

@@ -8,7 +8,17 @@ local LAST <const> = { cycles = true, instructions = true } -- listed first if n
 
 local function data(path) return assert(loadfile(path, "t", {}))() end
 
-local known = data("lua/pmlua/groups/part/metrics.lua").metrics
+--- The name and the formula of a metric; without a formula, part/metrics.lua has it.
+local function parts_of(m)
+  if type(m) == "table" then return m.name, m.formula end
+  return m:match "^[%w_]+", m:match " = ([^;]*)"
+end
+
+local known = {}
+for _, m in ipairs(data("lua/pmlua/groups/part/metrics.lua").metrics) do
+  local name, formula = parts_of(m)
+  known[name] = formula
+end
 
 --- Lay `own` over `base` one by one; false takes one away.
 local function over(base, own)
@@ -36,9 +46,8 @@ end
 local function events_of(file, group)
   local events, above = over(group.events), {}
   for _, m in ipairs(group.metrics) do
-    local name = (type(m) == "string" and m or m.name):match "^[%w_]+"
-    local formula = type(m) == "table" and m.formula or type(m) == "string" and m:match " = ([^;]*)"
-    for word in (formula or known[name].formula):gmatch "[%a_][%w_]*" do
+    local name, formula = parts_of(m)
+    for word in (formula or known[name]):gmatch "[%a_][%w_]*" do
       if not above[word] then events[word] = events[word] or file.events[word] end
     end
     above[name] = true
