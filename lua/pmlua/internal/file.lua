@@ -38,6 +38,15 @@ M.kind = core.file.kind
 ---@type fun(path: string): boolean?, pmlua.Failure?, string?
 M.folder = plain "folder"
 
+--- Make a folder for results, unless it exists; nil and a sentence.
+---@return boolean? ok, string? err
+function M.results(name)
+  if M.kind(name) == "directory" then return true end
+  local made, err = M.folder(name)
+  if made then return true end
+  return nil, (M.kind(name) and name .. ": not a folder" or core.failure.sentence(err)) .. "; name another with -o"
+end
+
 --- Make a folder that only this user may enter: six characters that nobody can foresee are added to the prefix.
 ---@type fun(prefix: string): string?, pmlua.Failure?, string?
 M.temporary = plain "temporary"

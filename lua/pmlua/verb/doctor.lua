@@ -31,10 +31,7 @@ processor's counters.]],
 }
 
 local function slurp(path)
-  local f = io.open(path)
-  if not f then return nil end
-  local text = f:read("a")
-  f:close()
+  local text = require "pmlua.internal.file".text(path)
   return text and (text:gsub("%s+$", ""))
 end
 
@@ -257,11 +254,7 @@ check("OTF2", function()
   return "missing", "libotf2 is not loaded", "install libotf2-trace-dev and build again"
 end)
 
-local function command(name)
-  for dir in (os.getenv("PATH") or ""):gmatch("[^:]+") do
-    if exists(dir .. "/" .. name) then return dir .. "/" .. name end
-  end
-end
+local function command(name) return (require "pmlua.internal.preload".locate(name)) end
 
 check("simulation", function()
   local path, version = require("pmlua.internal.simulation.run").available()

@@ -166,15 +166,9 @@ end
 
 --- Make a folder for results, or take one without any; nil and why.
 local function make(name)
-  local made, err = disk.folder(name)
-  local kind = disk.kind(name)
-  if not made and kind ~= "directory" then
-    return nil, kind and name .. ": not a folder; name another with -o" or sentence(err) .. "; name another with -o"
-  end
-  if not made and is_used(name) then
-    return nil, name .. " already has results of a recording; remove them, or name another folder with -o"
-  end
-  return true
+  local ok, err = disk.results(name)
+  if not ok or not is_used(name) then return ok, err end
+  return nil, name .. " already has results of a recording; remove them, or name another folder with -o"
 end
 
 --- Resolve its path and create the file to which every process can write errors: if this fails, no output can be written.

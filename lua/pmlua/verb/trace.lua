@@ -86,17 +86,6 @@ end
 
 local complain = require "pmlua.internal.cli.complain" "trace"
 
---- The folder for the archive, made if it is not there; nil and why.
-local function folder(name)
-  local lfs = require "lfs"
-  local mode = lfs.attributes(name, "mode")
-  if mode == "directory" then return name end
-  if mode then return nil, name .. ": not a folder; name another with -o" end
-  local made, err = lfs.mkdir(name)
-  if not made then return nil, ("%s: %s"):format(name, err) end
-  return name
-end
-
 local function drawn(reader, o)
   local figures = require "pmlua.internal.trace.figures"
   for _, figure in ipairs(o.figures) do
@@ -144,8 +133,9 @@ function M.run(o)
   end
   local out, story
   local show, clear = require("pmlua.internal.record.report").progress(o.quiet)
-  local dir, err = folder(o.out or o.dir)
-  if dir then
+  local dir = o.out or o.dir
+  local made, err = require "pmlua.internal.file".results(dir)
+  if made then
     out = dir .. "/traces.otf2"
     story, err = archive.make(o.dir, dir, { progress = show, tell = complain })
   end

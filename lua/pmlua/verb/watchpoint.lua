@@ -67,16 +67,11 @@ local complain = require "pmlua.internal.cli.complain" "watchpoint"
 
 --- The folder, made, by its full path; nil and why.
 local function folder(name)
-  local lfs = require "lfs"
-  local made, err = lfs.mkdir(name)
-  if not made and lfs.attributes(name, "mode") ~= "directory" then
-    return nil, name .. ": " .. (lfs.attributes(name, "mode") and "not a folder; name another with -o" or err)
-  end
-  if lfs.attributes(name .. "/plan") then
-    return nil, name .. " already has results of pmlua watchpoint; remove them, or name another folder with -o"
-  end
-  local real, gone = core.sys.realpath(name)
-  return real, gone
+  local disk = require "pmlua.internal.file"
+  local ok, err = disk.results(name)
+  if not ok then return nil, err end
+  if not disk.kind(name .. "/plan") then return core.sys.realpath(name) end
+  return nil, name .. " already has results of pmlua watchpoint; remove them, or name another folder with -o"
 end
 
 local function range(lane)

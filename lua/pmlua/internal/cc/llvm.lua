@@ -49,11 +49,8 @@ end
 
 --- The file that a name on the command line runs, or nil.
 local function program(name)
-  if name:find("/", 1, true) then return core.sys.realpath(name) end
-  for dir in (os.getenv "PATH" or ""):gmatch("[^:]+") do
-    local real = core.sys.realpath(dir .. "/" .. name)
-    if real then return real end
-  end
+  local path = require "pmlua.internal.preload".locate(name)
+  return path and core.sys.realpath(path)
 end
 
 --- The LLVM that a program loads, by the name of the library in its head; nil: none, or it is linked into it.
