@@ -43,15 +43,12 @@ PML__SHARED void pml__mpi_set_trouble(const char *text);
 struct pml__mpi_hook {
   const char *name;       /* the function's C name */
   void (*function)(void); /* replaces it */
+  bool always;            /* also used if only sections are recorded */
 };
+/* The type of a shim's export pml__mpi_shim. */
 struct pml__mpi_hooks {
-  const struct pml__mpi_hook *at;
-  size_t n;
-  bool always; /* also used if only sections are recorded */
+  const struct pml__mpi_hook *begin, *end;
 };
-
-/* The type of a shim's export pml__mpi_shim: lists, ended by NULL. */
-typedef const struct pml__mpi_hooks *pml__mpi_shim_t;
 
 /* ---- events ---- */
 

@@ -36,9 +36,9 @@ static const struct {
 };
 
 static struct {
-  bool report;            /* only hooks that are always used */
-  void *library;          /* handle of the MPI library */
-  pml__mpi_shim_t *hooks; /* hooks of the shim; NULL: not loaded */
+  bool report;                        /* only hooks that are always used */
+  void *library;                      /* handle of the MPI library */
+  const struct pml__mpi_hooks *hooks; /* hooks of the shim; NULL: not loaded */
   char trouble[512];
 } mpi; /* guarded by the lock of the scan; trouble is written once */
 
@@ -68,7 +68,7 @@ static void open_shim(const char *library_path, const char *path) {
   void *handle = dlopen(library_path, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
   mpi.library = handle;
   if (handle != NULL) handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (handle != NULL) mpi.hooks = (pml__mpi_shim_t *)dlsym(handle, "pml__mpi_shim");
+  if (handle != NULL) mpi.hooks = dlsym(handle, "pml__mpi_shim");
   if (mpi.hooks == NULL)
     (void)snprintf(mpi.trouble, sizeof mpi.trouble, "messages of MPI are not recorded: %.400s", dlerror());
 }
@@ -97,9 +97,9 @@ static size_t nstands;
 static struct pml__lock lock; /* guards both */
 
 static const struct pml__mpi_hook *find_hook(const char *name) {
-  for (pml__mpi_shim_t *list = mpi.hooks; list != NULL && *list != NULL; list++)
-    for (size_t i = 0; i < (*list)->n && (!mpi.report || (*list)->always); i++)
-      if (strcmp((*list)->at[i].name, name) == 0) return &(*list)->at[i];
+  for (const struct pml__mpi_hook *h = mpi.hooks != NULL ? mpi.hooks->begin : NULL; h != NULL && h != mpi.hooks->end;
+       h++)
+    if ((h->always || !mpi.report) && strcmp(h->name, name) == 0) return h;
   return NULL;
 }
 

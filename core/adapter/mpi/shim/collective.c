@@ -197,26 +197,3 @@ QUICK_COLLECTIVE(Scan, scan, PML__LOG_SCAN, NONE, scan(c, n, type, 1), shim_is_p
                  (REDUCED, MPI_Comm comm), (from, to, n, type, op, comm))
 QUICK_COLLECTIVE(Exscan, exscan, PML__LOG_EXSCAN, NONE, scan(c, n, type, 0), shim_is_predefined(type),
                  (REDUCED, MPI_Comm comm), (from, to, n, type, op, comm))
-
-static const struct pml__mpi_hook hooks[] = {
-#ifndef LARGE
-    ALL(Barrier, barrier),
-#endif
-
-    ALL(Bcast, bcast),
-    ALL(Gather, gather),
-    ALL(Gatherv, gatherv),
-    ALL(Scatter, scatter),
-    ALL(Scatterv, scatterv),
-    ALL(Allgather, allgather),
-    ALL(Allgatherv, allgatherv),
-    ALL(Alltoall, alltoall),
-    ALL(Alltoallv, alltoallv),
-    ALL(Allreduce, allreduce),
-    ALL(Reduce, reduce),
-    ALL(Reduce_scatter, reduce_scatter),
-    ALL(Reduce_scatter_block, reduce_scatter_block),
-    ALL(Scan, scan),
-    ALL(Exscan, exscan),
-    ALL(Alltoallw, alltoallw)};
-const struct pml__mpi_hooks LIST_OF(collective) = HOOKS(hooks);

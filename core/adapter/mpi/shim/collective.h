@@ -24,21 +24,19 @@ struct volume {
 
 #if MPI_VERSION >= 4
 #define PERSISTENT(name, code, root, bytes, parameters, arguments)                                                     \
-  static int HOOK_OF(name##_init)(UNWRAP parameters, MPI_Info info, MPI_Request * request) {                           \
+  HOOK(name##_init)(UNWRAP parameters, MPI_Info info, MPI_Request * request) {                                         \
     int err = CALL_OF(name##_init)(UNWRAP arguments, info, request);                                                   \
     if (err != MPI_SUCCESS || !shim_wanted()) return err;                                                              \
     REQUESTED(REQUEST_PERSISTENT, code, root, bytes)                                                                   \
     shim_request_begin(*request, &r);                                                                                  \
     return err;                                                                                                        \
   }
-#define ALL(name, immediate) HOOK_HERE(name), HOOK_HERE(I##immediate), HOOK_HERE(name##_init)
 #else
 #define PERSISTENT(name, code, root, bytes, parameters, arguments)
-#define ALL(name, immediate) HOOK_HERE(name), HOOK_HERE(I##immediate)
 #endif
 
-#define COLLECTIVE_AS(function, name, code, root, bytes, parameters, arguments)                                        \
-  __attribute__((noinline)) static int function(UNWRAP parameters) {                                                   \
+#define COLLECTIVE_BODY(name, code, root, bytes, arguments)                                                            \
+  {                                                                                                                    \
     if (!shim_wanted()) return CALL_OF(name) arguments;                                                                \
     const struct communicator *c = shim_communicator(comm);                                                            \
     const struct volume v = bytes;                                                                                     \
@@ -49,7 +47,7 @@ struct volume {
   }
 
 #define COLLECTIVE_REQUEST(name, immediate, code, root, bytes, parameters, arguments)                                  \
-  static int HOOK_OF(I##immediate)(UNWRAP parameters, MPI_Request * request) {                                         \
+  HOOK(I##immediate)(UNWRAP parameters, MPI_Request * request) {                                                       \
     if (!shim_wanted()) return CALL_OF(I##immediate)(UNWRAP arguments, request);                                       \
     REQUESTED(0, code, root, bytes)                                                                                    \
     shim_request_is(PML__LOG_COLLECTIVE_BEGIN, r.id);                                                                  \
@@ -60,18 +58,20 @@ struct volume {
   PERSISTENT(name, code, root, bytes, parameters, arguments)
 
 #define COLLECTIVE(name, immediate, code, root, bytes, parameters, arguments)                                          \
-  COLLECTIVE_AS(HOOK_OF(name), name, code, root, bytes, parameters, arguments)                                         \
-  COLLECTIVE_REQUEST(name, immediate, code, root, bytes, parameters, arguments)
+  HOOK(name)                                                                                                           \
+  (UNWRAP parameters) COLLECTIVE_BODY(name, code, root, bytes, arguments)                                              \
+      COLLECTIVE_REQUEST(name, immediate, code, root, bytes, parameters, arguments)
 
 /* If @known is true, @bytes calls no function: the operation is recorded at once, in the world. */
 #define QUICK_COLLECTIVE(name, immediate, code, root, bytes, known, parameters, arguments)                             \
   HAS_ENTER(name)                                                                                                      \
-  COLLECTIVE_AS(slow_##name, name, code, root, bytes, parameters, arguments)                                           \
-  __attribute__((noinline, cold)) static int first_##name(UNWRAP parameters) {                                         \
+  __attribute__((noinline)) static int slow_##name(UNWRAP parameters)                                                  \
+      COLLECTIVE_BODY(name, code, root, bytes, arguments)                                                              \
+          __attribute__((noinline, cold)) static int first_##name(UNWRAP parameters) {                                 \
     LEARN(name);                                                                                                       \
     return slow_##name arguments;                                                                                      \
   }                                                                                                                    \
-  static int HOOK_OF(name)(UNWRAP parameters) {                                                                        \
+  HOOK(name)(UNWRAP parameters) {                                                                                      \
     if (PML_UNLIKELY(!shim_wanted_of_world(comm)) || PML_UNLIKELY(!(known))) return first_##name arguments;            \
     const struct communicator *c = shim_world_communicator;                                                            \
     const struct volume v = bytes;                                                                                     \

@@ -269,7 +269,7 @@ void shim_communicators_end(void) {
 
 /* The new communicator is the last argument. @together: all members of @parent call the function. */
 #define MAKES_IF(name, parent, together, parameters, arguments)                                                        \
-  static int hook_MPI_##name(UNWRAP parameters, MPI_Comm *new) {                                                       \
+  HOOK(name)(UNWRAP parameters, MPI_Comm * new) {                                                                      \
     const bool wanted = (together) && shim_wanted();                                                                   \
     if (wanted) shim_request_is(PML__LOG_COLLECTIVE_BEGIN, 0);                                                         \
     int err = PMPI_##name(UNWRAP arguments, new);                                                                      \
@@ -313,15 +313,16 @@ static void spawned(int err, MPI_Comm old, const MPI_Comm *new) {
       "the program started another job by MPI_Comm_spawn: messages between the two jobs have no partner");
 }
 
-static int hook_MPI_Comm_spawn(const char *command, char *argv[], int n, MPI_Info info, int root, MPI_Comm old,
-                               MPI_Comm *new, int errors[]) {
+HOOK(Comm_spawn)
+(const char *command, char *argv[], int n, MPI_Info info, int root, MPI_Comm old, MPI_Comm *new, int errors[]) {
   int err = PMPI_Comm_spawn(command, argv, n, info, root, old, new, errors);
   spawned(err, old, new);
   return err;
 }
 
-static int hook_MPI_Comm_spawn_multiple(int count, char *command[], char **argv[], const int n[], const MPI_Info info[],
-                                        int root, MPI_Comm old, MPI_Comm *new, int errors[]) {
+HOOK(Comm_spawn_multiple)
+(int count, char *command[], char **argv[], const int n[], const MPI_Info info[], int root, MPI_Comm old, MPI_Comm *new,
+ int errors[]) {
   int err = PMPI_Comm_spawn_multiple(count, command, argv, n, info, root, old, new, errors);
   spawned(err, old, new);
   return err;
@@ -338,18 +339,18 @@ static int begun_later(int err, MPI_Comm old, MPI_Comm *new, const MPI_Request *
   return err;
 }
 
-static int hook_MPI_Comm_idup(MPI_Comm old, MPI_Comm *new, MPI_Request *request) {
+HOOK(Comm_idup)(MPI_Comm old, MPI_Comm *new, MPI_Request *request) {
   return begun_later(PMPI_Comm_idup(old, new, request), old, new, request);
 }
 
 #if MPI_VERSION >= 4
-static int hook_MPI_Comm_idup_with_info(MPI_Comm old, MPI_Info info, MPI_Comm *new, MPI_Request *request) {
+HOOK(Comm_idup_with_info)(MPI_Comm old, MPI_Info info, MPI_Comm *new, MPI_Request *request) {
   return begun_later(PMPI_Comm_idup_with_info(old, info, new, request), old, new, request);
 }
 #endif
 
 /* The name is stored by a later definition. */
-static int hook_MPI_Comm_set_name(MPI_Comm comm, const char *name) {
+HOOK(Comm_set_name)(MPI_Comm comm, const char *name) {
   int err = PMPI_Comm_set_name(comm, name);
   if (err == MPI_SUCCESS && is_on()) define(comm, shim_communicator(comm));
   return err;
@@ -362,39 +363,12 @@ static void freed(MPI_Comm comm) {
   pml__mpi_remove(&c->entry);
 }
 
-static int hook_MPI_Comm_free(MPI_Comm *comm) {
+HOOK(Comm_free)(MPI_Comm *comm) {
   freed(*comm);
   return PMPI_Comm_free(comm);
 }
 
-static int hook_MPI_Comm_disconnect(MPI_Comm *comm) {
+HOOK(Comm_disconnect)(MPI_Comm *comm) {
   freed(*comm);
   return PMPI_Comm_disconnect(comm);
 }
-
-static const struct pml__mpi_hook hooks[] = {HOOK(MPI_Comm_dup),
-                                             HOOK(MPI_Comm_dup_with_info),
-                                             HOOK(MPI_Comm_create),
-                                             HOOK(MPI_Comm_create_group),
-                                             HOOK(MPI_Comm_split),
-                                             HOOK(MPI_Comm_split_type),
-                                             HOOK(MPI_Intercomm_create),
-                                             HOOK(MPI_Intercomm_merge),
-                                             HOOK(MPI_Cart_create),
-                                             HOOK(MPI_Cart_sub),
-                                             HOOK(MPI_Graph_create),
-                                             HOOK(MPI_Dist_graph_create),
-                                             HOOK(MPI_Dist_graph_create_adjacent),
-                                             HOOK(MPI_Comm_accept),
-                                             HOOK(MPI_Comm_connect),
-                                             HOOK(MPI_Comm_join),
-                                             HOOK(MPI_Comm_spawn),
-                                             HOOK(MPI_Comm_spawn_multiple),
-#if MPI_VERSION >= 4
-                                             HOOK(MPI_Comm_idup_with_info),
-#endif
-                                             HOOK(MPI_Comm_free),
-                                             HOOK(MPI_Comm_disconnect),
-                                             HOOK(MPI_Comm_idup),
-                                             HOOK(MPI_Comm_set_name)};
-const struct pml__mpi_hooks shim_communicator_hooks = HOOKS(hooks);

@@ -24,7 +24,7 @@ __attribute__((noinline)) static int received(const MPI_Status *s, MPI_Comm comm
     if (shim_wanted()) send_begins(count, type, peer, tag, comm);                                                      \
     return CALL_OF(name)(at, count, type, peer, tag, comm);                                                            \
   }                                                                                                                    \
-  static int HOOK_OF(name)(const void *at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {       \
+  HOOK(name)(const void *at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {                     \
     if (PML_UNLIKELY(!shim_wanted_of_world(comm) || !shim_quick_send(&ENTER_OF(name), NULL, count, type, peer, tag)))  \
       return slow_##name(at, count, type, peer, tag, comm);                                                            \
     return CALL_OF(name)(at, count, type, peer, tag, MPI_COMM_WORLD);                                                  \
@@ -45,8 +45,7 @@ __attribute__((noinline)) static int slow_Recv(void *at, count_t count, MPI_Data
   return err;
 }
 
-static int HOOK_OF(Recv)(void *at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                         MPI_Status *status) {
+HOOK(Recv)(void *at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Status *status) {
   if (PML_UNLIKELY(!shim_wanted_of_world(comm))) return slow_Recv(at, count, type, peer, tag, comm, status);
   MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
   int err = CALL_OF(Recv)(at, count, type, peer, tag, comm, s);
@@ -71,9 +70,9 @@ __attribute__((noinline)) static int slow_Sendrecv(const void *from, count_t nfr
   return err;
 }
 
-static int HOOK_OF(Sendrecv)(const void *from, count_t nfrom, MPI_Datatype type_from, int to_peer, int to_tag, void *to,
-                             count_t nto, MPI_Datatype type_to, int from_peer, int from_tag, MPI_Comm comm,
-                             MPI_Status *status) {
+HOOK(Sendrecv)
+(const void *from, count_t nfrom, MPI_Datatype type_from, int to_peer, int to_tag, void *to, count_t nto,
+ MPI_Datatype type_to, int from_peer, int from_tag, MPI_Comm comm, MPI_Status *status) {
   if (PML_UNLIKELY(!shim_wanted_of_world(comm)) ||
       PML_UNLIKELY(!shim_quick_send(&ENTER_OF(Sendrecv), NULL, nfrom, type_from, to_peer, to_tag)))
     return slow_Sendrecv(from, nfrom, type_from, to_peer, to_tag, to, nto, type_to, from_peer, from_tag, comm, status);
@@ -83,8 +82,9 @@ static int HOOK_OF(Sendrecv)(const void *from, count_t nfrom, MPI_Datatype type_
   return received(s, MPI_COMM_WORLD);
 }
 
-static int HOOK_OF(Sendrecv_replace)(void *at, count_t count, MPI_Datatype type, int to_peer, int to_tag, int from_peer,
-                                     int from_tag, MPI_Comm comm, MPI_Status *status) {
+HOOK(Sendrecv_replace)
+(void *at, count_t count, MPI_Datatype type, int to_peer, int to_tag, int from_peer, int from_tag, MPI_Comm comm,
+ MPI_Status *status) {
   MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
   bool wanted = shim_wanted();
   if (wanted) send_begins(count, type, to_peer, to_tag, comm);
@@ -109,8 +109,9 @@ static int HOOK_OF(Sendrecv_replace)(void *at, count_t count, MPI_Datatype type,
     int err = CALL_OF(name)(at, count, type, peer, tag, comm, request);                                                \
     return shim_request_posted(request, REQUEST_SEND, id, 0, err);                                                     \
   }                                                                                                                    \
-  static int HOOK_OF(name)(const void *at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,         \
-                           MPI_Request *volatile request) {                                                            \
+  HOOK(name)                                                                                                           \
+  (const void *at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,                                 \
+   MPI_Request *volatile request) {                                                                                    \
     if (PML_UNLIKELY(shim_serial_world != key_of(comm)) ||                                                             \
         PML_UNLIKELY(!shim_quick_send(&ENTER_OF(name), &shim_last_request, count, type, peer, tag)))                   \
       return slow_##name(at, count, type, peer, tag, comm, request);                                                   \
@@ -136,8 +137,8 @@ __attribute__((noinline)) static int slow_Irecv(void *at, count_t count, MPI_Dat
   return shim_request_posted(request, REQUEST_RECEIVE, id, communicator, err);
 }
 
-static int HOOK_OF(Irecv)(void *at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                          MPI_Request *volatile request) {
+HOOK(Irecv)
+(void *at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *volatile request) {
   if (PML_UNLIKELY(shim_serial_world != key_of(comm)) || PML_UNLIKELY(peer == MPI_PROC_NULL) ||
       PML_UNLIKELY(!shim_quick_request(&ENTER_OF(Irecv), PML__LOG_IRECV, (shim_last_request += 2) + 1)))
     return slow_Irecv(at, count, type, peer, tag, comm, request);
@@ -186,17 +187,18 @@ static int both_begun(const struct request *r, int err, const MPI_Request *reque
   return err;
 }
 
-static int HOOK_OF(Isendrecv)(const void *from, count_t nfrom, MPI_Datatype type_from, int to_peer, int to_tag,
-                              void *to, count_t nto, MPI_Datatype type_to, int from_peer, int from_tag, MPI_Comm comm,
-                              MPI_Request *request) {
+HOOK(Isendrecv)
+(const void *from, count_t nfrom, MPI_Datatype type_from, int to_peer, int to_tag, void *to, count_t nto,
+ MPI_Datatype type_to, int from_peer, int from_tag, MPI_Comm comm, MPI_Request *request) {
   const struct request r = both_begin(nfrom, type_from, to_peer, to_tag, nto, type_to, from_peer, from_tag, comm);
   int err =
       CALL_OF(Isendrecv)(from, nfrom, type_from, to_peer, to_tag, to, nto, type_to, from_peer, from_tag, comm, request);
   return both_begun(&r, err, request);
 }
 
-static int HOOK_OF(Isendrecv_replace)(void *at, count_t count, MPI_Datatype type, int to_peer, int to_tag,
-                                      int from_peer, int from_tag, MPI_Comm comm, MPI_Request *request) {
+HOOK(Isendrecv_replace)
+(void *at, count_t count, MPI_Datatype type, int to_peer, int to_tag, int from_peer, int from_tag, MPI_Comm comm,
+ MPI_Request *request) {
   const struct request r = both_begin(count, type, to_peer, to_tag, count, type, from_peer, from_tag, comm);
   int err = CALL_OF(Isendrecv_replace)(at, count, type, to_peer, to_tag, from_peer, from_tag, comm, request);
   return both_begun(&r, err, request);
@@ -205,7 +207,7 @@ static int HOOK_OF(Isendrecv_replace)(void *at, count_t count, MPI_Datatype type
 
 /* ---- matched probes ---- */
 
-static int HOOK_OF(Mrecv)(void *at, count_t count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
+HOOK(Mrecv)(void *at, count_t count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
   MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
   uint32_t communicator = shim_take_probed(*message);
   if (communicator == 0) return CALL_OF(Mrecv)(at, count, type, message, status);
@@ -214,7 +216,7 @@ static int HOOK_OF(Mrecv)(void *at, count_t count, MPI_Datatype type, MPI_Messag
   return err;
 }
 
-static int HOOK_OF(Imrecv)(void *at, count_t count, MPI_Datatype type, MPI_Message *message, MPI_Request *request) {
+HOOK(Imrecv)(void *at, count_t count, MPI_Datatype type, MPI_Message *message, MPI_Request *request) {
   uint32_t communicator = shim_take_probed(*message);
   if (communicator == 0) return CALL_OF(Imrecv)(at, count, type, message, request);
   uint64_t id = shim_request_id();
@@ -222,24 +224,3 @@ static int HOOK_OF(Imrecv)(void *at, count_t count, MPI_Datatype type, MPI_Messa
   int err = CALL_OF(Imrecv)(at, count, type, message, request);
   return shim_request_posted(request, REQUEST_RECEIVE, id, communicator, err);
 }
-
-static const struct pml__mpi_hook hooks[] = {
-#if MPI_VERSION >= 4
-    HOOK_HERE(Isendrecv),
-    HOOK_HERE(Isendrecv_replace),
-#endif
-    HOOK_HERE(Send),
-    HOOK_HERE(Bsend),
-    HOOK_HERE(Ssend),
-    HOOK_HERE(Rsend),
-    HOOK_HERE(Recv),
-    HOOK_HERE(Sendrecv),
-    HOOK_HERE(Sendrecv_replace),
-    HOOK_HERE(Isend),
-    HOOK_HERE(Ibsend),
-    HOOK_HERE(Issend),
-    HOOK_HERE(Irsend),
-    HOOK_HERE(Irecv),
-    HOOK_HERE(Mrecv),
-    HOOK_HERE(Imrecv)};
-const struct pml__mpi_hooks LIST_OF(message) = HOOKS(hooks);

@@ -111,9 +111,3 @@ COLLECTIVE(Neighbor_alltoallw, neighbor_alltoallw, PML__LOG_NEIGHBOR_ALLTOALLW, 
            (const void *from, const count_t nfrom[], const MPI_Aint at_from[], const MPI_Datatype type_from[], void *to,
             const count_t nto[], const MPI_Aint at_to[], const MPI_Datatype type_to[], MPI_Comm comm),
            (from, nfrom, at_from, type_from, to, nto, at_to, type_to, comm))
-
-static const struct pml__mpi_hook hooks[] = {
-    ALL(Neighbor_allgather, neighbor_allgather), ALL(Neighbor_allgatherv, neighbor_allgatherv),
-    ALL(Neighbor_alltoall, neighbor_alltoall), ALL(Neighbor_alltoallv, neighbor_alltoallv),
-    ALL(Neighbor_alltoallw, neighbor_alltoallw)};
-const struct pml__mpi_hooks LIST_OF(neighbor) = HOOKS(hooks);

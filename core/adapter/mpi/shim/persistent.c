@@ -13,8 +13,7 @@ static void make(MPI_Request handle, enum request_kind kind, count_t count, MPI_
 }
 
 #define PERSISTENT(name, kind, where)                                                                                  \
-  static int HOOK_OF(name)(where * at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,             \
-                           MPI_Request *request) {                                                                     \
+  HOOK(name)(where * at, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request) {   \
     int err = CALL_OF(name)(at, count, type, peer, tag, comm, request);                                                \
     if (err == MPI_SUCCESS && peer != MPI_PROC_NULL && shim_wanted())                                                  \
       make(*request, kind, count, type, peer, tag, comm);                                                              \
@@ -25,30 +24,6 @@ PERSISTENT(Bsend_init, REQUEST_SEND, const void)
 PERSISTENT(Ssend_init, REQUEST_SEND, const void)
 PERSISTENT(Rsend_init, REQUEST_SEND, const void)
 PERSISTENT(Recv_init, REQUEST_RECEIVE, void)
-
-#if !defined LARGE && MPI_VERSION >= 4
-/* Partitions become ready and arrive one by one, but form one message. */
-#define PARTITIONED(name, which, where)                                                                                \
-  static int hook_MPI_##name(where *at, int parts, MPI_Count count, MPI_Datatype type, int peer, int tag,              \
-                             MPI_Comm comm, MPI_Info info, MPI_Request *request) {                                     \
-    int err = PMPI_##name(at, parts, count, type, peer, tag, comm, info, request);                                     \
-    if (err != MPI_SUCCESS || peer == MPI_PROC_NULL || !shim_wanted()) return err;                                     \
-    const uint64_t bytes = bytes_in(parts * count, type);                                                              \
-    const struct request r = {.entry.kind = (which) | REQUEST_PERSISTENT,                                              \
-                              .communicator = shim_communicator(comm)->number,                                         \
-                              .peer = peer,                                                                            \
-                              .tag = tag,                                                                              \
-                              .sent = bytes,                                                                           \
-                              .received = bytes};                                                                      \
-    shim_request_begin(*request, &r);                                                                                  \
-    return err;                                                                                                        \
-  }
-PARTITIONED(Psend_init, REQUEST_SEND, const void)
-PARTITIONED(Precv_init, REQUEST_PARTITIONED, void)
-#define HAS_PARTITIONED HOOK(MPI_Psend_init), HOOK(MPI_Precv_init),
-#else
-#define HAS_PARTITIONED
-#endif
 
 #ifndef LARGE
 /* Called before the request starts, when no other thread can complete it. */
@@ -64,26 +39,35 @@ static void start(MPI_Request request) {
     shim_request_is(kind == REQUEST_COLLECTIVE ? PML__LOG_COLLECTIVE_BEGIN : PML__LOG_IRECV, e->id);
 }
 
-static int hook_MPI_Start(MPI_Request *request) {
+HOOK(Start)(MPI_Request *request) {
   if (shim_wanted()) start(*request);
   return PMPI_Start(request);
 }
 
-static int hook_MPI_Startall(int n, MPI_Request request[]) {
+HOOK(Startall)(int n, MPI_Request request[]) {
   for (int i = 0; i < n && shim_wanted(); i++) start(request[i]);
   return PMPI_Startall(n, request);
 }
 
+#if MPI_VERSION >= 4
+/* Partitions become ready and arrive one by one, but form one message. */
+#define PARTITIONED(name, which, where)                                                                                \
+  HOOK(name)                                                                                                           \
+  (where * at, int parts, MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Info info,         \
+   MPI_Request *request) {                                                                                             \
+    int err = PMPI_##name(at, parts, count, type, peer, tag, comm, info, request);                                     \
+    if (err != MPI_SUCCESS || peer == MPI_PROC_NULL || !shim_wanted()) return err;                                     \
+    const uint64_t bytes = bytes_in(parts * count, type);                                                              \
+    const struct request r = {.entry.kind = (which) | REQUEST_PERSISTENT,                                              \
+                              .communicator = shim_communicator(comm)->number,                                         \
+                              .peer = peer,                                                                            \
+                              .tag = tag,                                                                              \
+                              .sent = bytes,                                                                           \
+                              .received = bytes};                                                                      \
+    shim_request_begin(*request, &r);                                                                                  \
+    return err;                                                                                                        \
+  }
+PARTITIONED(Psend_init, REQUEST_SEND, const void)
+PARTITIONED(Precv_init, REQUEST_PARTITIONED, void)
 #endif
-
-static const struct pml__mpi_hook hooks[] = {
-#ifndef LARGE
-    HOOK(MPI_Start),
-    HOOK(MPI_Startall),
 #endif
-    HAS_PARTITIONED HOOK_HERE(Send_init),
-    HOOK_HERE(Bsend_init),
-    HOOK_HERE(Ssend_init),
-    HOOK_HERE(Rsend_init),
-    HOOK_HERE(Recv_init)};
-const struct pml__mpi_hooks LIST_OF(persistent) = HOOKS(hooks);

@@ -20,17 +20,14 @@ uint32_t shim_take_probed(MPI_Message message) {
   return communicator;
 }
 
-static int hook_MPI_Mprobe(int peer, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
+HOOK(Mprobe)(int peer, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
   int err = PMPI_Mprobe(peer, tag, comm, message, status);
   if (err == MPI_SUCCESS) probe(*message, comm);
   return err;
 }
 
-static int hook_MPI_Improbe(int peer, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status) {
+HOOK(Improbe)(int peer, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status) {
   int err = PMPI_Improbe(peer, tag, comm, flag, message, status);
   if (err == MPI_SUCCESS && *flag) probe(*message, comm);
   return err;
 }
-
-static const struct pml__mpi_hook hooks[] = {HOOK(MPI_Mprobe), HOOK(MPI_Improbe)};
-const struct pml__mpi_hooks shim_probe_hooks = HOOKS(hooks);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/adapter/mpi/shim/process.c - MPI initialization and finalization. */
+#define HOOK_ALWAYS true
 #include "quick.h"
 
 #include "adapter/intercept/pml_intercept.h"
@@ -45,19 +46,19 @@ static void begin(void) {
   set_on(true);
 }
 
-static int hook_MPI_Init(int *argc, char ***argv) {
+HOOK(Init)(int *argc, char ***argv) {
   int err = PMPI_Init(argc, argv);
   if (err == MPI_SUCCESS) begin();
   return err;
 }
 
-static int hook_MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+HOOK(Init_thread)(int *argc, char ***argv, int required, int *provided) {
   int err = PMPI_Init_thread(argc, argv, required, provided);
   if (err == MPI_SUCCESS) begin();
   return err;
 }
 
-static int hook_MPI_Finalize(void) {
+HOOK(Finalize)(void) {
   begun = false;
   shim_requests_end();
   set_on(false);
@@ -69,7 +70,7 @@ static int hook_MPI_Finalize(void) {
 }
 
 /* Level 0 stops recording until a call with another level. */
-static int hook_MPI_Pcontrol(const int level, ...) {
+HOOK(Pcontrol)(const int level, ...) {
   static bool off; /* programs call MPI_Pcontrol from one thread at a time */
   if (!begun || off == (level == 0)) return MPI_SUCCESS;
   off = level == 0;
@@ -79,16 +80,9 @@ static int hook_MPI_Pcontrol(const int level, ...) {
 }
 
 #if MPI_VERSION >= 4
-static int hook_MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session) {
+HOOK(Session_init)(MPI_Info info, MPI_Errhandler handler, MPI_Session *session) {
   pml__mpi_set_trouble("messages of MPI are not recorded: the program uses MPI_Session_init, which pmlua does not "
                        "support");
   return PMPI_Session_init(info, handler, session);
 }
 #endif
-
-static const struct pml__mpi_hook hooks[] = {
-#if MPI_VERSION >= 4
-    HOOK(MPI_Session_init),
-#endif
-    HOOK(MPI_Init), HOOK(MPI_Init_thread), HOOK(MPI_Finalize), HOOK(MPI_Pcontrol)};
-const struct pml__mpi_hooks shim_process_hooks = {hooks, sizeof hooks / sizeof hooks[0], true};

@@ -276,7 +276,7 @@ static inline bool is_there(MPI_Request handle, size_t *i) {
 }
 
 /* A failed request stays a recent one, except if it was complete when it was begun. */
-static int hook_MPI_Wait(MPI_Request *request, MPI_Status *status) {
+HOOK(Wait)(MPI_Request *request, MPI_Status *status) {
   size_t i;
   if (PML_UNLIKELY(!is_there(*request, &i))) return slow_Wait(request, status);
   MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
@@ -365,7 +365,7 @@ __attribute__((noinline)) static int slow_Waitall(int n, MPI_Request request[], 
   return err;
 }
 
-static int hook_MPI_Waitall(int n, MPI_Request request[], MPI_Status status[]) {
+HOOK(Waitall)(int n, MPI_Request request[], MPI_Status status[]) {
   uint16_t at[FEW];
   MPI_Status own[FEW], *s = status == MPI_STATUSES_IGNORE ? own : status;
   if (!are_recent(n, request, at)) return slow_Waitall(n, request, status);
@@ -377,7 +377,7 @@ static int hook_MPI_Waitall(int n, MPI_Request request[], MPI_Status status[]) {
   return err;
 }
 
-static int hook_MPI_Waitany(int n, MPI_Request request[], int *index, MPI_Status *status) {
+HOOK(Waitany)(int n, MPI_Request request[], int *index, MPI_Status *status) {
   struct several a;
   MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
   if (!take(&a, n, request, MPI_STATUSES_IGNORE)) return PMPI_Waitany(n, request, index, status);
@@ -393,7 +393,7 @@ static void end_some(struct several *a, int err, const int *done, const int *ind
     if (err == MPI_SUCCESS || a->status[i].MPI_ERROR == MPI_SUCCESS) end_at(a, index[i], &a->status[i]);
 }
 
-static int hook_MPI_Waitsome(int n, MPI_Request request[], int *done, int index[], MPI_Status status[]) {
+HOOK(Waitsome)(int n, MPI_Request request[], int *done, int index[], MPI_Status status[]) {
   struct several a;
   if (!take(&a, n, request, status)) return PMPI_Waitsome(n, request, done, index, status);
   int err = PMPI_Waitsome(n, request, done, index, a.status);
@@ -417,7 +417,7 @@ __attribute__((noinline)) static int slow_Test(MPI_Request *request, int *flag, 
   return err;
 }
 
-static int hook_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
+HOOK(Test)(MPI_Request *request, int *flag, MPI_Status *status) {
   size_t i;
   if (PML_UNLIKELY(!is_there(*request, &i))) return slow_Test(request, flag, status);
   MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
@@ -436,7 +436,7 @@ static int hook_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
   return complete_recent(id, s);
 }
 
-static int hook_MPI_Testall(int n, MPI_Request request[], int *flag, MPI_Status status[]) {
+HOOK(Testall)(int n, MPI_Request request[], int *flag, MPI_Status status[]) {
   struct several a;
   if (!take(&a, n, request, status)) return PMPI_Testall(n, request, flag, status);
   int err = PMPI_Testall(n, request, flag, a.status);
@@ -446,7 +446,7 @@ static int hook_MPI_Testall(int n, MPI_Request request[], int *flag, MPI_Status 
   return err;
 }
 
-static int hook_MPI_Testany(int n, MPI_Request request[], int *index, int *flag, MPI_Status *status) {
+HOOK(Testany)(int n, MPI_Request request[], int *index, int *flag, MPI_Status *status) {
   struct several a;
   MPI_Status own[1], *s = status == MPI_STATUS_IGNORE ? own : status;
   if (!take(&a, n, request, MPI_STATUSES_IGNORE)) return PMPI_Testany(n, request, index, flag, status);
@@ -457,7 +457,7 @@ static int hook_MPI_Testany(int n, MPI_Request request[], int *index, int *flag,
   return err;
 }
 
-static int hook_MPI_Testsome(int n, MPI_Request request[], int *done, int index[], MPI_Status status[]) {
+HOOK(Testsome)(int n, MPI_Request request[], int *done, int index[], MPI_Status status[]) {
   struct several a;
   if (!take(&a, n, request, status)) return PMPI_Testsome(n, request, done, index, status);
   int err = PMPI_Testsome(n, request, done, index, a.status);
@@ -469,7 +469,7 @@ static int hook_MPI_Testsome(int n, MPI_Request request[], int *done, int index[
 
 /* ---- other calls ---- */
 
-static int hook_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
+HOOK(Request_get_status)(MPI_Request request, int *flag, MPI_Status *status) {
   const struct request *e = shim_wanted() ? shim_request_find(request) : NULL;
   int err = PMPI_Request_get_status(request, flag, status);
   if (e != NULL && err == MPI_SUCCESS && !*flag && is_active(e)) shim_request_is(PML__LOG_REQUEST_TESTED, e->id);
@@ -477,7 +477,7 @@ static int hook_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Statu
 }
 
 /* MPI completes the request later. */
-static int hook_MPI_Request_free(MPI_Request *request) {
+HOOK(Request_free)(MPI_Request *request) {
   struct request *e = claim(*request);
   int err = PMPI_Request_free(request);
   if (e == NULL) return err;
@@ -485,8 +485,3 @@ static int hook_MPI_Request_free(MPI_Request *request) {
   pml__mpi_remove(&e->entry);
   return err;
 }
-
-static const struct pml__mpi_hook hooks[] = {
-    HOOK(MPI_Wait),    HOOK(MPI_Waitall), HOOK(MPI_Waitany),  HOOK(MPI_Waitsome),           HOOK(MPI_Test),
-    HOOK(MPI_Testall), HOOK(MPI_Testany), HOOK(MPI_Testsome), HOOK(MPI_Request_get_status), HOOK(MPI_Request_free)};
-const struct pml__mpi_hooks shim_request_hooks = HOOKS(hooks);

@@ -3,7 +3,7 @@
 #include "shim.h"
 
 #define OPERATION(name, what, count, type_of_count, parameters, arguments)                                             \
-  static int HOOK_OF(name)(UNWRAP parameters) {                                                                        \
+  HOOK(name)(UNWRAP parameters) {                                                                                      \
     if (shim_wanted()) shim_one_sided(what, count, type_of_count, target, win);                                        \
     return CALL_OF(name) arguments;                                                                                    \
   }
@@ -38,13 +38,3 @@ OPERATION(Rget_accumulate, PML__LOG_ATOMIC, m, its_type,
           (const void *from, MINE, void *to, count_t nto, MPI_Datatype type_to, THEIRS, MPI_Op op, MPI_Win win,
            MPI_Request *request),
           (from, n, type, to, nto, type_to, target, at, m, its_type, op, win, request))
-
-static const struct pml__mpi_hook hooks[] = {
-#ifndef LARGE
-    HOOK(MPI_Fetch_and_op), HOOK(MPI_Compare_and_swap),
-#endif
-    HOOK_HERE(Put),         HOOK_HERE(Get),
-    HOOK_HERE(Accumulate),  HOOK_HERE(Get_accumulate),
-    HOOK_HERE(Rput),        HOOK_HERE(Rget),
-    HOOK_HERE(Raccumulate), HOOK_HERE(Rget_accumulate)};
-const struct pml__mpi_hooks LIST_OF(rma) = HOOKS(hooks);

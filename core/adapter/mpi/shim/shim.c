@@ -1,27 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/mpi/shim/shim.c - table of the shim's hooks. */
+/* core/adapter/mpi/shim/shim.c - the array of the shim's hooks, which the linker makes of their section. */
 #include "shim.h"
 
-extern __attribute__((visibility("hidden"))) const struct pml__mpi_hooks shim_file_hooks, shim_file_hooks_c;
-extern PML_API pml__mpi_shim_t pml__mpi_shim[];
+extern const struct pml__mpi_hook __start_shim_hooks[], __stop_shim_hooks[] __attribute__((visibility("hidden")));
 
-pml__mpi_shim_t pml__mpi_shim[] = {&shim_process_hooks,
-                                   &shim_communicator_hooks,
-                                   &shim_message_hooks,
-                                   &shim_request_hooks,
-                                   &shim_persistent_hooks,
-                                   &shim_collective_hooks,
-                                   &shim_neighbor_hooks,
-                                   &shim_window_hooks,
-                                   &shim_rma_hooks,
-                                   &shim_probe_hooks,
-                                   &shim_file_hooks,
-#if MPI_VERSION >= 4
-                                   &shim_message_hooks_c,
-                                   &shim_persistent_hooks_c,
-                                   &shim_collective_hooks_c,
-                                   &shim_neighbor_hooks_c,
-                                   &shim_rma_hooks_c,
-                                   &shim_file_hooks_c,
-#endif
-                                   NULL};
+extern PML_API const struct pml__mpi_hooks pml__mpi_shim;
+const struct pml__mpi_hooks pml__mpi_shim = {__start_shim_hooks, __stop_shim_hooks};

@@ -80,13 +80,11 @@ static inline bool shim_wanted_of_world(MPI_Comm comm) {
   return __atomic_load_n(&shim_world, __ATOMIC_RELAXED) == key_of(comm);
 }
 
-/* ---- lists of hooks ---- */
+/* ---- hooks ---- */
 
 /* Parameters or arguments of a function without their parentheses. */
 #define UNWRAP(...) __VA_ARGS__
 
-#define HOOK(function)                                                                                                 \
-  { #function, (void (*)(void))hook_##function }
 /*
  * Files of functions with counts are compiled a second time with LARGE, for the functions whose names end in _c. @name
  * is the function's name without MPI_ and without _c.
@@ -103,21 +101,21 @@ typedef int count_t, place_t;
 #define JOINED(a, b, c) JOIN(a, b, c)
 #define TEXT(text) #text
 #define TEXT_OF(text) TEXT(text)
-#define HOOK_OF(name) JOINED(hook_MPI_, name, SUFFIX)
 #define CALL_OF(name) JOINED(PMPI_, name, SUFFIX)
-#define LIST_OF(name) JOINED(shim_##name, _hooks, SUFFIX)
-#define HOOK_HERE(name)                                                                                                \
-  { TEXT_OF(JOINED(MPI_, name, SUFFIX)), (void (*)(void))HOOK_OF(name) }
-#define HOOKS(list)                                                                                                    \
-  { (list), sizeof(list) / sizeof(list)[0], false }
-
-extern const struct pml__mpi_hooks shim_communicator_hooks, shim_message_hooks, shim_probe_hooks, shim_request_hooks,
-    shim_persistent_hooks, shim_collective_hooks, shim_neighbor_hooks, shim_window_hooks, shim_rma_hooks,
-    shim_process_hooks;
-#if MPI_VERSION >= 4
-extern const struct pml__mpi_hooks shim_message_hooks_c, shim_persistent_hooks_c, shim_collective_hooks_c,
-    shim_neighbor_hooks_c, shim_rma_hooks_c;
+/*
+ * HOOK(name)(parameters) { ... } - define the hook of a function, which has the function's type. Its entry is in a
+ * section that the linker makes the array of all hooks (shim.c).
+ */
+#ifndef HOOK_ALWAYS
+#define HOOK_ALWAYS false /* process.c: true */
 #endif
+#define HOOK(name)                                                                                                     \
+  HOOK_AS(JOINED(MPI_, name, SUFFIX), JOINED(hook_MPI_, name, SUFFIX), JOINED(entry_MPI_, name, SUFFIX))
+#define HOOK_AS(function, hook, entry)                                                                                 \
+  static __typeof__(function) hook;                                                                                    \
+  static const struct pml__mpi_hook entry __attribute__((section("shim_hooks"), used, aligned(8))) = {                 \
+      TEXT_OF(function), (void (*)(void))hook, HOOK_ALWAYS};                                                           \
+  static int hook
 
 /* ---- communicators (communicator.c) ---- */
 

@@ -67,7 +67,7 @@ static void synchronise(const struct window *w, enum pml__log_rma what, int part
 #define EVERY ((int)PML__LOG_NO_RANK)
 
 #define MAKES(name, parameters, arguments)                                                                             \
-  static int hook_MPI_##name(UNWRAP parameters, MPI_Win *win) {                                                        \
+  HOOK(name)(UNWRAP parameters, MPI_Win * win) {                                                                       \
     const bool wanted = shim_wanted();                                                                                 \
     if (wanted) shim_request_is(PML__LOG_COLLECTIVE_BEGIN, 0);                                                         \
     int err = PMPI_##name(UNWRAP arguments, win);                                                                      \
@@ -81,7 +81,7 @@ MAKES(Win_allocate_shared, (MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm co
       (bytes, unit, info, comm, at))
 MAKES(Win_create_dynamic, (MPI_Info info, MPI_Comm comm), (info, comm))
 
-static int hook_MPI_Win_set_name(MPI_Win win, const char *name) {
+HOOK(Win_set_name)(MPI_Win win, const char *name) {
   int err = PMPI_Win_set_name(win, name);
   const struct window *w = err == MPI_SUCCESS ? pml__mpi_find(&table, key_of(win)) : NULL;
   if (w != NULL) define(w, name);
@@ -93,7 +93,7 @@ static void end_epoch(struct partners *p) {
   *p = (struct partners){0, NULL};
 }
 
-static int hook_MPI_Win_free(MPI_Win *win) {
+HOOK(Win_free)(MPI_Win *win) {
   struct window *w = *win != MPI_WIN_NULL ? pml__mpi_find(&table, key_of(*win)) : NULL;
   const bool wanted = w != NULL && shim_wanted();
   const uint32_t communicator = w != NULL ? w->communicator : 0;
@@ -111,7 +111,7 @@ static int hook_MPI_Win_free(MPI_Win *win) {
 
 /* ---- synchronisation ---- */
 
-static int hook_MPI_Win_fence(int assert, MPI_Win win) {
+HOOK(Win_fence)(int assert, MPI_Win win) {
   const struct window *w = synchronised(win);
   synchronise(w, PML__LOG_FENCE_BEGIN, EVERY, 0);
   int err = PMPI_Win_fence(assert, win);
@@ -141,7 +141,7 @@ static void notify(const struct window *w, enum pml__log_rma what, const struct 
     if (p->rank[i] != MPI_UNDEFINED) synchronise(w, what, p->rank[i], 0);
 }
 
-static int hook_MPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
+HOOK(Win_post)(MPI_Group group, int assert, MPI_Win win) {
   struct window *w = synchronised(win);
   if (w != NULL) end_epoch(&w->origins);
   if (w != NULL) w->origins = partners_of(group, win);
@@ -149,7 +149,7 @@ static int hook_MPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
   return PMPI_Win_post(group, assert, win);
 }
 
-static int hook_MPI_Win_start(MPI_Group group, int assert, MPI_Win win) {
+HOOK(Win_start)(MPI_Group group, int assert, MPI_Win win) {
   struct window *w = synchronised(win);
   if (w != NULL) end_epoch(&w->targets);
   if (w != NULL) w->targets = partners_of(group, win);
@@ -158,7 +158,7 @@ static int hook_MPI_Win_start(MPI_Group group, int assert, MPI_Win win) {
   return err;
 }
 
-static int hook_MPI_Win_complete(MPI_Win win) {
+HOOK(Win_complete)(MPI_Win win) {
   struct window *w = synchronised(win);
   if (w != NULL) notify(w, PML__LOG_NOTIFY_OUT, &w->targets);
   int err = PMPI_Win_complete(win);
@@ -174,19 +174,19 @@ static void waited(MPI_Win win) {
   end_epoch(&w->origins);
 }
 
-static int hook_MPI_Win_wait(MPI_Win win) {
+HOOK(Win_wait)(MPI_Win win) {
   int err = PMPI_Win_wait(win);
   if (err == MPI_SUCCESS) waited(win);
   return err;
 }
 
-static int hook_MPI_Win_test(MPI_Win win, int *flag) {
+HOOK(Win_test)(MPI_Win win, int *flag) {
   int err = PMPI_Win_test(win, flag);
   if (err == MPI_SUCCESS && *flag) waited(win);
   return err;
 }
 
-static int hook_MPI_Win_lock(int type, int target, int assert, MPI_Win win) {
+HOOK(Win_lock)(int type, int target, int assert, MPI_Win win) {
   const struct window *w = synchronised_with(target, win);
   synchronise(w, PML__LOG_LOCK_REQUEST, target, type == MPI_LOCK_EXCLUSIVE);
   int err = PMPI_Win_lock(type, target, assert, win);
@@ -194,7 +194,7 @@ static int hook_MPI_Win_lock(int type, int target, int assert, MPI_Win win) {
   return err;
 }
 
-static int hook_MPI_Win_lock_all(int assert, MPI_Win win) {
+HOOK(Win_lock_all)(int assert, MPI_Win win) {
   const struct window *w = synchronised(win);
   synchronise(w, PML__LOG_LOCK_REQUEST, EVERY, 0);
   int err = PMPI_Win_lock_all(assert, win);
@@ -210,31 +210,22 @@ static int completed(const struct window *w, int err, int partner, bool release)
   return err;
 }
 
-static int hook_MPI_Win_unlock(int rank, MPI_Win win) {
+HOOK(Win_unlock)(int rank, MPI_Win win) {
   const struct window *w = synchronised_with(rank, win);
   return completed(w, PMPI_Win_unlock(rank, win), rank, true);
 }
 
-static int hook_MPI_Win_flush(int rank, MPI_Win win) {
+HOOK(Win_flush)(int rank, MPI_Win win) {
   const struct window *w = synchronised_with(rank, win);
   return completed(w, PMPI_Win_flush(rank, win), rank, false);
 }
 
-static int hook_MPI_Win_unlock_all(MPI_Win win) {
+HOOK(Win_unlock_all)(MPI_Win win) {
   const struct window *w = synchronised(win);
   return completed(w, PMPI_Win_unlock_all(win), EVERY, true);
 }
 
-static int hook_MPI_Win_flush_all(MPI_Win win) {
+HOOK(Win_flush_all)(MPI_Win win) {
   const struct window *w = synchronised(win);
   return completed(w, PMPI_Win_flush_all(win), EVERY, false);
 }
-
-static const struct pml__mpi_hook hooks[] = {
-    HOOK(MPI_Win_create),         HOOK(MPI_Win_allocate), HOOK(MPI_Win_allocate_shared),
-    HOOK(MPI_Win_create_dynamic), HOOK(MPI_Win_set_name), HOOK(MPI_Win_free),
-    HOOK(MPI_Win_fence),          HOOK(MPI_Win_post),     HOOK(MPI_Win_start),
-    HOOK(MPI_Win_complete),       HOOK(MPI_Win_wait),     HOOK(MPI_Win_test),
-    HOOK(MPI_Win_lock),           HOOK(MPI_Win_lock_all), HOOK(MPI_Win_unlock),
-    HOOK(MPI_Win_unlock_all),     HOOK(MPI_Win_flush),    HOOK(MPI_Win_flush_all)};
-const struct pml__mpi_hooks shim_window_hooks = HOOKS(hooks);
