@@ -2,206 +2,95 @@
 /* core/instrument/instrument_intrinsic.c - counters of LLVM's intrinsics and libm's operations. */
 #include "instrument/instrument_private.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 /* kind: the kind of FP, INT and reductions; for masked families, the operand number of the mask. */
 enum family { NOTHING, FP, FMULADD, INT, COPY, SET, MASKED_LOAD, MASKED_STORE, CALL, OTHER, REDUCE_FP, REDUCE_INT };
 
 struct rule {
-  const char *name; /* the whole name, or a prefix followed by "." and types */
   enum family family;
   unsigned kind;
+  const char *names; /* each the whole name, or a prefix followed by "." and types */
 };
 
-/* Sorted by name; the longest match wins. */
+/* Without "experimental." and "constrained."; the longest match wins. */
 static const struct rule rules[] = {
-    {"abs", INT, PML_INT_minmax},
-    {"acos", CALL, 0},
-    {"allow", NOTHING, 0},
-    {"annotation", NOTHING, 0},
-    {"arithmetic.fence", NOTHING, 0},
-    {"asin", CALL, 0},
-    {"assume", NOTHING, 0},
-    {"atan", CALL, 0},
-    {"atan2", CALL, 0},
-    {"bitreverse", INT, PML_INT_logic},
-    {"bswap", INT, PML_INT_logic},
-    {"canonicalize", FP, PML_FP_sign},
-    {"ceil", FP, PML_FP_round},
-    {"convert.from.fp16", FP, PML_FP_convert},
-    {"convert.to.fp16", FP, PML_FP_convert},
-    {"copysign", FP, PML_FP_sign},
-    {"cos", CALL, 0},
-    {"cosh", CALL, 0},
-    {"ctlz", INT, PML_INT_logic},
-    {"ctpop", INT, PML_INT_logic},
-    {"cttz", INT, PML_INT_logic},
-    {"dbg", NOTHING, 0},
-    {"donothing", NOTHING, 0},
-    {"eh", NOTHING, 0},
-    {"exp", CALL, 0},
-    {"exp10", CALL, 0},
-    {"exp2", CALL, 0},
-    {"expect", NOTHING, 0},
-    {"experimental.constrained", CALL, 0},
-    {"experimental.constrained.ceil", FP, PML_FP_round},
-    {"experimental.constrained.fadd", FP, PML_FP_add},
-    {"experimental.constrained.fcmp", FP, PML_FP_compare},
-    {"experimental.constrained.fcmps", FP, PML_FP_compare},
-    {"experimental.constrained.fdiv", FP, PML_FP_div},
-    {"experimental.constrained.floor", FP, PML_FP_round},
-    {"experimental.constrained.fma", FP, PML_FP_fma},
-    {"experimental.constrained.fmul", FP, PML_FP_mul},
-    {"experimental.constrained.fmuladd", FMULADD, 0},
-    {"experimental.constrained.fpext", FP, PML_FP_convert},
-    {"experimental.constrained.fptosi", FP, PML_FP_convert},
-    {"experimental.constrained.fptoui", FP, PML_FP_convert},
-    {"experimental.constrained.fptrunc", FP, PML_FP_convert},
-    {"experimental.constrained.frem", FP, PML_FP_rem},
-    {"experimental.constrained.fsub", FP, PML_FP_sub},
-    {"experimental.constrained.llrint", FP, PML_FP_convert},
-    {"experimental.constrained.llround", FP, PML_FP_convert},
-    {"experimental.constrained.lrint", FP, PML_FP_convert},
-    {"experimental.constrained.lround", FP, PML_FP_convert},
-    {"experimental.constrained.maximum", FP, PML_FP_max},
-    {"experimental.constrained.maxnum", FP, PML_FP_max},
-    {"experimental.constrained.minimum", FP, PML_FP_min},
-    {"experimental.constrained.minnum", FP, PML_FP_min},
-    {"experimental.constrained.nearbyint", FP, PML_FP_round},
-    {"experimental.constrained.rint", FP, PML_FP_round},
-    {"experimental.constrained.round", FP, PML_FP_round},
-    {"experimental.constrained.roundeven", FP, PML_FP_round},
-    {"experimental.constrained.sitofp", FP, PML_FP_convert},
-    {"experimental.constrained.sqrt", FP, PML_FP_sqrt},
-    {"experimental.constrained.trunc", FP, PML_FP_round},
-    {"experimental.constrained.uitofp", FP, PML_FP_convert},
-    {"experimental.convergence", NOTHING, 0},
-    {"experimental.noalias.scope.decl", NOTHING, 0},
-    {"experimental.vector.deinterleave2", OTHER, 0},
-    {"experimental.vector.extract", OTHER, 0},
-    {"experimental.vector.insert", OTHER, 0},
-    {"experimental.vector.interleave2", OTHER, 0},
-    {"experimental.vector.reverse", OTHER, 0},
-    {"experimental.vector.splice", OTHER, 0},
-    {"fabs", FP, PML_FP_sign},
-    {"floor", FP, PML_FP_round},
-    {"fma", FP, PML_FP_fma},
-    {"fmuladd", FMULADD, 0},
-    {"fptosi", FP, PML_FP_convert},
-    {"fptoui", FP, PML_FP_convert},
-    {"fptrunc.round", FP, PML_FP_convert},
-    {"frameaddress", NOTHING, 0},
-    {"frexp", CALL, 0},
-    {"fshl", INT, PML_INT_shift},
-    {"fshr", INT, PML_INT_shift},
-    {"invariant", NOTHING, 0},
-    {"is.constant", NOTHING, 0},
-    {"is.fpclass", FP, PML_FP_compare},
-    {"launder.invariant.group", NOTHING, 0},
-    {"ldexp", CALL, 0},
-    {"lifetime", NOTHING, 0},
-    {"llrint", FP, PML_FP_convert},
-    {"llround", FP, PML_FP_convert},
-    {"localescape", NOTHING, 0},
-    {"log", CALL, 0},
-    {"log10", CALL, 0},
-    {"log2", CALL, 0},
-    {"lrint", FP, PML_FP_convert},
-    {"lround", FP, PML_FP_convert},
-    {"masked.compressstore", MASKED_STORE, 2},
-    {"masked.expandload", MASKED_LOAD, 1},
-    {"masked.gather", MASKED_LOAD, 2},
-    {"masked.load", MASKED_LOAD, 2},
-    {"masked.scatter", MASKED_STORE, 3},
-    {"masked.store", MASKED_STORE, 3},
-    {"maximum", FP, PML_FP_max},
-    {"maxnum", FP, PML_FP_max},
-    {"memcpy", COPY, 0},
-    {"memmove", COPY, 0},
-    {"memset", SET, 0},
-    {"minimum", FP, PML_FP_min},
-    {"minnum", FP, PML_FP_min},
-    {"nearbyint", FP, PML_FP_round},
-    {"objectsize", NOTHING, 0},
-    {"pow", CALL, 0},
-    {"powi", CALL, 0},
-    {"prefetch", OTHER, 0},
-    {"pseudoprobe", NOTHING, 0},
-    {"ptr.annotation", NOTHING, 0},
-    {"returnaddress", NOTHING, 0},
-    {"rint", FP, PML_FP_round},
-    {"round", FP, PML_FP_round},
-    {"roundeven", FP, PML_FP_round},
-    {"sadd.sat", INT, PML_INT_add},
-    {"sadd.with.overflow", INT, PML_INT_add},
-    {"scmp", INT, PML_INT_compare},
-    {"sideeffect", NOTHING, 0},
-    {"sin", CALL, 0},
-    {"sinh", CALL, 0},
-    {"smax", INT, PML_INT_minmax},
-    {"smin", INT, PML_INT_minmax},
-    {"smul.with.overflow", INT, PML_INT_mul},
-    {"sqrt", FP, PML_FP_sqrt},
-    {"ssa.copy", NOTHING, 0},
-    {"sshl.sat", INT, PML_INT_shift},
-    {"ssub.sat", INT, PML_INT_add},
-    {"ssub.with.overflow", INT, PML_INT_add},
-    {"stackrestore", NOTHING, 0},
-    {"stacksave", NOTHING, 0},
-    {"strip.invariant.group", NOTHING, 0},
-    {"tan", CALL, 0},
-    {"tanh", CALL, 0},
-    {"threadlocal.address", NOTHING, 0},
-    {"trunc", FP, PML_FP_round},
-    {"uadd.sat", INT, PML_INT_add},
-    {"uadd.with.overflow", INT, PML_INT_add},
-    {"ucmp", INT, PML_INT_compare},
-    {"umax", INT, PML_INT_minmax},
-    {"umin", INT, PML_INT_minmax},
-    {"umul.with.overflow", INT, PML_INT_mul},
-    {"ushl.sat", INT, PML_INT_shift},
-    {"usub.sat", INT, PML_INT_add},
-    {"usub.with.overflow", INT, PML_INT_add},
-    {"va_copy", NOTHING, 0},
-    {"va_end", NOTHING, 0},
-    {"va_start", NOTHING, 0},
-    {"var.annotation", NOTHING, 0},
-    {"vector.deinterleave2", OTHER, 0},
-    {"vector.extract", OTHER, 0},
-    {"vector.insert", OTHER, 0},
-    {"vector.interleave2", OTHER, 0},
-    {"vector.reduce.add", REDUCE_INT, PML_INT_add},
-    {"vector.reduce.and", REDUCE_INT, PML_INT_logic},
-    {"vector.reduce.fadd", REDUCE_FP, PML_FP_add},
-    {"vector.reduce.fmax", REDUCE_FP, PML_FP_max},
-    {"vector.reduce.fmaximum", REDUCE_FP, PML_FP_max},
-    {"vector.reduce.fmin", REDUCE_FP, PML_FP_min},
-    {"vector.reduce.fminimum", REDUCE_FP, PML_FP_min},
-    {"vector.reduce.fmul", REDUCE_FP, PML_FP_mul},
-    {"vector.reduce.mul", REDUCE_INT, PML_INT_mul},
-    {"vector.reduce.or", REDUCE_INT, PML_INT_logic},
-    {"vector.reduce.smax", REDUCE_INT, PML_INT_minmax},
-    {"vector.reduce.smin", REDUCE_INT, PML_INT_minmax},
-    {"vector.reduce.umax", REDUCE_INT, PML_INT_minmax},
-    {"vector.reduce.umin", REDUCE_INT, PML_INT_minmax},
-    {"vector.reduce.xor", REDUCE_INT, PML_INT_logic},
-    {"vector.reverse", OTHER, 0},
-    {"vector.splice", OTHER, 0},
+    {NOTHING, 0,
+     "allow annotation arithmetic.fence assume convergence dbg donothing eh expect "
+     "frameaddress invariant is.constant launder.invariant.group lifetime localescape "
+     "noalias.scope.decl objectsize pseudoprobe ptr.annotation returnaddress sideeffect "
+     "ssa.copy stackrestore stacksave strip.invariant.group threadlocal.address va_copy va_end "
+     "va_start var.annotation"},
+    {CALL, 0,
+     "acos asin atan atan2 cos cosh exp exp10 exp2 frexp ldexp log log10 log2 pow powi sin sinh "
+     "tan tanh"},
+    {OTHER, 0,
+     "prefetch vector.deinterleave2 vector.extract vector.insert vector.interleave2 "
+     "vector.reverse vector.splice"},
+    {FP, PML_FP_sign, "canonicalize copysign fabs"},
+    {FP, PML_FP_round, "ceil floor nearbyint rint round roundeven trunc"},
+    {FP, PML_FP_convert,
+     "convert.from.fp16 convert.to.fp16 fpext fptosi fptoui fptrunc llrint llround "
+     "lrint lround sitofp uitofp"},
+    {FP, PML_FP_add, "fadd"},
+    {FP, PML_FP_compare, "fcmp fcmps is.fpclass"},
+    {FP, PML_FP_div, "fdiv"},
+    {FP, PML_FP_fma, "fma"},
+    {FP, PML_FP_mul, "fmul"},
+    {FP, PML_FP_rem, "frem"},
+    {FP, PML_FP_sub, "fsub"},
+    {FP, PML_FP_max, "maximum maxnum"},
+    {FP, PML_FP_min, "minimum minnum"},
+    {FP, PML_FP_sqrt, "sqrt"},
+    {FMULADD, 0, "fmuladd"},
+    {INT, PML_INT_minmax, "abs smax smin umax umin"},
+    {INT, PML_INT_logic, "bitreverse bswap ctlz ctpop cttz"},
+    {INT, PML_INT_shift, "fshl fshr sshl.sat ushl.sat"},
+    {INT, PML_INT_add,
+     "sadd.sat sadd.with.overflow ssub.sat ssub.with.overflow uadd.sat "
+     "uadd.with.overflow usub.sat usub.with.overflow"},
+    {INT, PML_INT_compare, "scmp ucmp"},
+    {INT, PML_INT_mul, "smul.with.overflow umul.with.overflow"},
+    {REDUCE_FP, PML_FP_add, "vector.reduce.fadd"},
+    {REDUCE_FP, PML_FP_max, "vector.reduce.fmax vector.reduce.fmaximum"},
+    {REDUCE_FP, PML_FP_min, "vector.reduce.fmin vector.reduce.fminimum"},
+    {REDUCE_FP, PML_FP_mul, "vector.reduce.fmul"},
+    {REDUCE_INT, PML_INT_add, "vector.reduce.add"},
+    {REDUCE_INT, PML_INT_logic, "vector.reduce.and vector.reduce.or vector.reduce.xor"},
+    {REDUCE_INT, PML_INT_mul, "vector.reduce.mul"},
+    {REDUCE_INT, PML_INT_minmax,
+     "vector.reduce.smax vector.reduce.smin vector.reduce.umax "
+     "vector.reduce.umin"},
+    {COPY, 0, "memcpy memmove"},
+    {SET, 0, "memset"},
+    {MASKED_LOAD, 1, "masked.expandload"},
+    {MASKED_LOAD, 2, "masked.gather masked.load"},
+    {MASKED_STORE, 2, "masked.compressstore"},
+    {MASKED_STORE, 3, "masked.scatter masked.store"},
 };
 
-static int by_name(const void *key, const void *rule) {
-  return strcmp(key, ((const struct rule *)rule)->name);
+static bool is_listed(const char *name, const char *names) {
+  size_t n = strlen(name);
+  for (const char *at = names; n > 0 && (at = strstr(at, name)) != NULL; at += n)
+    if ((at == names || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')) return true;
+  return false;
+}
+
+static const struct rule *find_in(const struct rule *list, size_t n, const char *name) {
+  for (size_t i = 0; i < n; i++)
+    if (is_listed(name, list[i].names)) return &list[i];
+  return NULL;
 }
 
 static const struct rule *find(const char *name) {
+  static const char *const left_out[] = {"experimental.", "constrained."};
   char head[128];
-  size_t n = strlen(name);
-  if (n >= sizeof head) n = sizeof head - 1;
-  memcpy(head, name, n);
-  head[n] = '\0';
+  for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; i++)
+    if (strncmp(name, left_out[i], strlen(left_out[i])) == 0) name += strlen(left_out[i]);
+  (void)snprintf(head, sizeof head, "%s", name);
   for (;;) {
-    const struct rule *r = bsearch(head, rules, sizeof rules / sizeof rules[0], sizeof rules[0], by_name);
+    const struct rule *r = find_in(rules, sizeof rules / sizeof rules[0], head);
     char *dot = strrchr(head, '.');
     if (r != NULL || dot == NULL) return r;
     *dot = '\0';
@@ -359,25 +248,25 @@ int pml_classify_intrinsic(const struct pml_module *m, LLVMValueRef call, const 
 }
 
 /* One rule covers sqrt, sqrtf and sqrtl. */
-static const struct rule *find_math(const char *name, size_t n) {
-  static const struct rule math[] = {
-      {"ceil", FP, PML_FP_round},  {"copysign", FP, PML_FP_sign},   {"fabs", FP, PML_FP_sign},
-      {"floor", FP, PML_FP_round}, {"fma", FP, PML_FP_fma},         {"fmax", FP, PML_FP_max},
-      {"fmin", FP, PML_FP_min},    {"nearbyint", FP, PML_FP_round}, {"rint", FP, PML_FP_round},
-      {"round", FP, PML_FP_round}, {"roundeven", FP, PML_FP_round}, {"sqrt", FP, PML_FP_sqrt},
-      {"trunc", FP, PML_FP_round}};
-  for (size_t i = 0; i < sizeof math / sizeof math[0]; i++) {
-    size_t known = strlen(math[i].name);
-    if (strncmp(name, math[i].name, known) != 0) continue;
-    if (n == known || (n == known + 1 && (name[known] == 'f' || name[known] == 'l'))) return &math[i];
-  }
-  return NULL;
+static const struct rule *find_math(const char *name) {
+  static const struct rule math[] = {{FP, PML_FP_round, "ceil floor nearbyint rint round roundeven trunc"},
+                                     {FP, PML_FP_sign, "copysign fabs"},
+                                     {FP, PML_FP_fma, "fma"},
+                                     {FP, PML_FP_max, "fmax"},
+                                     {FP, PML_FP_min, "fmin"},
+                                     {FP, PML_FP_sqrt, "sqrt"}};
+  char head[16] = "";
+  size_t n = strlen(name);
+  const struct rule *r = find_in(math, sizeof math / sizeof math[0], name);
+  if (r != NULL || n < 2 || n >= sizeof head || strchr("fl", name[n - 1]) == NULL) return r;
+  memcpy(head, name, n - 1);
+  return find_in(math, sizeof math / sizeof math[0], head);
 }
 
 int pml_classify_math(const struct pml_module *m, LLVMValueRef call, const char *name, struct pml_counts *counts) {
   LLVMTypeRef type = LLVMTypeOf(call);
   if (!pml_is_fp(type) || LLVMGetNumArgOperands(call) == 0 || LLVMTypeOf(LLVMGetArgOperand(call, 0)) != type) return 1;
   if (pml_call_has_attribute(m, call, PML_ATTR_NOBUILTIN)) return 1;
-  const struct rule *r = find_math(name, strlen(name));
+  const struct rule *r = find_math(name);
   return r != NULL ? pml_counts_fp(counts, (enum pml_fp_kind)r->kind, type, 1) : 1;
 }
