@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/adapter/section/pml_section_report.c - copies of all threads' statistics, merged, in ns. */
 #include "adapter/section/pml_section_private.h"
+#include "base/pml_array.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 
@@ -9,22 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_ROWS 64u
 #define PATIENCE_NS UINT64_C(1000000000)
 
-/* Data gathered for a row. Its values are in gathering.values. */
-struct gathered {
+/* The statistics of a section on one thread, or on several. */
+struct sum {
   struct pml__section_stat stat;
-  uint64_t thread;
-  uint32_t index, nthreads;
+  uint64_t values[PML_SECTION_EVENTS_MAX];
+  uint32_t nthreads;
 };
 
-struct gathering {
-  struct gathered *row;
-  size_t n, capacity;
-  uint64_t *values; /* row i begins at [i * width] */
-  size_t width;     /* the longest list of events */
-  size_t *row_of;   /* by section, its row + 1, when threads are merged */
+static const struct sum empty = {.stat = {.calls = {.min = UINT64_MAX}}};
+
+/* Rows in the making. The values of row i begin at [i * width]. */
+struct rows {
+  struct pml_section_report report;
+  size_t room, values_room, width; /* width: the longest list of events */
 };
 
 /* ---- statistics of one section ---- */
@@ -128,159 +128,98 @@ int pml__section_copy(const struct pml_section *s, struct pml__section_stat *fro
 
 /* ---- gathering, under the lock ---- */
 
-static bool more_rows(struct gathering *g) {
-  size_t capacity = g->capacity == 0 ? FIRST_ROWS : g->capacity * 2;
-  struct gathered *row = aligned_alloc(64, capacity * sizeof *row);
-  uint64_t *values = calloc(capacity * g->width + 1, sizeof *values);
-  if (row == NULL || values == NULL) {
-    free(row);
-    free(values);
-    return false;
-  }
-  if (g->n > 0) {
-    memcpy(row, g->row, g->n * sizeof *row);
-    memcpy(values, g->values, g->n * g->width * sizeof *values);
-  }
-  free(g->row);
-  free(g->values);
-  g->row = row;
-  g->values = values;
-  g->capacity = capacity;
-  return true;
-}
-
 static void add_row_values(const struct pml_section *s, uint64_t *to, const uint64_t *from) {
   const struct pml_stream_metrics *m = s->list->metrics;
   for (uint32_t i = 0; i < m->n; i++) to[i] = pml_value_plus(to[i], from[i], pml_stream_metrics_real(m, i));
 }
 
-/* @stat with its values into a row of its own, or that of its section. */
-static int gather(struct gathering *g, const struct pml__section_thread *t, const struct pml_section *s,
-                  const struct pml__section_stat *stat, const uint64_t *values) {
-  size_t at = g->row_of != NULL ? g->row_of[s->index] : 0;
-  if (at == 0 || g->row == NULL) {
-    if (g->n == g->capacity && !more_rows(g)) return -ENOMEM;
-    struct gathered *row = &g->row[g->n++];
-    *row = (struct gathered){.stat = *stat, .index = s->index, .nthreads = 1};
-    if (g->row_of != NULL)
-      g->row_of[s->index] = g->n;
-    else
-      row->thread = t->thread;
-    memcpy(g->values + (g->n - 1) * g->width, values, g->width * sizeof *values);
-    return 0;
-  }
-  pml__section_add(&g->row[at - 1].stat, stat);
-  g->row[at - 1].nthreads++;
-  if (s->list != NULL) add_row_values(s, g->values + (at - 1) * g->width, values);
+/* Add the statistics of @s on a thread, if it has any. */
+static int add_thread(struct sum *sum, const struct pml_section *s, struct pml__section_thread *t) {
+  struct pml__section_stat *from = pml__section_stat_at(t, s->index), stat;
+  uint64_t values[PML_SECTION_EVENTS_MAX] = {0};
+  if (from == NULL) return 0;
+  int err = pml__section_copy(s, from, &stat, values);
+  if (err < 0) return err;
+  bool old = stat.epoch != pml__section_epoch();
+  pml__section_forget_old(&stat, pml__section_epoch());
+  if (!pml__section_says_something(&stat)) return 0;
+  pml__section_add(&sum->stat, &stat);
+  sum->nthreads++;
+  if (s->list != NULL && !old) add_row_values(s, sum->values, values);
   return 0;
 }
 
-static int gather_thread(struct gathering *g, struct pml__section_thread *t, uint32_t nsections) {
-  uint32_t epoch = pml__section_epoch();
-  uint32_t n = t->nstats < nsections ? t->nstats : nsections;
-  for (uint32_t i = 0; i < n; i++) {
-    struct pml__section_stat *from = pml__section_stat_at(t, i);
-    struct pml__section_stat stat;
-    uint64_t values[PML_SECTION_EVENTS_MAX] = {0};
-    if (from == NULL) {
-      i |= PML__SECTION_BLOCK - 1; /* the whole block is not there */
-      continue;
-    }
-    const struct pml_section *s = pml__section_at(i);
-    int err = pml__section_copy(s, from, &stat, values);
-    if (err < 0) return err;
-    if (stat.epoch != epoch) memset(values, 0, sizeof values);
-    pml__section_forget_old(&stat, epoch);
-    if (!pml__section_says_something(&stat)) continue;
-    err = gather(g, t, s, &stat, values);
-    if (err < 0) return err;
-  }
+/* @values: room for the section's events, or NULL. */
+static void fill_row(struct pml_section_row *row, const struct pml_section *s, const struct sum *sum, uint64_t thread,
+                     struct pml_section_value *values) {
+  pml__section_row(&sum->stat, s->exclusive, pml__clock.ticks_per_second, row);
+  row->section = s;
+  row->thread = thread;
+  row->nthreads = sum->nthreads;
+  if (values == NULL || s->list == NULL) return;
+  const struct pml_stream_metrics *m = s->list->metrics;
+  pml__section_values(sum->values, m->n, __atomic_load_n(&m->real[0], __ATOMIC_RELAXED), values);
+  row->value = values;
+}
+
+static int add_row(struct rows *r, const struct pml_section *s, const struct sum *sum, uint64_t thread) {
+  size_t n = r->report.n;
+  if (sum->nthreads == 0) return 0;
+  if (!PML__ARRAY_ROOM(r->report.row, r->room, n + 1) ||
+      !PML__ARRAY_ROOM(r->report.values, r->values_room, (n + 1) * r->width))
+    return -ENOMEM;
+  fill_row(&r->report.row[n], s, sum, thread, r->width > 0 ? r->report.values + n * r->width : NULL);
+  r->report.n++;
   return 0;
 }
 
-static size_t longest_list(uint32_t nsections) {
-  size_t longest = 0;
-  for (uint32_t i = 0; i < nsections; i++) {
-    const struct pml_section *s = pml__section_at(i);
-    if (s->list != NULL && s->list->metrics->n > longest) longest = s->list->metrics->n;
-  }
-  return longest;
-}
-
-static int gather_all(struct gathering *g, bool by_thread) {
-  uint32_t nsections = pml__section_count();
-  g->width = longest_list(nsections);
-  if (!by_thread) {
-    g->row_of = calloc(nsections + 1u, sizeof *g->row_of);
-    if (g->row_of == NULL) return -ENOMEM;
-  }
+static int add_section(struct rows *r, const struct pml_section *s, bool by_thread) {
+  struct sum sum = empty;
   int err = 0;
-  for (struct pml__section_thread *t = pml__section_threads(); t != NULL && err == 0; t = t->next)
-    err = gather_thread(g, t, nsections);
+  for (struct pml__section_thread *t = pml__section_threads(); t != NULL && err == 0; t = t->next) {
+    err = add_thread(&sum, s, t);
+    if (err < 0 || !by_thread) continue;
+    err = add_row(r, s, &sum, t->thread);
+    sum = empty;
+  }
+  return err == 0 ? add_row(r, s, &sum, 0) : err;
+}
+
+static int add_all(struct rows *r, bool by_thread) {
+  uint32_t n = pml__section_count();
+  int err = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    const struct pml_section *s = pml__section_at(i);
+    if (s->list != NULL && s->list->metrics->n > r->width) r->width = s->list->metrics->n;
+  }
+  for (uint32_t i = 0; i < n && err == 0; i++) err = add_section(r, pml__section_at(i), by_thread);
   return err;
 }
 
-static void drop(struct gathering *g) {
-  free(g->row);
-  free(g->values);
-  free(g->row_of);
-}
-
-/* ---- telling ---- */
-
-static void tell(const struct gathered *g, struct pml_section_row *row) {
-  const struct pml_section *s = pml__section_at(g->index);
-  pml__section_row(&g->stat, s->exclusive, pml__clock.ticks_per_second, row);
-  row->section = s;
-  row->thread = g->thread;
-  row->nthreads = g->nthreads;
-}
-
-static void tell_values(const struct pml_section *s, const uint64_t *from, struct pml_section_value *to) {
-  const struct pml_stream_metrics *m = s->list->metrics;
-  pml__section_values(from, m->n, __atomic_load_n(&m->real[0], __ATOMIC_RELAXED), to);
-}
+/* ---- reports ---- */
 
 static int by_section(const void *a, const void *b) {
-  const struct gathered *x = *(const struct gathered *const *)a, *y = *(const struct gathered *const *)b;
-  if (x->index != y->index) return x->index < y->index ? -1 : 1;
+  const struct pml_section_row *x = a, *y = b;
+  if (x->section != y->section) return x->section->index < y->section->index ? -1 : 1;
   return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-static int write_report(const struct gathering *g, struct pml_section_report *r) {
-  const struct gathered **order = malloc((g->n + 1) * sizeof *order);
-  r->row = malloc((g->n + 1) * sizeof *r->row);
-  r->values = malloc((g->n * g->width + 1) * sizeof *r->values);
-  if (order == NULL || r->row == NULL || r->values == NULL) {
-    free(order);
-    return -ENOMEM;
-  }
-  for (size_t i = 0; i < g->n; i++) order[i] = &g->row[i];
-  qsort(order, g->n, sizeof *order, by_section);
-  for (size_t i = 0; i < g->n; i++) {
-    tell(order[i], &r->row[i]);
-    if (r->row[i].section->list == NULL) continue;
-    r->row[i].value = r->values + i * g->width;
-    tell_values(r->row[i].section, g->values + (size_t)(order[i] - g->row) * g->width, r->values + i * g->width);
-  }
-  r->n = g->n;
-  free(order);
-  return 0;
-}
-
 int pml_section_report(bool by_thread, struct pml_section_report *r) {
-  struct gathering g = {0};
-  *r = (struct pml_section_report){0};
+  struct rows rows = {.room = 0};
   pml__section_settle();
   pml__section_lock_take();
-  int err = gather_all(&g, by_thread);
+  int err = add_all(&rows, by_thread);
   pml__section_lock_leave();
-  if (err == 0) err = write_report(&g, r);
-  drop(&g);
-  if (err == 0) return 0;
-  pml_section_report_free(r);
-  return pml_fail(err, err == -EAGAIN ? "a thread spent a second inside the stop of a section; try again"
-                                      : "no memory for the report of the sections");
+  *r = rows.report;
+  if (err < 0) {
+    pml_section_report_free(r);
+    return pml_fail(err, err == -EAGAIN ? "a thread spent a second inside the stop of a section; try again"
+                                        : "no memory for the report of the sections");
+  }
+  for (size_t i = 0; i < r->n; i++) /* the values may have moved */
+    if (r->row[i].value != NULL) r->row[i].value = r->values + i * rows.width;
+  if (r->n > 0) qsort(r->row, r->n, sizeof *r->row, by_section);
+  return 0;
 }
 
 void pml_section_report_free(struct pml_section_report *r) {
@@ -289,38 +228,15 @@ void pml_section_report_free(struct pml_section_report *r) {
   *r = (struct pml_section_report){0};
 }
 
-/* Adds one thread's statistics of @s, if it has any. */
-static int read_thread(struct pml__section_thread *t, const struct pml_section *s, struct gathered *sum,
-                       uint64_t *values) {
-  struct pml__section_stat *from = pml__section_stat_at(t, s->index);
-  struct pml__section_stat stat;
-  uint64_t own[PML_SECTION_EVENTS_MAX] = {0};
-  if (from == NULL) return 0;
-  int err = pml__section_copy(s, from, &stat, own);
-  if (err < 0) return err;
-  bool old = stat.epoch != pml__section_epoch();
-  pml__section_forget_old(&stat, pml__section_epoch());
-  if (!pml__section_says_something(&stat)) return 0;
-  pml__section_add(&sum->stat, &stat);
-  sum->nthreads++;
-  if (s->list != NULL && !old) add_row_values(s, values, own);
-  return 0;
-}
-
 int pml_section_read(const struct pml_section *s, struct pml_section_row *row, struct pml_section_value *values) {
-  struct gathered sum = {.stat = {.calls = {.min = UINT64_MAX}}, .index = s->index};
-  uint64_t sums[PML_SECTION_EVENTS_MAX] = {0};
+  struct sum sum = empty;
   int err = 0;
   pml__section_settle();
   pml__section_lock_take();
   for (struct pml__section_thread *t = pml__section_threads(); t != NULL && err == 0; t = t->next)
-    err = read_thread(t, s, &sum, sums);
+    err = add_thread(&sum, s, t);
   pml__section_lock_leave();
-  tell(&sum, row);
-  if (values != NULL && s->list != NULL) {
-    tell_values(s, sums, values);
-    row->value = values;
-  }
+  fill_row(row, s, &sum, 0, values);
   return err < 0 ? pml_fail(err, "a thread spent a second inside the stop of a section; try again") : 0;
 }
 

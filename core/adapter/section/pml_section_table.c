@@ -5,6 +5,7 @@
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
+#include "base/pml_map.h"
 #include "record/recorder/pml_recorder_lane.h"
 
 #include <errno.h>
@@ -32,15 +33,9 @@ static struct table *table;             /* atomic */
 static struct pml_section **by[CHUNKS]; /* by index: chunk k starts at FIRST_CHUNK * (2^k - 1); each atomic */
 static uint32_t count;                  /* atomic */
 
-static uint64_t hash_of(const char *label) {
-  uint64_t h = UINT64_C(0xcbf29ce484222325);
-  for (const unsigned char *p = (const unsigned char *)label; *p != 0; p++) h = (h ^ *p) * UINT64_C(0x100000001b3);
-  return h ^ h >> 32;
-}
-
 struct pml_section *pml_section_find(const char *label) {
   if (label == NULL || *label == '\0') return NULL;
-  uint64_t hash = hash_of(label);
+  uint64_t hash = pml__hash_text(PML__HASH, label);
   const struct table *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
   if (t == NULL) return NULL;
   for (uint64_t i = hash & t->mask;; i = (i + 1) & t->mask) {
@@ -90,7 +85,7 @@ static bool grow_table(void) {
  * twice.
  */
 int pml__section_insert(struct pml_section *s) {
-  s->hash = hash_of(s->label);
+  s->hash = pml__hash_text(PML__HASH, s->label);
   if (count == PML_SECTIONS_MAX) return PML_EFULL;
   if ((table == NULL || 2 * ((uint64_t)count + 1) > table->mask + 1) && !grow_table()) return -ENOMEM;
   unsigned k = chunk_of(count);
