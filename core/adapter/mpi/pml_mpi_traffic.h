@@ -26,7 +26,7 @@ static inline int pml__mpi_block(int size) {
 }
 
 #define PML__MPI_CLASSES 64u /* classes of sizes: no bytes, 1, 2 to 3, 4 to 7, ... */
-#define PML__MPI_OPERATIONS 22u
+#define PML__MPI_OPERATIONS ((uint32_t)PML__LOG_CREATE)
 #define PML__MPI_WORLD 1u /* number of MPI_COMM_WORLD */
 
 enum pml__mpi_direction { PML__MPI_SENT, PML__MPI_RECEIVED, PML__MPI_DIRECTIONS };

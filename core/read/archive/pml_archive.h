@@ -57,15 +57,6 @@ struct pml_archive_story {
  * MiB for each of its threads; 16 bytes for each message of one process, and for each message sent and not received
  * yet. Returns 0, -errno or PML_EFORMAT of a log, -EBUSY (another process makes this archive), an error of
  * pml_otf2_open() or pml_otf2_close(), or the value of @progress. Thread-safe for different folders.
- * @progress: called now and then with the bytes read so far and in all; a value other than 0 stops the work and is
- * returned. NULL: no reports. Calls without an end get the end of their thread's events. Logs may be written to
- * meanwhile. No log is trusted: contradictory records are left out. An existing archive is left alone, unless a killed
- * writer left it unfinished. The file @dir/.making-traces exists meanwhile. After a failure no archive exists. Memory:
- * 50 bytes for each message and collective operation of one process, and for each whose other side is not read; names,
- * communicators and a few hundred bytes for each thread; the events of one process at a time go through buffers of 4
- * MiB for each of its threads; 16 bytes for each message of one process, and for each on its way. Returns 0, -errno or
- * PML_EFORMAT of a log, -EBUSY (another process makes this archive), an error of pml_otf2_open() or pml_otf2_close(),
- * or the value of @progress. Thread-safe for different folders.
  */
 PML__SHARED int pml_archive_write(const char *dir, const struct pml_archive_log *log, size_t n,
                                   int (*progress)(uint64_t done, uint64_t all, void *arg), void *arg,

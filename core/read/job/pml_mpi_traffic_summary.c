@@ -6,28 +6,10 @@
 
 #include <stdio.h>
 
-static const char *const operation_name[PML__MPI_OPERATIONS] = {"barrier",
-                                                                "bcast",
-                                                                "gather",
-                                                                "gatherv",
-                                                                "scatter",
-                                                                "scatterv",
-                                                                "allgather",
-                                                                "allgatherv",
-                                                                "alltoall",
-                                                                "alltoallv",
-                                                                "alltoallw",
-                                                                "allreduce",
-                                                                "reduce",
-                                                                "reduce_scatter",
-                                                                "scan",
-                                                                "exscan",
-                                                                "reduce_scatter_block",
-                                                                "neighbor_allgather",
-                                                                "neighbor_allgatherv",
-                                                                "neighbor_alltoall",
-                                                                "neighbor_alltoallv",
-                                                                "neighbor_alltoallw"};
+#define NAME(id, name) name,
+static const char *const operation_name[PML__MPI_OPERATIONS] = {PML__LOG_COLLECTIVES(NAME)
+                                                                    PML__LOG_NEIGHBOR_COLLECTIVES(NAME)};
+#undef NAME
 
 #define NAME_OF(name) "MPI_File_" #name,
 static const char *const file_function[] = {PML__MPI_FILE_FUNCTIONS(NAME_OF)};

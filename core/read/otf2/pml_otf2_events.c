@@ -7,6 +7,7 @@
 #include "read/otf2/pml_otf2_cut.h"
 #include "read/otf2/pml_otf2_kinds.h"
 #include "read/otf2/write/pml_otf2_error.h"
+#include "record/log/pml_log_format.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -105,14 +106,6 @@ static OTF2_CallbackCode take_region(struct stream *s, enum pml_otf2_kind kind, 
   return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_enter(AT, OTF2_RegionRef id) {
-  return take_region(user, PML_OTF2_ENTER, time, id);
-}
-
-static OTF2_CallbackCode on_leave(AT, OTF2_RegionRef id) {
-  return take_region(user, PML_OTF2_LEAVE, time, id);
-}
-
 static size_t process_of(const struct stream *s, uint32_t rank, OTF2_CommRef comm) {
   size_t location = pml__otf2_peer(s->of->trace, s->location, rank, comm);
   return location != PML_OTF2_NONE ? pml_otf2_read_location(s->of->trace, location)->process : PML_OTF2_NONE;
@@ -130,24 +123,6 @@ static OTF2_CallbackCode take_message(struct stream *s, enum pml_otf2_kind kind,
   return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_send(AT, uint32_t receiver, OTF2_CommRef comm, uint32_t tag, uint64_t bytes) {
-  return take_message(user, PML_OTF2_SEND, time, receiver, comm, tag, bytes, 0);
-}
-
-static OTF2_CallbackCode on_isend(AT, uint32_t receiver, OTF2_CommRef comm, uint32_t tag, uint64_t bytes,
-                                  uint64_t request) {
-  return take_message(user, PML_OTF2_SEND, time, receiver, comm, tag, bytes, request);
-}
-
-static OTF2_CallbackCode on_receive(AT, uint32_t sender, OTF2_CommRef comm, uint32_t tag, uint64_t bytes) {
-  return take_message(user, PML_OTF2_RECEIVE, time, sender, comm, tag, bytes, 0);
-}
-
-static OTF2_CallbackCode on_ireceive(AT, uint32_t sender, OTF2_CommRef comm, uint32_t tag, uint64_t bytes,
-                                     uint64_t request) {
-  return take_message(user, PML_OTF2_RECEIVE, time, sender, comm, tag, bytes, request);
-}
-
 static OTF2_CallbackCode take_request(struct stream *s, enum pml_otf2_request what, uint64_t time, uint64_t request) {
   struct pml_otf2_event *event = take(s, PML_OTF2_REQUEST, time);
   if (event == NULL) return OTF2_CALLBACK_SUCCESS;
@@ -157,40 +132,20 @@ static OTF2_CallbackCode take_request(struct stream *s, enum pml_otf2_request wh
   return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_posted(AT, uint64_t request) {
-  return take_request(user, PML_OTF2_RECEIVE_POSTED, time, request);
-}
-static OTF2_CallbackCode on_sent(AT, uint64_t request) {
-  return take_request(user, PML_OTF2_SEND_COMPLETE, time, request);
-}
-static OTF2_CallbackCode on_begun(AT, uint64_t request) {
-  return take_request(user, PML_OTF2_COLLECTIVE_BEGUN, time, request);
-}
-
-/* NULL: not requested. */
-static struct pml_otf2_event *take_collective(struct stream *s, uint64_t time, uint8_t operation, OTF2_CommRef comm,
-                                              uint32_t root, uint64_t sent, uint64_t received) {
+/* @window: its number plus 1, or 0. */
+static OTF2_CallbackCode take_collective(struct stream *s, uint64_t time, uint8_t operation, OTF2_CommRef comm,
+                                         uint32_t root, uint64_t sent, uint64_t received, uint64_t request,
+                                         uint32_t window) {
   struct pml_otf2_event *event = take(s, PML_OTF2_COLLECTIVE, time);
-  if (event == NULL) return NULL;
+  if (event == NULL) return OTF2_CALLBACK_SUCCESS;
   event->what = root < OTF2_COLLECTIVE_ROOT_SELF ? process_of(s, root, comm) : PML_OTF2_NONE;
   event->members = pml__otf2_members(s->of->trace, comm);
   event->comm = comm;
   event->operation = operation;
   event->bytes = sent;
   event->received_bytes = received;
-  return event;
-}
-
-static OTF2_CallbackCode on_collective(AT, OTF2_CollectiveOp operation, OTF2_CommRef comm, uint32_t root, uint64_t sent,
-                                       uint64_t received) {
-  (void)take_collective(user, time, operation, comm, root, sent, received);
-  return OTF2_CALLBACK_SUCCESS;
-}
-
-static OTF2_CallbackCode on_later_collective(AT, OTF2_CollectiveOp operation, OTF2_CommRef comm, uint32_t root,
-                                             uint64_t sent, uint64_t received, uint64_t request) {
-  struct pml_otf2_event *event = take_collective(user, time, operation, comm, root, sent, received);
-  if (event != NULL) event->request = request;
+  event->request = request;
+  event->window = window;
   return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -200,14 +155,6 @@ static OTF2_CommRef comm_of(const struct stream *s, OTF2_RmaWinRef window) {
   const struct pml__otf2_list *l = &s->of->trace->windows;
   size_t i = pml__otf2_find(l, window);
   return i != PML_OTF2_NONE ? ((const struct pml__otf2_window_of *)(const void *)l->at)[i].comm : OTF2_UNDEFINED_COMM;
-}
-
-static OTF2_CallbackCode on_window_collective(AT, OTF2_CollectiveOp operation, OTF2_RmaSyncLevel level,
-                                              OTF2_RmaWinRef window, uint32_t root, uint64_t sent, uint64_t received) {
-  struct pml_otf2_event *event = take_collective(user, time, operation, comm_of(user, window), root, sent, received);
-  (void)level;
-  if (event != NULL) event->window = window + 1;
-  return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_notification(AT, OTF2_RmaWinRef window, uint32_t remote, OTF2_RmaSyncType type) {
@@ -223,35 +170,19 @@ static OTF2_CallbackCode on_notification(AT, OTF2_RmaWinRef window, uint32_t rem
 }
 
 static OTF2_CallbackCode take_lock(struct stream *s, enum pml_otf2_lock what, uint64_t time, OTF2_RmaWinRef window,
-                                   uint32_t remote, bool exclusive) {
+                                   uint32_t remote, OTF2_LockType type) {
   struct pml_otf2_event *event = take(s, PML_OTF2_LOCK, time);
   if (event == NULL) return OTF2_CALLBACK_SUCCESS;
   event->comm = comm_of(s, window);
   event->what = process_of(s, remote, event->comm);
   event->window = window + 1;
   event->operation = (uint8_t)what;
-  event->exclusive = exclusive;
+  event->exclusive = type == OTF2_LOCK_EXCLUSIVE;
   return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_lock_requested(AT, OTF2_RmaWinRef window, uint32_t remote, uint64_t lock,
-                                           OTF2_LockType type) {
-  (void)lock;
-  return take_lock(user, PML_OTF2_LOCK_REQUESTED, time, window, remote, type == OTF2_LOCK_EXCLUSIVE);
-}
-static OTF2_CallbackCode on_lock_acquired(AT, OTF2_RmaWinRef window, uint32_t remote, uint64_t lock,
-                                          OTF2_LockType type) {
-  (void)lock;
-  return take_lock(user, PML_OTF2_LOCK_ACQUIRED, time, window, remote, type == OTF2_LOCK_EXCLUSIVE);
-}
-static OTF2_CallbackCode on_lock_released(AT, OTF2_RmaWinRef window, uint32_t remote, uint64_t lock) {
-  (void)lock;
-  return take_lock(user, PML_OTF2_LOCK_RELEASED, time, window, remote, false);
-}
-
-static OTF2_CallbackCode on_metric(AT, OTF2_MetricRef id, uint8_t n, const OTF2_Type *type,
-                                   const OTF2_MetricValue *value) {
-  struct stream *s = user;
+static OTF2_CallbackCode take_metrics(struct stream *s, uint64_t time, OTF2_MetricRef id, uint8_t n,
+                                      const OTF2_Type *type, const OTF2_MetricValue *value) {
   const struct pml__otf2_class *class = pml__otf2_class_of(s->of->trace, id);
   for (uint8_t i = 0; i < n; i++) {
     struct pml_otf2_event *event = take(s, PML_OTF2_METRIC, time);
@@ -272,42 +203,54 @@ static OTF2_CallbackCode take_team(struct stream *s, enum pml_otf2_kind kind, ui
   return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_team_begin(AT, OTF2_CommRef comm) {
-  return take_team(user, PML_OTF2_TEAM_BEGIN, time, comm);
-}
-
-static OTF2_CallbackCode on_team_end(AT, OTF2_CommRef comm) {
-  return take_team(user, PML_OTF2_TEAM_END, time, comm);
-}
-
-/* Records with a specific callback, and the kind of their event. */
+/* Records with a specific callback: the kind of their event, the callback's expression, and its parameters. */
+#define MESSAGE uint32_t rank, OTF2_CommRef comm, uint32_t tag, uint64_t bytes
+#define MOVED uint32_t root, uint64_t sent, uint64_t received
+#define LOCK OTF2_RmaWinRef window, uint32_t remote, PML__OTF2_UNUSED uint64_t lock
 #define OWN(X)                                                                                                         \
-  X(ENTER, Enter, on_enter)                                                                                            \
-  X(LEAVE, Leave, on_leave)                                                                                            \
-  X(SEND, MpiSend, on_send)                                                                                            \
-  X(SEND, MpiIsend, on_isend)                                                                                          \
-  X(RECEIVE, MpiRecv, on_receive)                                                                                      \
-  X(RECEIVE, MpiIrecv, on_ireceive)                                                                                    \
-  X(COLLECTIVE, MpiCollectiveEnd, on_collective)                                                                       \
-  X(COLLECTIVE, NonBlockingCollectiveComplete, on_later_collective)                                                    \
-  X(COLLECTIVE, RmaCollectiveEnd, on_window_collective)                                                                \
-  X(REQUEST, MpiIrecvRequest, on_posted)                                                                               \
-  X(REQUEST, MpiIsendComplete, on_sent)                                                                                \
-  X(REQUEST, NonBlockingCollectiveRequest, on_begun)                                                                   \
-  X(LOCK, RmaRequestLock, on_lock_requested)                                                                           \
-  X(LOCK, RmaAcquireLock, on_lock_acquired)                                                                            \
-  X(LOCK, RmaReleaseLock, on_lock_released)                                                                            \
-  X(METRIC, Metric, on_metric)                                                                                         \
-  X(TEAM_BEGIN, ThreadTeamBegin, on_team_begin)                                                                        \
-  X(TEAM_END, ThreadTeamEnd, on_team_end)
+  X(ENTER, Enter, take_region(user, PML_OTF2_ENTER, time, id), OTF2_RegionRef id)                                      \
+  X(LEAVE, Leave, take_region(user, PML_OTF2_LEAVE, time, id), OTF2_RegionRef id)                                      \
+  X(SEND, MpiSend, take_message(user, PML_OTF2_SEND, time, rank, comm, tag, bytes, 0), MESSAGE)                        \
+  X(SEND, MpiIsend, take_message(user, PML_OTF2_SEND, time, rank, comm, tag, bytes, request), MESSAGE,                 \
+    uint64_t request)                                                                                                  \
+  X(RECEIVE, MpiRecv, take_message(user, PML_OTF2_RECEIVE, time, rank, comm, tag, bytes, 0), MESSAGE)                  \
+  X(RECEIVE, MpiIrecv, take_message(user, PML_OTF2_RECEIVE, time, rank, comm, tag, bytes, request), MESSAGE,           \
+    uint64_t request)                                                                                                  \
+  X(COLLECTIVE, MpiCollectiveEnd, take_collective(user, time, operation, comm, root, sent, received, 0, 0),            \
+    OTF2_CollectiveOp operation, OTF2_CommRef comm, MOVED)                                                             \
+  X(COLLECTIVE, NonBlockingCollectiveComplete,                                                                         \
+    take_collective(user, time, operation, comm, root, sent, received, request, 0), OTF2_CollectiveOp operation,       \
+    OTF2_CommRef comm, MOVED, uint64_t request)                                                                        \
+  X(COLLECTIVE, RmaCollectiveEnd,                                                                                      \
+    take_collective(user, time, operation, comm_of(user, window), root, sent, received, 0, window + 1),                \
+    OTF2_CollectiveOp operation, PML__OTF2_UNUSED OTF2_RmaSyncLevel level, OTF2_RmaWinRef window, MOVED)               \
+  X(REQUEST, MpiIrecvRequest, take_request(user, PML_OTF2_RECEIVE_POSTED, time, request), uint64_t request)            \
+  X(REQUEST, MpiIsendComplete, take_request(user, PML_OTF2_SEND_COMPLETE, time, request), uint64_t request)            \
+  X(REQUEST, NonBlockingCollectiveRequest, take_request(user, PML_OTF2_COLLECTIVE_BEGUN, time, request),               \
+    uint64_t request)                                                                                                  \
+  X(LOCK, RmaRequestLock, take_lock(user, PML_OTF2_LOCK_REQUESTED, time, window, remote, type), LOCK,                  \
+    OTF2_LockType type)                                                                                                \
+  X(LOCK, RmaAcquireLock, take_lock(user, PML_OTF2_LOCK_ACQUIRED, time, window, remote, type), LOCK,                   \
+    OTF2_LockType type)                                                                                                \
+  X(LOCK, RmaReleaseLock, take_lock(user, PML_OTF2_LOCK_RELEASED, time, window, remote, OTF2_LOCK_SHARED), LOCK)       \
+  X(METRIC, Metric, take_metrics(user, time, id, n, type, value), OTF2_MetricRef id, uint8_t n, const OTF2_Type *type, \
+    const OTF2_MetricValue *value)                                                                                     \
+  X(TEAM_BEGIN, ThreadTeamBegin, take_team(user, PML_OTF2_TEAM_BEGIN, time, comm), OTF2_CommRef comm)                  \
+  X(TEAM_END, ThreadTeamEnd, take_team(user, PML_OTF2_TEAM_END, time, comm), OTF2_CommRef comm)
+
+#define CALLBACK(kind, name, call, ...)                                                                                \
+  static OTF2_CallbackCode on_##name(AT, __VA_ARGS__) {                                                                \
+    return call;                                                                                                       \
+  }
+OWN(CALLBACK)
 
 static OTF2_EvtReaderCallbacks *callbacks_of(unsigned kinds) {
   OTF2_EvtReaderCallbacks *c = OTF2_EvtReaderCallbacks_New();
   const bool others = kinds & 1u << PML_OTF2_OTHER;
   if (c == NULL) return NULL;
   if (others) pml__otf2_other_kinds(c);
-#define SET(kind, name, function)                                                                                      \
-  OTF2_EvtReaderCallbacks_Set##name##Callback(c, kinds & 1u << PML_OTF2_##kind ? function : NULL);
+#define SET(kind, name, ...)                                                                                           \
+  OTF2_EvtReaderCallbacks_Set##name##Callback(c, kinds & 1u << PML_OTF2_##kind ? on_##name : NULL);
   OWN(SET)
 #undef SET
   if (others || kinds & 1u << PML_OTF2_NOTIFY) OTF2_EvtReaderCallbacks_SetRmaSyncCallback(c, on_notification);
@@ -554,28 +497,15 @@ const char *pml_otf2_locked(enum pml_otf2_lock what) {
 }
 
 const char *pml_otf2_operation(unsigned operation) {
-  static const char *const name[] = {"barrier",
-                                     "bcast",
-                                     "gather",
-                                     "gatherv",
-                                     "scatter",
-                                     "scatterv",
-                                     "allgather",
-                                     "allgatherv",
-                                     "alltoall",
-                                     "alltoallv",
-                                     "alltoallw",
-                                     "allreduce",
-                                     "reduce",
-                                     "reduce_scatter",
-                                     "scan",
-                                     "exscan",
-                                     "reduce_scatter_block",
-                                     "create_handle",
-                                     "destroy_handle",
-                                     "allocate",
-                                     "deallocate",
-                                     "create_handle_and_allocate",
-                                     "destroy_handle_and_deallocate"};
-  return operation < sizeof name / sizeof *name ? name[operation] : "";
+#define NAME(id, name) name,
+  static const char *const names[] = {PML__LOG_COLLECTIVES(NAME)};
+#undef NAME
+  static const char *const others[] = {"create_handle",
+                                       "destroy_handle",
+                                       "allocate",
+                                       "deallocate",
+                                       "create_handle_and_allocate",
+                                       "destroy_handle_and_deallocate"};
+  const unsigned n = sizeof names / sizeof *names, all = n + sizeof others / sizeof *others;
+  return operation < n ? names[operation] : operation < all ? others[operation - n] : "";
 }

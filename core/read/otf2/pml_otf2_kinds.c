@@ -2,47 +2,22 @@
 /* core/read/otf2/pml_otf2_kinds.c - callbacks for each kind of event, which forward its time. */
 #include "read/otf2/pml_otf2_kinds.h"
 
-#define PLACE OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user, OTF2_AttributeList *more
-#define TAKE(name)                                                                                                     \
-  (void)location, (void)position, (void)more;                                                                          \
-  ((const struct pml__otf2_subscriber *)user)->take(user, PML__OTF2_KIND_##name, time);                                \
-  return OTF2_CALLBACK_SUCCESS;
+#include "read/otf2/pml_otf2_read_private.h"
 
-/* A function with @n values of these types. */
-#define TAKER0(name)                                                                                                   \
-  static OTF2_CallbackCode on_##name(PLACE) {                                                                          \
-    TAKE(name)                                                                                                         \
+/* Forward the kind and the time of a record with no, one or more values of these types. */
+#define FORWARD(name, ...)                                                                                             \
+  static OTF2_CallbackCode on_##name(__VA_ARGS__) {                                                                    \
+    ((const struct pml__otf2_subscriber *)user)->take(user, PML__OTF2_KIND_##name, time);                              \
+    return OTF2_CALLBACK_SUCCESS;                                                                                      \
   }
-#define TAKER1(name, T0)                                                                                               \
-  static OTF2_CallbackCode on_##name(PLACE, T0 v0) {                                                                   \
-    (void)v0;                                                                                                          \
-    TAKE(name)                                                                                                         \
-  }
-#define TAKER2(name, T0, T1)                                                                                           \
-  static OTF2_CallbackCode on_##name(PLACE, T0 v0, T1 v1) {                                                            \
-    (void)v0, (void)v1;                                                                                                \
-    TAKE(name)                                                                                                         \
-  }
-#define TAKER3(name, T0, T1, T2)                                                                                       \
-  static OTF2_CallbackCode on_##name(PLACE, T0 v0, T1 v1, T2 v2) {                                                     \
-    (void)v0, (void)v1, (void)v2;                                                                                      \
-    TAKE(name)                                                                                                         \
-  }
-#define TAKER4(name, T0, T1, T2, T3)                                                                                   \
-  static OTF2_CallbackCode on_##name(PLACE, T0 v0, T1 v1, T2 v2, T3 v3) {                                              \
-    (void)v0, (void)v1, (void)v2, (void)v3;                                                                            \
-    TAKE(name)                                                                                                         \
-  }
-#define TAKER5(name, T0, T1, T2, T3, T4)                                                                               \
-  static OTF2_CallbackCode on_##name(PLACE, T0 v0, T1 v1, T2 v2, T3 v3, T4 v4) {                                       \
-    (void)v0, (void)v1, (void)v2, (void)v3, (void)v4;                                                                  \
-    TAKE(name)                                                                                                         \
-  }
-#define TAKER6(name, T0, T1, T2, T3, T4, T5)                                                                           \
-  static OTF2_CallbackCode on_##name(PLACE, T0 v0, T1 v1, T2 v2, T3 v3, T4 v4, T5 v5) {                                \
-    (void)v0, (void)v1, (void)v2, (void)v3, (void)v4, (void)v5;                                                        \
-    TAKE(name)                                                                                                         \
-  }
+#define V PML__OTF2_UNUSED
+#define TAKER0(name) FORWARD(name, PML__OTF2_AT)
+#define TAKER1(name, A) FORWARD(name, PML__OTF2_AT, V A a)
+#define TAKER2(name, A, B) FORWARD(name, PML__OTF2_AT, V A a, V B b)
+#define TAKER3(name, A, B, C) FORWARD(name, PML__OTF2_AT, V A a, V B b, V C c)
+#define TAKER4(name, A, B, C, D) FORWARD(name, PML__OTF2_AT, V A a, V B b, V C c, V D d)
+#define TAKER5(name, A, B, C, D, E) FORWARD(name, PML__OTF2_AT, V A a, V B b, V C c, V D d, V E e)
+#define TAKER6(name, A, B, C, D, E, F) FORWARD(name, PML__OTF2_AT, V A a, V B b, V C c, V D d, V E e, V F f)
 
 #define PICK(name, v0, v1, v2, v3, v4, v5, taker, ...) taker
 #define TAKER(...) PICK(__VA_ARGS__, TAKER6, TAKER5, TAKER4, TAKER3, TAKER2, TAKER1, TAKER0, )(__VA_ARGS__)

@@ -264,32 +264,26 @@ static inline uint64_t pml__log_bytes(uint64_t bytes) {
 #define PML__LOG_ROOT_HERE (UINT32_MAX - 2)
 
 /* Which collective operation: numbers of OTF2_CollectiveOp, which also has them for what makes communicators. */
+/* clang-format off */
+#define PML__LOG_COLLECTIVES(X)                                                                                        \
+  X(BARRIER, "barrier") X(BCAST, "bcast") X(GATHER, "gather") X(GATHERV, "gatherv") X(SCATTER, "scatter")              \
+  X(SCATTERV, "scatterv") X(ALLGATHER, "allgather") X(ALLGATHERV, "allgatherv") X(ALLTOALL, "alltoall")                \
+  X(ALLTOALLV, "alltoallv") X(ALLTOALLW, "alltoallw") X(ALLREDUCE, "allreduce") X(REDUCE, "reduce")                    \
+  X(REDUCE_SCATTER, "reduce_scatter") X(SCAN, "scan") X(EXSCAN, "exscan")                                              \
+  X(REDUCE_SCATTER_BLOCK, "reduce_scatter_block")
+/* As from PML__LOG_ALLGATHER on, between neighbours of a topology alone. */
+#define PML__LOG_NEIGHBOR_COLLECTIVES(X)                                                                               \
+  X(NEIGHBOR_ALLGATHER, "neighbor_allgather") X(NEIGHBOR_ALLGATHERV, "neighbor_allgatherv")                            \
+  X(NEIGHBOR_ALLTOALL, "neighbor_alltoall") X(NEIGHBOR_ALLTOALLV, "neighbor_alltoallv")                                \
+  X(NEIGHBOR_ALLTOALLW, "neighbor_alltoallw")
+#define PML__LOG_COLLECTIVE_ENUM(id, name) PML__LOG_##id,
 enum pml__log_collective {
-  PML__LOG_BARRIER,
-  PML__LOG_BCAST,
-  PML__LOG_GATHER,
-  PML__LOG_GATHERV,
-  PML__LOG_SCATTER,
-  PML__LOG_SCATTERV,
-  PML__LOG_ALLGATHER,
-  PML__LOG_ALLGATHERV,
-  PML__LOG_ALLTOALL,
-  PML__LOG_ALLTOALLV,
-  PML__LOG_ALLTOALLW,
-  PML__LOG_ALLREDUCE,
-  PML__LOG_REDUCE,
-  PML__LOG_REDUCE_SCATTER,
-  PML__LOG_SCAN,
-  PML__LOG_EXSCAN,
-  PML__LOG_REDUCE_SCATTER_BLOCK,
-  PML__LOG_NEIGHBOR_ALLGATHER, /* these five as from PML__LOG_ALLGATHER on, between neighbours of a topology alone */
-  PML__LOG_NEIGHBOR_ALLGATHERV,
-  PML__LOG_NEIGHBOR_ALLTOALL,
-  PML__LOG_NEIGHBOR_ALLTOALLV,
-  PML__LOG_NEIGHBOR_ALLTOALLW,
+  PML__LOG_COLLECTIVES(PML__LOG_COLLECTIVE_ENUM) PML__LOG_NEIGHBOR_COLLECTIVES(PML__LOG_COLLECTIVE_ENUM)
   PML__LOG_CREATE, /* creation of a communicator or a window, by all members of its parent communicator */
   PML__LOG_DESTROY /* end of a window */
 };
+#undef PML__LOG_COLLECTIVE_ENUM
+/* clang-format on */
 
 /*
  * One-sided operations; an atomic operation modifies the target memory. The operations from WIN_CREATE on synchronise a
