@@ -70,18 +70,13 @@ static struct {
 
 /* ---- whether our libraries fit the program ---- */
 
-static const char *file_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash != NULL ? slash + 1 : path;
-}
-
 static bool begins(const char *text, const char *with) {
   return strncmp(text, with, strlen(with)) == 0;
 }
 
 /* Compares file names, because the folders differ between distributions. */
 static bool is_glibc_loader(const char *loader) {
-  const char *name = file_of(loader);
+  const char *name = basename(loader);
   return begins(name, "ld-linux") || begins(name, "ld64.so") || begins(name, "ld.so") ||
          (begins(name, "ld-") && name[3] >= '0' && name[3] <= '9');
 }
@@ -123,7 +118,7 @@ static enum kind look_inside(int fd, char *path, char *why) {
     return FOREIGN;
   }
   read_loader(fd, &head.elf, why);
-  if (why[0] == '\0' && !begins(file_of(path), "ld-musl")) return FITS; /* nothing is preloaded without a loader */
+  if (why[0] == '\0' && !begins(basename(path), "ld-musl")) return FITS; /* nothing is preloaded without a loader */
   return is_glibc_loader(why) ? FITS : FOREIGN;
 }
 

@@ -127,8 +127,7 @@ static const char *library_of(const char *function) {
   Dl_info in;
   const void *at = dlsym(RTLD_NEXT, function);
   if (at == NULL || dladdr(at, &in) == 0 || in.dli_fname == NULL) return "";
-  const char *slash = strrchr(in.dli_fname, '/');
-  return slash != NULL ? slash + 1 : in.dli_fname;
+  return basename(in.dli_fname);
 }
 
 static int say_unmatched(const struct pml_intercept_unmatched *u, void *arg) {

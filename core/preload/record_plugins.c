@@ -82,7 +82,7 @@ static int add_library(struct pml_plugin *p, void *arg) {
   char *all = arg;
   size_t n = strlen(all);
   pml_plugin_describe(p, &info);
-  const char *slash = strrchr(info.path, '/'), *file = slash != NULL ? slash + 1 : info.path;
+  const char *file = basename(info.path);
   if (file[0] == '\0' || strlen(file) + 2 > LIBRARIES_BYTES - n) return 0;
   (void)snprintf(all + n, LIBRARIES_BYTES - n, "%s%s", n > 0 ? ":" : "", file);
   return 0;

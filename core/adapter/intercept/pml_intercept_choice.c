@@ -123,13 +123,8 @@ static bool fixed_are_ready(void) {
 
 /* ---- libraries ---- */
 
-static const char *file_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash != NULL ? slash + 1 : path;
-}
-
 static bool names_library(const struct pml__pattern *p, const char *path) {
-  const char *file = file_of(path), *so = strstr(file, ".so");
+  const char *file = basename(path), *so = strstr(file, ".so");
   char stem[STEM_BYTES];
   if (matches(p, file, strlen(file)) || matches(p, path, strlen(path))) return true;
   if (so == NULL || (size_t)(so - file) >= sizeof stem) return false;
@@ -150,7 +145,7 @@ static bool any_names_library(const struct pml__patterns *p, const char *path, b
 }
 
 bool pml__choice_library(const struct pml__choice *c, const char *path, bool program) {
-  const char *file = file_of(path);
+  const char *file = basename(path);
   if (c->hooks) return false;
   bool special = program || any_matches(&base, file, strlen(file));
   if (any_matches(&ours, file, strlen(file))) return false;
@@ -161,7 +156,7 @@ bool pml__choice_library(const struct pml__choice *c, const char *path, bool pro
 }
 
 bool pml__choice_caller(const struct pml__choice *c, const char *path) {
-  const char *file = file_of(path);
+  const char *file = basename(path);
   size_t n = strlen(file);
   return fixed_are_ready() && !any_matches(&ours, file, n) && !any_matches(&base, file, n) &&
          (c == NULL || !any_names_library(&c->aside, path, false));

@@ -22,11 +22,6 @@ static uintptr_t program_lo, program_hi;
 static uint64_t elsewhere; /* atomic: objects opened in other namespaces */
 static uint64_t unseen;    /* atomic: look-ups of chosen functions whose calls are not recorded */
 
-static const char *file_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash != NULL ? slash + 1 : path;
-}
-
 /* ---- the functions behind the hooks ---- */
 
 /* RTLD_NEXT skips libraries that were loaded before this one. */
@@ -144,7 +139,7 @@ static void *behind_layer(const void *handle, const char *name, uintptr_t caller
 /* Whether @at, found as @name in @p, is a chosen function. */
 static bool is_chosen(const struct pml__choice *c, void *at, const char *name, const struct place *p) {
   size_t n = strlen(name);
-  if (pml__hooks_role(file_of(p->o.path)) == PML__HOOKS_LIBRARY) return true;
+  if (pml__hooks_role(basename(p->o.path)) == PML__HOOKS_LIBRARY) return true;
   if (!pml__choice_function(c, name, n)) return false;
   if (!pml__choice_library(c, p->o.path, p->o.program) || !pml__object_exports(&p->o, name, (uintptr_t)at) ||
       pml__wrap_lists(&p->wrapped, name))
@@ -156,7 +151,7 @@ static bool is_chosen(const struct pml__choice *c, void *at, const char *name, c
 /* 0: no memory, or not intercepted. */
 static uintptr_t thunk_of(void *at, const char *name, struct pml__object *o) {
   uintptr_t to = (uintptr_t)at;
-  if (pml__hooks_role(file_of(o->path)) != PML__HOOKS_LIBRARY)
+  if (pml__hooks_role(basename(o->path)) != PML__HOOKS_LIBRARY)
     return pml__intercept_thunk(to, name, pml__object_file(o));
   const char *region = pml__intercept_hooks->hook(name, to, false, &to);
   return region != NULL ? pml__intercept_thunk(to, region, "") : 0;

@@ -136,11 +136,6 @@ static void read_segments(struct pml__object *o, const struct dl_phdr_info *info
   read_dynamic(o, dynamic);
 }
 
-static const char *file_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash != NULL ? slash + 1 : path;
-}
-
 static bool is_same_file(const char *a, const char *b) {
   struct stat x, y;
   return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
@@ -149,19 +144,19 @@ static bool is_same_file(const char *a, const char *b) {
 /* The soname, if a file with this name is in the folder; otherwise the name of the file that links lead to. */
 static char *own_name(const struct pml__object *o) {
   char real[PATH_MAX], beside[2 * PATH_MAX];
-  const char *base = file_of(o->path);
+  const char *base = basename(o->path);
   bool named = o->soname != NULL && strchr(o->soname, '/') == NULL;
   if (o->program || (named && strcmp(base, o->soname) == 0) || realpath(o->path, real) == NULL) return strdup(base);
-  int folder = (int)(file_of(real) - real);
+  int folder = (int)(basename(real) - real);
   int n = named ? snprintf(beside, sizeof beside, "%.*s%s", folder, real, o->soname) : -1;
-  return strdup(n > 0 && (size_t)n < sizeof beside && is_same_file(beside, real) ? o->soname : file_of(real));
+  return strdup(n > 0 && (size_t)n < sizeof beside && is_same_file(beside, real) ? o->soname : basename(real));
 }
 
 const char *pml__object_file(struct pml__object *o) {
   int saved = errno;
   if (o->file == NULL) o->file = own_name(o);
   errno = saved;
-  return o->file != NULL ? o->file : file_of(o->path);
+  return o->file != NULL ? o->file : basename(o->path);
 }
 
 /* The first object is the program; other objects without a name belong to the kernel. */

@@ -29,11 +29,6 @@ static struct known {
 } * known;
 static size_t nknown;
 
-static const char *file_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash != NULL ? slash + 1 : path;
-}
-
 /* ---- filling ---- */
 
 /* Makes the loader's read-only pages writable from begin to end; only pmlua writes there in between. */
@@ -306,7 +301,7 @@ static bool is_due(struct patience *p, const struct patience *before) {
 }
 
 enum pml__hooks_role pml__slots_role(struct pml__object *o) {
-  enum pml__hooks_role role = pml__hooks_role(file_of(o->path));
+  enum pml__hooks_role role = pml__hooks_role(basename(o->path));
   const bool stays = o->startup;
   if (role != PML__HOOKS_NONE || o->program || pml__intercept_hooks == NULL || (!stays && !pml__object_pin(o)))
     return role;
@@ -321,7 +316,7 @@ static void cast(struct pml__slots *x) {
     struct pml__object *o = &x->all.at[i];
     const struct known *k = find_known(o);
     o->role = k != NULL && k->role == PML__HOOKS_LIBRARY ? k->role
-              : k != NULL                                ? pml__hooks_role(file_of(o->path))
+              : k != NULL                                ? pml__hooks_role(basename(o->path))
                                                          : pml__slots_role(o);
     if (o->role == PML__HOOKS_LIBRARY) pml__intercept_hooks->load(o->path);
     x->any_hooked |= o->role == PML__HOOKS_LIBRARY;

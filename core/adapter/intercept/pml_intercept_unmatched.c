@@ -47,7 +47,7 @@ static int report(const char *option, const char *pattern, const struct pml__nea
 /* ---- libraries ---- */
 
 static void offer_library(struct pml__nearest *near, const char *path) {
-  const char *slash = strrchr(path, '/'), *file = slash != NULL ? slash + 1 : path, *so = strstr(file, ".so");
+  const char *file = basename(path), *so = strstr(file, ".so");
   char stem[WANT_BYTES];
   if (so == NULL || strstr(near->want, ".so") != NULL) {
     pml__nearest_offer(near, file);

@@ -107,14 +107,9 @@ bool pml__wrap_lists(const struct pml__wrap_list *list, const char *name) {
 
 /* ---- the library ---- */
 
-static const char *file_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash != NULL ? slash + 1 : path;
-}
-
 /* Whether the library has the function itself, not a wrapper of it. */
 static bool has(const struct pml__object *o, void *name) {
-  if (o->program || strncmp(file_of(o->path), "libpmlua", 8) == 0 || !pml__object_defines(o, name)) return false;
+  if (o->program || strncmp(basename(o->path), "libpmlua", 8) == 0 || !pml__object_defines(o, name)) return false;
   struct pml__wrap_list wrapped = pml__wrap_listed(o);
   return !pml__wrap_lists(&wrapped, name);
 }
@@ -125,8 +120,8 @@ const char *pml__wrap_library(const struct pml_wrap_function *f, char *to, size_
   size_t n = strlen(f->name);
   if (n >= sizeof name) return f->library;
   memcpy(name, f->name, n + 1);
-  bool found = pml__object_first(&o, has, name) && (n = strlen(file_of(o.path))) < bytes;
-  if (found) memcpy(to, file_of(o.path), n + 1);
+  bool found = pml__object_first(&o, has, name) && (n = strlen(basename(o.path))) < bytes;
+  if (found) memcpy(to, basename(o.path), n + 1);
   free(o.path);
   return found ? to : f->library;
 }

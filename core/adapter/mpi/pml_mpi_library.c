@@ -55,7 +55,7 @@ static enum pml__hooks_role role(const char *file) {
 /* ---- the shim ---- */
 
 static const char *shim_for(const char *path) {
-  const char *slash = strrchr(path, '/'), *file = slash != NULL ? slash + 1 : path;
+  const char *file = basename(path);
   for (size_t i = 0; i < sizeof library / sizeof library[0]; i++) {
     size_t n = strlen(library[i].file);
     if (strncmp(file, library[i].file, n) == 0 && (file[n] == '\0' || file[n] == '.')) return library[i].shim;

@@ -50,8 +50,7 @@ static int intern(enum pml__log_openmp_construct construct, const void *code, pm
     return pml_region_intern(name, "", 0, region);
   }
   path_of(object, path);
-  const char *slash = strrchr(path, '/');
-  (void)snprintf(name, sizeof name, "omp %s @%.255s+0x%zx", name_of(construct), slash != NULL ? slash + 1 : path,
+  (void)snprintf(name, sizeof name, "omp %s @%.255s+0x%zx", name_of(construct), basename(path),
                  (size_t)((const char *)code - (const char *)at.dli_fbase));
   return pml_region_intern(name, path, 0, region);
 }

@@ -126,8 +126,7 @@ static void sort_comms(struct pml__archive_process *p) {
 /* "PROGRAM (PID)", unless the process is a rank. */
 static int name_it(struct pml__archive_process *p, const struct pml_recording_reader *r) {
   const char *program = pml_recording_read_note(r, "program");
-  const char *slash = program != NULL ? strrchr(program, '/') : NULL;
-  p->program = strdup(slash != NULL ? slash + 1 : program != NULL ? program : "?");
+  p->program = strdup(program != NULL ? basename(program) : "?");
   int n = p->rank >= 0         ? asprintf(&p->name, "MPI Rank %d", p->rank)
           : p->program != NULL ? asprintf(&p->name, "%.400s (%d)", p->program, p->pid)
                                : -1;

@@ -31,8 +31,7 @@ int pml__recording_intern(struct pml_recording_reader *r, const char *name, cons
   if (file[0] != '/' || !parse(name, &before, &offset) || before > 128 ||
       pml__source_line(&r->lines, file, offset, source, sizeof source, &line) < 0)
     return pml_region_intern(name, file, own, region);
-  const char *slash = strrchr(source, '/');
-  (void)snprintf(full, sizeof full, "%.*s%.255s:%u", (int)before, name, slash != NULL ? slash + 1 : source, line);
+  (void)snprintf(full, sizeof full, "%.*s%.255s:%u", (int)before, name, basename(source), line);
   return pml_region_intern(full, source, line, region);
 }
 

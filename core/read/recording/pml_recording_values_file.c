@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/read/recording/pml_recording_values_file.c - reader of values of calls in a recording. */
+#include "base/pml_bits.h"
 #include "base/pml_error.h"
 #include "read/log/pml_log_read.h"
 #include "read/recording/pml_recording_read_private.h"
@@ -7,12 +8,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-static double real_of(uint64_t bits) {
-  double d;
-  memcpy(&d, &bits, sizeof d);
-  return d;
-}
 
 /* The sum of one value over all stripes. */
 struct total {
@@ -28,9 +23,9 @@ static void add(struct total *t, const struct pml__log_figures *f) {
   t->high += f->high + (t->low < before);
   if ((int64_t)f->least < t->least) t->least = (int64_t)f->least;
   if ((int64_t)f->most > t->most) t->most = (int64_t)f->most;
-  t->sum += real_of(f->low);
-  t->least_real = fmin(t->least_real, real_of(f->least));
-  t->most_real = fmax(t->most_real, real_of(f->most));
+  t->sum += pml__as_double(f->low);
+  t->least_real = fmin(t->least_real, pml__as_double(f->least));
+  t->most_real = fmax(t->most_real, pml__as_double(f->most));
 }
 
 static struct pml_value real(double d) {

@@ -8,6 +8,7 @@
  * value is lost. They update the extremes first and the count last, so that every counted value is included in the
  * extremes.
  */
+#include "base/pml_bits.h"
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
 #include "record/events/pml_recording_file.h"
@@ -22,22 +23,10 @@
 static struct pml__log_values
     no_room; /* replaces a block that could not be allocated, so that allocation is tried once */
 
-static double real_of(uint64_t bits) {
-  double d;
-  memcpy(&d, &bits, sizeof d);
-  return d;
-}
-
-static uint64_t bits_of(double d) {
-  uint64_t bits;
-  memcpy(&bits, &d, sizeof bits);
-  return bits;
-}
-
 /* ---- one value ---- */
 
 static bool is_less(uint64_t a, uint64_t b, bool real) {
-  return real ? real_of(a) < real_of(b) : (int64_t)a < (int64_t)b;
+  return real ? pml__as_double(a) < pml__as_double(b) : (int64_t)a < (int64_t)b;
 }
 
 static void keep_extreme(uint64_t *at, uint64_t bits, bool real, bool most) {
@@ -48,8 +37,8 @@ static void keep_extreme(uint64_t *at, uint64_t bits, bool real, bool most) {
 
 static void add_real(uint64_t *sum, uint64_t bits) {
   uint64_t now = __atomic_load_n(sum, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(sum, &now, bits_of(real_of(now) + real_of(bits)), true, __ATOMIC_RELAXED,
-                                      __ATOMIC_RELAXED)) {
+  while (!__atomic_compare_exchange_n(sum, &now, pml__as_bits(pml__as_double(now) + pml__as_double(bits)), true,
+                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
   }
 }
 
@@ -73,8 +62,8 @@ static void add_one(struct pml__log_figures *f, uint64_t bits, bool real) {
 /* ---- blocks ---- */
 
 static void begin_figures(struct pml__log_figures *f, bool real) {
-  f->least = real ? bits_of(HUGE_VAL) : INT64_MAX;
-  f->most = real ? bits_of(-HUGE_VAL) : (uint64_t)INT64_MIN;
+  f->least = real ? pml__as_bits(HUGE_VAL) : INT64_MAX;
+  f->most = real ? pml__as_bits(-HUGE_VAL) : (uint64_t)INT64_MIN;
 }
 
 static void fill(struct pml__log_values *b, pml_region_t region, bool results, const struct pml_recording_value *v,

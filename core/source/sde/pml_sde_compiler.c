@@ -163,8 +163,7 @@ static void in_child(void) {
 /* dlopen() with RTLD_NOLOAD and a bare name tries every folder of the loader, some 60 system calls at each start. */
 static int is_runtime(struct dl_phdr_info *info, size_t size, void *path) {
   (void)size;
-  const char *slash = strrchr(info->dlpi_name, '/');
-  if (strcmp(slash != NULL ? slash + 1 : info->dlpi_name, RUNTIME) != 0) return 0;
+  if (strcmp(basename(info->dlpi_name), RUNTIME) != 0) return 0;
   *(const char **)path = info->dlpi_name;
   return 1;
 }

@@ -33,7 +33,7 @@ static bool expected(const char *name) {
 static int look(struct dl_phdr_info *info, size_t size, void *user) {
   (void)size;
   struct search *s = user;
-  const char *slash = strrchr(info->dlpi_name, '/'), *name = slash != NULL ? slash + 1 : info->dlpi_name;
+  const char *name = basename(info->dlpi_name);
   if (*name == '\0') name = program_invocation_short_name; /* only the program itself has no name */
   size_t n = strlen(name), comma = s->n > 0 ? 2 : 0;
   if (n == 0 || expected(name)) return 0;
