@@ -72,6 +72,21 @@ int function_copy(lua_State *to, lua_State *l, int at, int *ref) {
   return failed == 0 ? 0 : pml_fail(-ENOMEM, "no memory for a Lua function");
 }
 
+bool function_copy_plain(lua_State *to, lua_State *from, int at) {
+  size_t n;
+  int type = lua_type(from, at);
+  const char *text = type == LUA_TSTRING ? lua_tolstring(from, at, &n) : NULL;
+  if (text != NULL)
+    lua_pushlstring(to, text, n);
+  else if (type == LUA_TBOOLEAN)
+    lua_pushboolean(to, lua_toboolean(from, at));
+  else if (type == LUA_TNUMBER && lua_isinteger(from, at))
+    lua_pushinteger(to, lua_tointeger(from, at));
+  else if (type == LUA_TNUMBER)
+    lua_pushnumber(to, lua_tonumber(from, at));
+  return text != NULL || type == LUA_TBOOLEAN || type == LUA_TNUMBER;
+}
+
 /* describe(region) -> name, file, line; nil: no such region. */
 static int l_describe(lua_State *L) {
   struct pml_region_info info;

@@ -24,4 +24,7 @@ bool function_copy_is_alone(lua_State *l, int at, char misuse[256]);
 /* function_copy - the function at @at of @l, which is alone, to @to, where it is @ref of the registry. 0 or -ENOMEM. */
 int function_copy(lua_State *to, lua_State *l, int at, int *ref);
 
+/* function_copy_plain - push the boolean, number or string at @at of @from to @to; false: it is another value. */
+bool function_copy_plain(lua_State *to, lua_State *from, int at);
+
 #endif

@@ -102,6 +102,16 @@ void lutil_close(struct lutil_handle *h) {
   lutil_uncharge(h);
 }
 
+int lutil_call_closed(lua_State *L, struct lutil_handle *h, lua_CFunction f, void *arg) {
+  lua_settop(L, 1);
+  lua_pushcfunction(L, f);
+  lua_pushlightuserdata(L, arg);
+  h->open = 0;
+  int rc = lua_pcall(L, 1, LUA_MULTRET, 0);
+  h->open = 1;
+  return rc != LUA_OK ? lua_error(L) : lua_gettop(L) - 1;
+}
+
 int lutil_opened(lua_State *L, struct lutil_handle *h, int err, const char *where) {
   h->open = err >= 0;
   if (h->open) return 1;

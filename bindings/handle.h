@@ -90,6 +90,10 @@ struct lutil_guard *lutil_guard(lua_State *L, void (*release)(void *of));
 /* lutil_close - close the handle at argument 1 if it is open; a method, __gc and __close in one. */
 void lutil_close(struct lutil_handle *h);
 
+/* lutil_call_closed - call @f with the address @arg, while @h, the handle at argument 1, is closed to others, such as
+ * finalizers. Returns the number of its results. */
+int lutil_call_closed(lua_State *L, struct lutil_handle *h, lua_CFunction f, void *arg);
+
 /* lutil_abandon - close the handles of a state that is abandoned (live/limit.h), whose thread has ended. */
 void lutil_abandon(struct limit *limit);
 

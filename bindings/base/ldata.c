@@ -7,6 +7,7 @@
  * safely. A table that is referenced twice is copied twice.
  */
 #include "failure.h"
+#include "function_copy.h"
 #include "live/limit.h"
 #include "module.h"
 
@@ -79,30 +80,12 @@ static bool copy_table(struct copying *c, int depth) {
 
 /* The value on top of @from, onto @to; both stay balanced unless it is refused, which ends all. */
 static bool copy(struct copying *c, int depth) {
-  size_t n;
   luaL_checkstack(c->to, 8, "a data file");
   if (c->left-- == 0) return refuse(c, " has more values than a data file may");
   if (!lua_checkstack(c->from, 8)) return refuse(c, " is nested too deeply");
-  switch (lua_type(c->from, -1)) {
-  case LUA_TBOOLEAN:
-    lua_pushboolean(c->to, lua_toboolean(c->from, -1));
-    return true;
-  case LUA_TNUMBER:
-    if (lua_isinteger(c->from, -1))
-      lua_pushinteger(c->to, lua_tointeger(c->from, -1));
-    else
-      lua_pushnumber(c->to, lua_tonumber(c->from, -1));
-    return true;
-  case LUA_TSTRING: {
-    const char *text = lua_tolstring(c->from, -1, &n);
-    lua_pushlstring(c->to, text, n);
-    return true;
-  }
-  case LUA_TTABLE:
-    return copy_table(c, depth);
-  default:
-    return refuse(c, lua_type(c->from, -1) == LUA_TFUNCTION ? " is a function, not data" : " is not data");
-  }
+  if (function_copy_plain(c->to, c->from, -1)) return true;
+  if (lua_istable(c->from, -1)) return copy_table(c, depth);
+  return refuse(c, lua_isfunction(c->from, -1) ? " is a function, not data" : " is not data");
 }
 
 /* ---- the state ---- */

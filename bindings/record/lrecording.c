@@ -114,42 +114,21 @@ static int add_sums(const struct pml_recording_function_sums *f, void *arg) {
   return 0;
 }
 
-/* Readers of one kind of rows into the table on top. */
-struct reading {
-  int (*read)(struct pml_recording_reader *r, lua_State *L);
-  struct pml_recording_reader *reader;
-  const char *where;
-};
-
-static int read_rows(lua_State *L) {
-  const struct reading *r = lua_touserdata(L, 1);
-  luaL_checkstack(L, 8, NULL);
-  lua_newtable(L);
-  int err = r->read(r->reader, L);
-  return err < 0 ? pml_pusherr(L, err, r->where) : 1;
-}
-
-/* The handle is closed to others meanwhile, such as finalizers. */
-static int closed_meanwhile(lua_State *L, int (*read)(struct pml_recording_reader *, lua_State *), const char *where) {
-  struct handle *h = check(L);
-  struct reading r = {read, h->reader, where};
-  lua_settop(L, 1);
-  lua_pushcfunction(L, read_rows);
-  lua_pushlightuserdata(L, &r);
-  h->h.open = 0;
-  int rc = lua_pcall(L, 1, LUA_MULTRET, 0);
-  h->h.open = 1;
-  return rc != LUA_OK ? lua_error(L) : lua_gettop(L) - 1;
-}
-
-static int read_sums(struct pml_recording_reader *r, lua_State *L) {
-  return pml_recording_read_sums(r, add_sums, L);
-}
+/* The method @name: rows of one kind, which @add adds to the list on top. */
+#define ROWS(name, add)                                                                                                \
+  static int read_##name(lua_State *L) {                                                                               \
+    luaL_checkstack(L, 8, NULL);                                                                                       \
+    lua_newtable(L);                                                                                                   \
+    int err = pml_recording_read_##name(lua_touserdata(L, 1), add, L);                                                 \
+    return err < 0 ? pml_pusherr(L, err, "recording." #name) : 1;                                                      \
+  }                                                                                                                    \
+  static int l_##name(lua_State *L) {                                                                                  \
+    struct handle *h = check(L);                                                                                       \
+    return lutil_call_closed(L, &h->h, read_##name, h->reader);                                                        \
+  }
 
 /* sums(): of each region by its number, name, file and the sums in the order of the events. */
-static int l_sums(lua_State *L) {
-  return closed_meanwhile(L, read_sums, "recording.sums");
-}
+ROWS(sums, add_sums)
 
 static int add_openmp(const struct pml_recording_openmp *o, void *arg) {
   static const struct field fields[] =
@@ -161,14 +140,8 @@ static int add_openmp(const struct pml_recording_openmp *o, void *arg) {
   return 0;
 }
 
-static int read_openmp(struct pml_recording_reader *r, lua_State *L) {
-  return pml_recording_read_openmp(r, add_openmp, L);
-}
-
 /* openmp(): a list of constructs, each as far as one thread executed it with one number in its team. */
-static int l_openmp(lua_State *L) {
-  return closed_meanwhile(L, read_openmp, "recording.openmp");
-}
+ROWS(openmp, add_openmp)
 
 static int add_child(const struct pml_recording_child *c, void *arg) {
   static const struct field fields[] = FIELDS(struct pml_recording_child, pid, parent, has_log);
@@ -180,14 +153,8 @@ static int add_child(const struct pml_recording_child *c, void *arg) {
   return 0;
 }
 
-static int read_children(struct pml_recording_reader *r, lua_State *L) {
-  return pml_recording_read_children(r, add_child, L);
-}
-
 /* children(): the noted forked children, in their present state. */
-static int l_children(lua_State *L) {
-  return closed_meanwhile(L, read_children, "recording.children");
-}
+ROWS(children, add_child)
 
 /* On top is the list. */
 static int add_function_value(const struct pml_recording_function_value *v, void *arg) {
@@ -204,14 +171,8 @@ static int add_function_value(const struct pml_recording_function_value *v, void
   return 0;
 }
 
-static int read_values(struct pml_recording_reader *r, lua_State *L) {
-  return pml_recording_read_values(r, add_function_value, L);
-}
-
 /* values(): a list of what calls of functions were given and gave, with counts, sums and extremes. */
-static int l_values(lua_State *L) {
-  return closed_meanwhile(L, read_values, "recording.values");
-}
+ROWS(values, add_function_value)
 
 /* An error in the function ends the work and is raised when all is closed; its value is on the stack then. */
 struct progress {

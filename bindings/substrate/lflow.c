@@ -96,9 +96,8 @@ static void push_graph(lua_State *L, const struct pml_flow_graph *g) {
 }
 
 static int push_graphs(lua_State *L) {
-  struct handle *h = lua_touserdata(L, 1);
   size_t n;
-  const struct pml_flow_graph *const *g = pml_flow_graphs(h->flow, &n);
+  const struct pml_flow_graph *const *g = pml_flow_graphs(lua_touserdata(L, 1), &n);
   luaL_checkstack(L, 12, NULL);
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
@@ -108,16 +107,10 @@ static int push_graphs(lua_State *L) {
   return 1;
 }
 
-/* graphs(): none before stop(). The handle is closed to others meanwhile, such as finalizers. */
+/* graphs(): none before stop(). */
 static int l_graphs(lua_State *L) {
   struct handle *h = check(L);
-  lua_settop(L, 1);
-  lua_pushcfunction(L, push_graphs);
-  lua_pushvalue(L, 1);
-  h->h.open = 0;
-  int rc = lua_pcall(L, 1, 1, 0);
-  h->h.open = 1;
-  return rc != LUA_OK ? lua_error(L) : 1;
+  return lutil_call_closed(L, &h->h, push_graphs, h->flow);
 }
 
 static int l_refused(lua_State *L) {

@@ -2,23 +2,6 @@
 /* bindings/substrate/ltrace_over_time.c - t:series and t:concurrency: values by time column, as lists. */
 #include "substrate/ltrace_read.h"
 
-#include "read/otf2/pml_otf2_over_time.h"
-
-/* Results that are being converted to tables, so that a Lua error frees them. */
-struct over_time {
-  struct lutil_handle h;
-  struct pml_otf2_all_series series;
-  struct pml_otf2_levels levels;
-};
-
-static void over_time_close(void *handle) {
-  struct over_time *o = handle;
-  pml_otf2_series_close(&o->series);
-  pml_otf2_levels_close(&o->levels);
-}
-
-static const struct lutil_class over_time_class = {"traceovertime", sizeof(struct over_time), over_time_close};
-
 /* from_s and step_s of the columns, in the table on top. */
 static void set_columns(lua_State *L, const struct pml_otf2_read *t, const struct pml_otf2_question *q) {
   lutil_setnum(L, "from_s", q->from_s);
@@ -73,10 +56,9 @@ int ltrace_series(lua_State *L) {
   struct pml_otf2_read *t = ltrace_reader(L, 1)->trace;
   const struct pml_otf2_question q = ltrace_question(L, t, 2, LTRACE_SERIES);
   const char *pattern = lua_isnil(L, 2) ? NULL : lutil_stringfield(L, 2, "metric", NULL);
-  struct over_time *o = lutil_new(L, &over_time_class, 0, 0);
+  struct ltrace_results *o = ltrace_results(L);
   int err = pml_otf2_read_series(t, &q, pattern, &o->series);
   if (err < 0) return pml_pusherr(L, err, "trace.series");
-  o->h.open = 1;
   lua_createtable(L, (int)(o->series.n < INT32_MAX ? o->series.n : 0), 0);
   for (size_t i = 0; i < o->series.n; i++) {
     push_series(L, t, &o->series.series[i], q.columns);
@@ -97,10 +79,9 @@ int ltrace_concurrency(lua_State *L) {
   static const struct field fields[] = FIELDS(struct pml_otf2_level, mean, least, most);
   struct pml_otf2_read *t = ltrace_reader(L, 1)->trace;
   const struct pml_otf2_question q = ltrace_question(L, t, 2, LTRACE_LEVELS);
-  struct over_time *o = lutil_new(L, &over_time_class, 0, 0);
+  struct ltrace_results *o = ltrace_results(L);
   int err = pml_otf2_read_levels(t, &q, &o->levels);
   if (err < 0) return pml_pusherr(L, err, "trace.concurrency");
-  o->h.open = 1;
   field_list(L, fields, o->levels.column, q.columns, sizeof *o->levels.column);
   lua_createtable(L, 0, 3);
   set_columns(L, t, &q);
@@ -113,8 +94,4 @@ int ltrace_concurrency(lua_State *L) {
   lua_setfield(L, -2, "spent_s");
   lutil_close(&o->h);
   return 2;
-}
-
-void ltrace_over_time_class(lua_State *L) {
-  lutil_class(L, &over_time_class, NULL, NULL);
 }

@@ -2,6 +2,8 @@
 /* bindings/substrate/ltrace_read.c - pml.trace.open: reading OTF2 archives of any writer. */
 #include "substrate/ltrace_read.h"
 
+#include <stdlib.h>
+
 static void reader_close(void *handle) {
   struct ltrace_reader *r = handle;
   pml_otf2_events_close(r->events);
@@ -13,6 +15,21 @@ static const struct lutil_class reader_class = {"tracereader", sizeof(struct ltr
 
 struct ltrace_reader *ltrace_reader(lua_State *L, int arg) {
   return lutil_check(L, arg, &reader_class);
+}
+
+static void free_results(struct ltrace_results *r) {
+  pml_otf2_answer_close(&r->answer);
+  free(r->pairs.pair);
+  pml_otf2_series_close(&r->series);
+  pml_otf2_levels_close(&r->levels);
+}
+
+LUTIL_CLASS(traceresults, ltrace_results, free_results(h))
+
+struct ltrace_results *ltrace_results(lua_State *L) {
+  struct ltrace_results *r = lutil_new(L, &traceresults_class, 0, 0);
+  r->h.open = 1;
+  return r;
 }
 
 /* Also runs at the end of the scope. The function given to trace.open() is called once, after the files are closed. */
@@ -57,7 +74,6 @@ void ltrace_read_classes(lua_State *L) {
                                      {"__close", l_close},
                                      {NULL, NULL}};
   lutil_class(L, &reader_class, methods, NULL);
-  ltrace_rows_class(L);
-  ltrace_over_time_class(L);
+  lutil_class(L, &traceresults_class, NULL, NULL);
   ltrace_each_class(L);
 }

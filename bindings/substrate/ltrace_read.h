@@ -6,6 +6,7 @@
 #include "module.h"
 
 #include "read/otf2/pml_otf2_events.h"
+#include "read/otf2/pml_otf2_over_time.h"
 
 struct ltrace_reader {
   struct lutil_handle h;
@@ -15,6 +16,17 @@ struct ltrace_reader {
 
 /* ltrace_reader - the open reader at argument @arg; raises otherwise. */
 struct ltrace_reader *ltrace_reader(lua_State *L, int arg);
+
+/* Results while tables are made of them, so that a Lua error frees them. ltrace_results - push an open handle of none.
+ */
+struct ltrace_results {
+  struct lutil_handle h;
+  struct pml_otf2_answer answer;
+  struct pml_otf2_pairs pairs;
+  struct pml_otf2_all_series series;
+  struct pml_otf2_levels levels;
+};
+struct ltrace_results *ltrace_results(lua_State *L);
 
 /* Fields of rows that sum names. */
 #define LTRACE_FIELDS(X)                                                                                               \
@@ -50,14 +62,12 @@ int ltrace_communicators(lua_State *L);
 int ltrace_properties(lua_State *L);
 int ltrace_clocks(lua_State *L);
 
-/* Questions: methods, and the metatable of what they keep. */
+/* Questions: methods. */
 int ltrace_group(lua_State *L);
 int ltrace_paths(lua_State *L);
 int ltrace_messages(lua_State *L);
-void ltrace_rows_class(lua_State *L);
 int ltrace_series(lua_State *L);
 int ltrace_concurrency(lua_State *L);
-void ltrace_over_time_class(lua_State *L);
 
 /* t:each(function, question): its method, and the metatable of its state. */
 int ltrace_each(lua_State *L);

@@ -6,21 +6,6 @@
 
 #include <stdlib.h>
 
-/* Results that are being converted to tables, so that a Lua error frees them. */
-struct rows {
-  struct lutil_handle h;
-  struct pml_otf2_answer answer;
-  struct pml_otf2_pairs pairs;
-};
-
-static void rows_close(void *handle) {
-  struct rows *r = handle;
-  pml_otf2_answer_close(&r->answer);
-  free(r->pairs.pair);
-}
-
-static const struct lutil_class rows_class = {"tracerows", sizeof(struct rows), rows_close};
-
 /* Which fields rows have. */
 struct shape {
   unsigned fields;
@@ -114,10 +99,9 @@ static int ask(lua_State *L, unsigned more, const char *where) {
   struct pml_otf2_question q = ltrace_question(L, t, 2, more);
   const struct shape s = read_shape(L, 2);
   q.sketches = s.nquantiles > 0;
-  struct rows *rows = lutil_new(L, &rows_class, 0, 0);
+  struct ltrace_results *rows = ltrace_results(L);
   int err = pml_otf2_read_sums(t, &q, &rows->answer);
   if (err < 0) return pml_pusherr(L, err, where);
-  rows->h.open = 1;
   push_rows(L, t, &rows->answer, &s);
   push_odd(L, &rows->answer);
   lutil_close(&rows->h);
@@ -148,10 +132,9 @@ int ltrace_messages(lua_State *L) {
   struct pml_otf2_read *t = ltrace_reader(L, 1)->trace;
   const struct pml_otf2_question q = ltrace_question(L, t, 2, 0);
   lua_Integer top = lua_isnil(L, 2) ? 0 : lutil_intfield(L, 2, "top", 0, 0, INT32_MAX);
-  struct rows *rows = lutil_new(L, &rows_class, 0, 0);
+  struct ltrace_results *rows = ltrace_results(L);
   int err = pml_otf2_read_pairs(t, &q, &rows->pairs);
   if (err < 0) return pml_pusherr(L, err, "trace.messages");
-  rows->h.open = 1;
   const struct pml_otf2_pairs *p = &rows->pairs;
   size_t n = top > 0 && (size_t)top < p->n ? (size_t)top : p->n;
   if (top > 0 && p->n > 0) qsort(p->pair, p->n, sizeof *p->pair, by_bytes);
@@ -160,8 +143,4 @@ int ltrace_messages(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)p->n);
   lutil_close(&rows->h);
   return 3;
-}
-
-void ltrace_rows_class(lua_State *L) {
-  lutil_class(L, &rows_class, NULL, NULL);
 }

@@ -174,27 +174,10 @@ void substrate_state_stats(struct substrate_state *s, struct substrate_stats *st
 
 /* Copy the value at @at of @from and push it to @to; values that cannot be copied become nil. */
 static void copy_value(lua_State *to, lua_State *from, int at, int depth) {
-  size_t n;
   luaL_checkstack(to, 4, NULL);
   if (!lua_checkstack(from, 4)) luaL_error(to, "flush returned too deep a table");
-  switch (lua_type(from, at)) {
-  case LUA_TBOOLEAN:
-    lua_pushboolean(to, lua_toboolean(from, at));
-    return;
-  case LUA_TNUMBER:
-    if (lua_isinteger(from, at))
-      lua_pushinteger(to, lua_tointeger(from, at));
-    else
-      lua_pushnumber(to, lua_tonumber(from, at));
-    return;
-  case LUA_TSTRING: {
-    const char *text = lua_tolstring(from, at, &n);
-    lua_pushlstring(to, text, n);
-    return;
-  }
-  case LUA_TTABLE:
-    break;
-  default:
+  if (function_copy_plain(to, from, at)) return;
+  if (!lua_istable(from, at)) {
     lua_pushnil(to);
     return;
   }
