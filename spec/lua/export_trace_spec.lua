@@ -148,9 +148,9 @@ describe("pmlua export of a trace", function()
     assert.are.equal(#CALLS, n)
   end)
 
-  it("gives speedscope a profile of each location", function()
-    local file, sums = cjson.decode(read((export(path, "speedscope")))), {}
-    assert.are.equal(2, #file.profiles)
+  --- Sums of the calls in speedscope's profiles, one for each location.
+  local function of_speedscope(of, options)
+    local file, sums = cjson.decode(read((export(of, "speedscope", options)))), {}
     for _, p in ipairs(file.profiles) do
       local events = {}
       for i, e in ipairs(p.events) do
@@ -159,7 +159,18 @@ describe("pmlua export of a trace", function()
       end
       sums_of(events, sums)
     end
+    return sums, #file.profiles
+  end
+
+  it("gives speedscope a profile of each location, cut at a window, with open calls until the end", function()
+    local sums, profiles = of_speedscope(path)
+    assert.are.equal(2, profiles)
     near(WHOLE, sums)
+    -- the trace begins with a: 350 to 550 µs are 450 to 650 of the clock
+    near({ a = { 2, 50 }, b = { 2, 350 }, [ODD] = { 1, 0 } }, (of_speedscope(path, "--window 0.00035:0.00055")))
+    local open = planted("open", { { "one", "+", "a", 100 }, { "one", "+", "b", 200 }, { "one", "-", "b", 300 },
+      { "one", "+", "c", 400 } })
+    near({ a = { 1, 200 }, b = { 1, 100 }, c = { 1, 0 } }, (of_speedscope(open)))
   end)
 
   it("gives tables a row for each event", function()
@@ -184,30 +195,6 @@ describe("pmlua export of a trace", function()
     near(WHOLE, sums)
     for _, c in ipairs(CALLS) do expected = expected + c[4] end
     assert.are.same({ 2, expected }, { odd, values })
-  end)
-
-  it("cuts calls at a window", function()
-    local file, sums = cjson.decode(read((export(path, "speedscope", "--window 0.00035:0.00055")))), {}
-    for _, p in ipairs(file.profiles) do
-      local events = {}
-      for i, e in ipairs(p.events) do
-        events[i] = { e.type == "O" and "begin" or "end", file.shared.frames[e.frame + 1].name, e.at / 1e3 }
-      end
-      sums_of(events, sums)
-    end
-    -- the trace begins with a: 350 to 550 µs are 450 to 650 of the clock
-    near({ a = { 2, 50 }, b = { 2, 350 }, [ODD] = { 1, 0 } }, sums)
-  end)
-
-  it("ends open calls, counts messages without partner, and reports both", function()
-    local odd = planted("odd", { { "one", "+", "a", 100 }, { "one", "+", "b", 200 }, { "one", "-", "b", 300 },
-      { "one", "+", "c", 400 } })
-    local file, sums = cjson.decode(read((export(odd, "speedscope")))), {}
-    local events = {}
-    for i, e in ipairs(file.profiles[1].events) do
-      events[i] = { e.type == "O" and "begin" or "end", file.shared.frames[e.frame + 1].name, e.at / 1e3 }
-    end
-    near({ a = { 1, 200 }, b = { 1, 100 }, c = { 1, 0 } }, sums_of(events, sums))
   end)
 
   it("refuses impossible exports in one line", function()

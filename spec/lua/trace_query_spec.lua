@@ -5,6 +5,7 @@ local cjson = require "cjson"
 local support = require "spec.core.support"
 local mpi_job = require "spec.lua.mpi_job"
 local pml = require "pmlua"
+local recorded = require "spec.lua.recorded"
 local shell = require "spec.shell"
 local sh = shell.sh
 
@@ -104,32 +105,6 @@ describe("a query of a trace", function()
     assert.are.same({ { location = 2, offsets = 2, least_s = 500e-9, most_s = 500e-9 } }, t:clocks())
   end)
 
-  it("gives the events before the cut, at any place of the cut, and leaves nothing behind", function()
-    if not has_python() then return pending("python3-otf2 is not installed") end
-    local path = foreign "cut"
-    local file = path:gsub("%.otf2$", "/0.evt")
-    local whole = support.slurp(file)
-    local function events()
-      local t <close> = assert(pml.trace.open(path))
-      local list = {}
-      local _, damaged = t:each(function(e)
-        list[#list + 1] = ("%s %.9f %s %s %s"):format(e.kind, e.time_s, e.region, e.bytes, e.value)
-      end, { where = { process = 1 } })
-      return list, damaged
-    end
-    local all, before = events(), 0
-    for left = 0, #whole - 1 do
-      support.spit(file, whole:sub(1, left))
-      local list, damaged = events()
-      if #list > 0 then assert.are.equal(1, damaged) end
-      assert.is_true(#list >= before)
-      before = #list
-      assert.are.same(table.move(all, 1, #list, 1, {}), list)
-    end
-    assert.are.equal(#all, before)
-    for name in require "lfs".dir(os.getenv "TMPDIR" or "/tmp") do assert.is_nil(name:find "^pmlua%-cut") end
-  end)
-
   it("gives all definitions of such an archive", function()
     if not has_python() then return pending("python3-otf2 is not installed") end
     local t <close> = assert(pml.trace.open(foreign "definitions"))
@@ -145,19 +120,20 @@ describe("a query of a trace", function()
   end)
 
   it("has the pairs with the most bytes, and the number of pairs", function()
-    local lines = { "import otf2, sys", "from otf2.enums import *", "w = otf2.writer.Writer(sys.argv[1]); d = w.definitions",
-      "g = [d.location_group('r%d' % i, system_tree_parent=d.system_tree_node('m')) for i in range(4)]",
-      "l = [d.location('t', group=x) for x in g]",
-      "d.group('r', GroupType.COMM_LOCATIONS, Paradigm.MPI, members=l)",
-      "c = d.comm('w', d.group('w', GroupType.COMM_GROUP, Paradigm.MPI, members=[0, 1, 2, 3]))",
-      "e = [w.event_writer_from_location(x) for x in l]",
-      "for i, (a, b, n) in enumerate([(0, 1, 5), (0, 2, 9), (1, 0, 7), (2, 3, 9), (3, 0, 1), (0, 1, 3)]):",
-      "  e[a].mpi_send(10 + i, b, c, 0, n)", "w.close()" }
     if not has_python() then return pending("python3-otf2 is not installed") end
     local dir = support.folder() .. "/pairs"
-    local script <close> = assert(io.open(dir .. ".py", "w"))
-    assert(script:write(table.concat(lines, "\n"), "\n"):flush())
-    assert.are.equal(0, (support.shell(("/usr/bin/python3 %s.py %s"):format(dir, dir))))
+    support.spit(dir .. ".py", [[
+import otf2, sys
+from otf2.enums import *
+w = otf2.writer.Writer(sys.argv[1]); d = w.definitions
+l = [d.location('t', group=d.location_group('r%d' % i, system_tree_parent=d.system_tree_node('m'))) for i in range(4)]
+d.group('r', GroupType.COMM_LOCATIONS, Paradigm.MPI, members=l)
+c = d.comm('w', d.group('w', GroupType.COMM_GROUP, Paradigm.MPI, members=[0, 1, 2, 3]))
+e = [w.event_writer_from_location(x) for x in l]
+for i, (a, b, n) in enumerate([(0, 1, 5), (0, 2, 9), (1, 0, 7), (2, 3, 9), (3, 0, 1), (0, 1, 3)]): e[a].mpi_send(10 + i, b, c, 0, n)
+w.close()
+]])
+    shell.done(("/usr/bin/python3 %s.py %s"):format(dir, dir))
     local t <close> = assert(pml.trace.open(dir .. "/traces.otf2"))
     local function shown(top)
       local list, unknown, pairs_n = assert(t:messages { top = top })
@@ -198,16 +174,10 @@ describe("a query of a trace", function()
   end)
 
   it("ends columns with the last event, for any length in seconds", function()
-    local region = pml.region.intern "last"
     for n = 1, 40 do -- lengths whose seconds are no whole ticks
-      local dir = ("%s/ends%d"):format(folder, n)
-      require "lfs".mkdir(dir)
-      local w = assert(pml.trace.create(dir))
-      local l, first = assert(w:location "one"), pml.clock.ticks()
-      l:enter(region, first)
-      l:leave(region, first + 7 * n * n + n)
-      assert(w:close())
-      local t <close> = assert(pml.trace.open(dir .. "/traces.otf2"))
+      local path = recorded.planted(("%s/ends%d"):format(folder, n), { { "one", "+", "last", 0 },
+        { "one", "-", "last", 7 * n * n + n } })
+      local t <close> = assert(pml.trace.open(path))
       local s = 0
       for _, r in ipairs(assert(t:group { columns = 3 })) do s = s + r.inclusive_s end
       assert.are.equal(7 * n * n + n, math.floor(s * t:about().ticks_per_second + 0.5))
@@ -215,14 +185,8 @@ describe("a query of a trace", function()
   end)
 
   it("treats wrong questions as mistakes of the script", function()
-    local dir = folder .. "/wrong"
-    require "lfs".mkdir(dir)
-    local w = assert(pml.trace.create(dir))
-    local l, region = assert(w:location "one"), pml.region.intern "a"
-    l:enter(region, pml.clock.ticks())
-    l:leave(region, pml.clock.ticks())
-    assert(w:close())
-    local t <close> = assert(pml.trace.open(dir .. "/traces.otf2"))
+    local path = recorded.planted(folder .. "/wrong", { { "one", "+", "a", 0 }, { "one", "-", "a", 1 } })
+    local t <close> = assert(pml.trace.open(path))
     assert.has_error(function() t:group { by = { "column" } } end, "by: columns are asked for; say how many in columns")
     assert.has_error(function() t:group { quantiles = { 2 } } end, "quantiles: give a list of numbers from 0 to 1")
     assert.has_error(function() t:paths { by = { "region" } } end,
@@ -258,6 +222,7 @@ int main(void) {
     local script = folder .. "/asks.lua"
     support.spit(script, ([[
 local pml = require "pmlua"
+local recorded = require "spec.lua.recorded"
 local t <close> = assert(pml.trace.open %q)
 print(assert(t:group { where = { region = "compress" } })[1].calls, t:about().events)
 t:close()
