@@ -34,27 +34,12 @@ describe("A metric plugin", function()
     assert.equal("plugin::steps::debts", info.metrics[3].event)
     assert.same({ 2, 10, 1024.0 }, { info.metrics[3].base, info.metrics[3].exponent, info.metrics[3].scale })
     assert.equal("EEXIST", select(3, pml.plugin.load { name = "steps", path = folder }))
+    local sums = set:accum()
+    set:accum(sums)
+    assert.equal(2.0, sums[3])
     assert.is_true(p:stop())
     assert.equal("ended", p:info().state)
     assert.equal("ECLOSED", select(3, pml.eventset { "plugin::steps::steps" }))
-  end)
-
-  it("counts in sections and under accum", function()
-    local p = load("steps", "steps", "halves")
-    local s = assert(pml.section.define { label = "plugin spec", events = { "plugin::steps::steps", "plugin::steps::halves" } })
-    for _ = 1, 10 do
-      s:start()
-      s:stop()
-    end
-    local row
-    for _, r in ipairs(pml.section.report()) do row = r.label == "plugin spec" and r or row end
-    assert.equal(10, row.events["plugin::steps::steps"] or row.events[1])
-    local set <close> = assert(pml.eventset { "plugin::steps::halves" })
-    set:start()
-    local sums = set:accum()
-    set:accum(sums)
-    assert.equal(1.0, sums[1])
-    p:stop()
   end)
 
   it("that cannot be loaded is refused with a reason", function()
@@ -109,16 +94,18 @@ describe("A metric plugin", function()
       return pml.experiment { name = "plug", factors = { n = { 1, 2 } }, repeats = 20, unit = "#",
         trace_events = { "plugin::steps::halves" },
         measure = function(_, p) local t = pml.clock.ns() + 1000000 while pml.clock.ns() < t do end return p.n end }]])
-    local run = "LD_LIBRARY_PATH=%s SCOREP_METRIC_PLUGINS=steps,series_event,series_async SCOREP_METRIC_STEPS=all "
-      .. "SCOREP_METRIC_SERIES_EVENT=wave SCOREP_METRIC_SERIES_ASYNC=ticks %s/pmlua %s --no-plot --out %s"
+    local run = "LD_LIBRARY_PATH=%s SCOREP_METRIC_PLUGINS=steps,series_event,series_async,process SCOREP_METRIC_STEPS=all "
+      .. "SCOREP_METRIC_SERIES_EVENT=wave SCOREP_METRIC_SERIES_ASYNC=ticks SCOREP_METRIC_PROCESS=resident "
+      .. "SCOREP_METRIC_PROCESS_EVERY=5ms %s/pmlua %s --no-plot --out %s"
     local status, out, err = support.shell(run:format(folder, support.build, script, dir))
     assert.equal(0, status, out .. err)
     local t = assert(require("pmlua.internal.dat").read(dir .. "/plug/latest/plugins.dat"))
-    local seen = {}
+    local seen, most = {}, 0
     for _, row in ipairs(t.rows) do
       if row then seen[row.event] = (seen[row.event] or 0) + 1 end
+      if row and row.event == "plugin::process::resident" then most = math.max(most, row.value) end
     end
-    assert.is_true(seen["plugin::series_event::wave"] > 3 and seen["plugin::series_async::ticks"] > 3)
+    assert.is_true(seen["plugin::series_event::wave"] > 3 and seen["plugin::series_async::ticks"] > 3 and most > 1 << 20)
     local _, definitions = support.shell(("otf2-print -G %s/plug/latest/traces.otf2"):format(dir))
     assert.matches("plugin::steps::halves.-Mode: ACCUMULATED_LAST, Value Type: DOUBLE", definitions)
     assert.matches("plugin::series_async::ticks.-Type: METRIC", definitions)
@@ -200,45 +187,35 @@ describe("A plugin in Lua", function()
     assert.is_true(n.ns[1] <= odd.ns[1] and n.ns[2] < odd.ns[2])
   end)
 
-  it("that raises an error is dropped and named, and the run continues", function()
-    local dir = support.folder()
-    local script = support.spit(dir .. "/raises.lua", [[
-      local pml = require "pmlua"
-      local p = assert(pml.plugin.define { name = "raises", events = { "x" }, read = function() error("no value today") end })
-      local set = assert(pml.eventset { "plugin::raises::x", "clock::ns" })
-      print(select("#", set:read()), p:info().state)]])
-    local status, out, err = support.shell(("%s/pmlua %s"):format(support.build, script))
-    assert.equal(0, status)
-    assert.equal("2\tdropped\n", out)
-    assert.matches("^pmlua: plugin raises: x: [^\n]*no value today; the plugin is dropped\n$", err)
-  end)
-
-  it("that gives values of unknown events is dropped and named", function()
-    local dir = support.folder()
-    local script = support.spit(dir .. "/lies.lua", [[
-      local pml = require "pmlua"
-      local p = assert(pml.plugin.define { name = "lies", every = "1ms", events = { "x" },
-        collect = function() return { x = 1, y = 2 } end })
-      local set, left = assert(pml.eventset { "plugin::lies::x" }), 1000
-      while p:info().state ~= "dropped" and left > 0 do set:read() pml.sys.sleep(0.01) left = left - 1 end
-      print(p:info().state)]])
-    local status, out, err = support.shell(("%s/pmlua %s"):format(support.build, script))
-    assert.equal(0, status)
-    assert.equal("dropped\n", out)
-    assert.equal("pmlua: plugin lies: x: collect returned a value for 'y', which is not one of its events; " ..
-      "the plugin is dropped\n", err)
+  it("that raises an error, or gives values of unknown events, is dropped and named, and the run continues", function()
+    local script = support.folder() .. "/bad.lua"
+    for definition, why in pairs {
+      ['{ name = "bad", events = { "x" }, read = function() error("no value today") end }'] =
+        "^pmlua: plugin bad: x: [^\n]*no value today; the plugin is dropped\n$",
+      ['{ name = "bad", every = "1ms", events = { "x" }, collect = function() return { x = 1, y = 2 } end }'] =
+        "^pmlua: plugin bad: x: collect returned a value for 'y', which is not one of its events; the plugin is dropped\n$",
+    } do
+      support.spit(script, ([[
+        local pml = require "pmlua"
+        local p = assert(pml.plugin.define %s)
+        local set, left = assert(pml.eventset { "plugin::bad::x", "clock::ns" }), 1000
+        repeat set:read() pml.sys.sleep(0.01) left = left - 1
+        until p:info().state == "dropped" or left == 0
+        print(select("#", set:read()), p:info().state)]]):format(definition))
+      local out, err = support.done(support.pmlua(script))
+      assert.equal("2\tdropped\n", out)
+      assert.matches(why, err)
+    end
   end)
 
   it("is refused if its definition is invalid, at the defining line", function()
     local define = pml.plugin.define
     local events, f = { "x" }, function() return 1 end
-    assert.has_error(function() define { name = "a", events = events } end)
-    assert.has_error(function() define { name = "a", events = events, read = f, collect = f } end)
-    assert.has_error(function() define { name = "a", events = events, collect = f } end)
-    assert.has_error(function() define { name = "a", events = events, collect = f, every = "often" } end)
-    assert.has_error(function() define { name = "a", events = events, read = f, reed = f } end)
-    assert.has_error(function() define { name = "a", events = { "x", {} }, read = f } end)
-    assert.has_error(function() define { name = "a", events = events, read = f, scope = "thread" } end)
+    for _, wrong in ipairs { {}, { read = f, collect = f }, { collect = f }, { collect = f, every = "often" },
+      { read = f, reed = f }, { events = { "x", {} }, read = f }, { read = f, scope = "thread" } } do
+      wrong.name, wrong.events = "a", wrong.events or events
+      assert.has_error(function() define(wrong) end)
+    end
     local _, said = pcall(function() define { name = "a", events = { { name = "x", mode = "often" } }, read = f } end)
     assert.matches("plugin_spec.lua:%d+: plugin.define: option 'mode' cannot be 'often'; choose accumulated_start, ", said)
     assert.equal("ESCRIPT", select(3, define { name = "a", code = "return 1 +" }))

@@ -112,46 +112,11 @@ for i in range(500): s.sendto(b"x" * 10000, s.getsockname())']])
     p:stop()
   end)
 
-  it("is in traces, in order and with its units", function()
-    local p = start("host", { metrics = { "load_1", "cpus_busy" } })
-    p:start()
-    fresh(p)
-    p:stop()
-    local dir = support.folder()
-    local trace = assert(pml.trace.create(dir, {}))
-    assert.is_true(trace:plugin(p) >= 2)
-    assert.is_true(trace:close())
-    local status, out = support.shell(("/usr/bin/python3 spec/otf2_validate.py %s/traces.otf2"):format(dir))
-    assert.equal(0, status, out)
-    local _, definitions = support.shell(("otf2-print -G %s/traces.otf2"):format(dir))
-    assert.matches("plugin::host::cpus_busy.-Mode: ABSOLUTE_LAST, Value Type: DOUBLE.-Unit: \"#\"", definitions)
-  end)
-
-  it("accompanies an experiment if the environment names it", function()
-    local dir = support.folder()
-    local script = support.spit(dir .. "/plug.lua", [[
-      local pml = require "pmlua"
-      return pml.experiment { name = "plug", factors = { n = { 1, 2 } }, repeats = 20, unit = "#",
-        measure = function(_, p) local t = pml.clock.ns() + 1000000 while pml.clock.ns() < t do end return p.n end }]])
-    local run = "SCOREP_METRIC_PLUGINS=process SCOREP_METRIC_PROCESS=resident,cpus SCOREP_METRIC_PROCESS_EVERY=5ms %s/pmlua %s "
-      .. "--no-plot --out %s"
-    local status, out, err = support.shell(run:format(support.build, script, dir))
-    assert.equal(0, status, out .. err)
-    local t = assert(require("pmlua.internal.dat").read(dir .. "/plug/latest/plugins.dat"))
-    local most = 0
-    for _, row in ipairs(t.rows) do
-      if row and row.event == "plugin::process::resident" then most = math.max(most, row.value) end
-    end
-    assert.is_true(most > MIB)
-  end)
 
   it("is listed with its metrics, and with the missing features of this machine", function()
     local status, out = support.shell(support.build .. "/pmlua events plugin::host::")
     assert.equal(0, status)
     assert.matches("pml%.plugin%.load { name = \"host\" }.*plugin::host::memory_available +memory available", out)
-    local _, loaded, err = support.shell("SCOREP_METRIC_PLUGINS=host SCOREP_METRIC_HOST=load_1 " .. support.build
-      .. "/pmlua events --available plugin::host")
-    assert.matches("plugin::host::load_1.-absolute_point, async_event, per host.-1 event, 1 available", loaded .. err)
   end)
 
   it("refuses unknown metrics, with the nearest name or the reason", function()

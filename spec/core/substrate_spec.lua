@@ -165,13 +165,6 @@ describe("A substrate plugin", function()
     assert.matches("pmlua: substrate plugin writer: pmlua never raises these of its events: MPI_SEND, IO_SEEK\n", lines, 1, true)
     os.execute(("rm -r '%s' '%s'"):format(dir, said))
   end)
-
-  it("that does not exist is refused with a sentence", function()
-    local p, err, code = pml.substrate.load("no_such", { path = "/nowhere" })
-    assert.is_nil(p)
-    assert.matches("^substrate.load: ENOENT: substrate plugin no_such: /nowhere/libscorep_substrate_no_such.so", err)
-    assert.same("ENOENT", code)
-  end)
 end)
 
 describe("The list of substrates", function()

@@ -50,8 +50,6 @@ describe("pmlua record --plugin", function()
       "SCOREP_METRIC_PLUGINS=zero SCOREP_METRIC_ZERO=a")
     assert.equal(0, by_name.crc32.events["plugin::zero::a"])
     assert.is_true(by_name.crc32.events["plugin::steps::steps"] >= 10)
-    by_name = recorded("-o environment -- ./calls crc32:10 sleep:20", "SCOREP_METRIC_PLUGINS=steps SCOREP_METRIC_STEPS=halves")
-    assert.is_true(by_name.crc32.events["plugin::steps::halves"] >= 5)
   end)
 
   it("leaves a table and a picture of asynchronous values", function()
@@ -83,15 +81,13 @@ describe("pmlua record --plugin", function()
     assert.is_true(select(2, events:gsub('"plugin::steps::halves" <%d+>; DOUBLE; [%d.]+', "")) >= 20)
   end)
 
-  it("names a plugin that fails, and records all the same", function()
-    local by_name, _, err = recorded("--plugin bad_failing:m --plugin steps:steps -o failing -- ./calls crc32:10 sleep:20",
-      "SCOREP_METRIC_PLUGINS=nosuch")
+  it("names plugins that fail, and records all the same", function()
+    local by_name, _, err = recorded("--plugin bad_failing:m --plugin thrower:m --plugin steps:steps -o failing -- "
+      .. "./calls crc32:10 sleep:20", "THROWER=get_current_value SCOREP_METRIC_PLUGINS=nosuch")
     assert.equal(10, by_name.crc32.calls)
     assert.is_true(by_name.crc32.events["plugin::steps::steps"] >= 10)
     assert.truthy(err:find("pmlua record: plugin nosuch: ", 1, true), err)
     assert.truthy(err:find("pmlua record: plugin bad_failing: initialize failed with 42", 1, true), err)
-    by_name, _, err = recorded("--plugin thrower:m -o throwing -- ./calls crc32:10 sleep:20", "THROWER=get_current_value")
-    assert.equal(10, by_name.crc32.calls)
     assert.matches("pmlua record: plugin thrower: get_current_value threw[^\n]*runtime_error", err)
   end)
 
@@ -189,13 +185,6 @@ describe("pmlua record --substrate", function()
     assert.falsy(err:find(NOT_ENDED, 1, true), err)
   end)
 
-  it("passes the calls of each thread on under its own location", function()
-    recorded "--substrate writer -o own-threads -- ./calls crc32:3 thread:3"
-    local text = written("own-threads", "writer.txt")[1]
-    assert.matches("\n0 enter crc32 ", text)
-    assert.matches("\n1 enter crc32 ", text)
-    assert.equal(6, count(text, "enter crc32"))
-  end)
 
   it("honours SCOREP_SUBSTRATE_PLUGINS, and adds to it, in the program and not in pmlua", function()
     recorded("-o own-environment -- ./calls crc32:3", "SCOREP_SUBSTRATE_PLUGINS=enters")
@@ -215,12 +204,13 @@ describe("pmlua record --substrate", function()
     assert.is_true(tonumber(support.slurp(dir .. "/experiment/enters.txt")) >= 3)
   end)
 
-  it("names a plugin that fails, and records all the same", function()
-    local by_name, _, err = recorded(
-      "--substrate bad_refusing --substrate enters -o own-failing -- ./calls crc32:3", "SCOREP_SUBSTRATE_PLUGINS=nosuch")
+  it("names plugins that fail or throw, and records all the same", function()
+    local by_name, _, err = recorded("--substrate bad_refusing --substrate thrower --substrate enters -o own-failing -- "
+      .. "./calls crc32:3", "SCOREP_SUBSTRATE_PLUGINS=nosuch")
     assert.equal(3, by_name.crc32.calls)
     assert.matches("pmlua record: substrate plugin nosuch: libscorep_substrate_nosuch.so: ", err, 1, true)
     assert.matches("pmlua record: substrate plugin bad_refusing: its init declined to run\n", err, 1, true)
+    assert.matches("pmlua record: substrate plugin thrower: threw[^\n]*the third", err)
     assert.equal(1, #written("own-failing", "enters.txt"))
   end)
 
@@ -231,29 +221,13 @@ describe("pmlua record --substrate", function()
     assert.equal(3, by_name.crc32.calls)
   end)
 
-  it("drops a plugin that throws, and continues", function()
-    local by_name, _, err = recorded "--substrate thrower --substrate enters -o own-throwing -- ./calls crc32:3"
-    assert.equal(3, by_name.crc32.calls)
-    assert.matches("pmlua record: substrate plugin thrower: threw[^\n]*the third", err)
-    assert.equal(1, #written("own-throwing", "enters.txt"))
-  end)
-
-  it("has no substrate in a forked child, and a new one in a program that is executed", function()
-    local by_name, _, err = recorded "--substrate enters -o own-forked -- ./calls fork crc32:3 wait"
-    assert.equal(6, by_name.crc32.calls)
-    assert.equal(1, #written("own-forked", "enters.txt"))
-    assert.falsy(err:find(NOT_ENDED, 1, true), err)
-    by_name, _, err = recorded "--substrate enters -o own-executed -- ./calls crc32:3 exec"
-    assert.equal(6, by_name.crc32.calls)
-    assert.equal(1, #written("own-executed", "enters.txt"))
-    assert.truthy(err:find(NOT_ENDED, 1, true), err)
-  end)
-
-  it("reports that plugins did not write if the program left by _exit", function()
-    local by_name, _, err = recorded "--substrate enters -o own-left -- ./calls crc32:3 _exit"
-    assert.equal(3, by_name.crc32.calls)
-    assert.same({}, written("own-left", "enters.txt"))
-    assert.truthy(err:find(NOT_ENDED, 1, true), err)
+  it("ends for each program that exits, not in a forked child, and is reported where it could not", function()
+    for acts, of in pairs { ["fork crc32:3 wait"] = { 6, 1 }, ["crc32:3 exec"] = { 6, 1, true },
+      ["crc32:3 _exit"] = { 3, 0, true } } do
+      local by_name, _, err = recorded(("--substrate enters -o own-%s -- ./calls %s"):format(acts:match "%a+$", acts))
+      assert.same({ of[1], of[2], of[3] }, { by_name.crc32.calls, #written("own-" .. acts:match "%a+$", "enters.txt"),
+        err:find(NOT_ENDED, 1, true) and true })
+    end
   end)
 
   it("ends plugins before the process gives up its system calls", function()
@@ -262,11 +236,6 @@ describe("pmlua record --substrate", function()
     assert.equal(1, #written("own-confined", "enters.txt"))
     assert.matches("gave up system calls (seccomp); its substrate plugins ended then", err, 1, true)
     assert.falsy(err:find(NOT_ENDED, 1, true), err)
-  end)
-
-  it("loads nothing into pmlua for a verb, which raises no events", function()
-    support.done(shell("mkdir made && cd made && SCOREP_SUBSTRATE_PLUGINS=enters " .. command .. " live -- true"))
-    for entry in lfs.dir(dir .. "/made") do assert.falsy(entry:find "^substrates%-", entry) end
   end)
 end)
 

@@ -130,7 +130,8 @@ l = [d.location('t', group=d.location_group('r%d' % i, system_tree_parent=d.syst
 d.group('r', GroupType.COMM_LOCATIONS, Paradigm.MPI, members=l)
 c = d.comm('w', d.group('w', GroupType.COMM_GROUP, Paradigm.MPI, members=[0, 1, 2, 3]))
 e = [w.event_writer_from_location(x) for x in l]
-for i, (a, b, n) in enumerate([(0, 1, 5), (0, 2, 9), (1, 0, 7), (2, 3, 9), (3, 0, 1), (0, 1, 3)]): e[a].mpi_send(10 + i, b, c, 0, n)
+for i, (a, b, n) in enumerate([(0, 1, 5), (0, 2, 9), (1, 0, 7), (2, 3, 9), (3, 0, 1), (0, 1, 3)]):
+  e[a].mpi_send(10 + i, b, c, 0, n)
 w.close()
 ]])
     shell.done(("/usr/bin/python3 %s.py %s"):format(dir, dir))
