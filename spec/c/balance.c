@@ -138,12 +138,10 @@ static void team(void) {
   struct pml_balance *b;
   struct pml_balance_record r[4 * STEPS];
   struct pml_balance_stats s;
-  pthread_t thread[2];
   long ms[2] = {1, 4};
   if (!CHECK(balance(&b, "team barrier", false) == 0, "threads of a program")) return;
   pthread_barrier_init(&step_done, NULL, 2);
-  for (int i = 0; i < 2; i++) pthread_create(&thread[i], NULL, work, &ms[i]);
-  for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+  in_threads(2, work, ms, sizeof *ms);
   pml_balance_stats(b, &s);
   size_t n = pml_balance_take(b, r, sizeof r / sizeof r[0]), good = 0;
   for (size_t i = 0; i < n; i++)

@@ -87,8 +87,6 @@ static void intervals(void) {
 }
 
 int main(void) {
-  functions();
-  misuse();
-  intervals();
+  CHECK_EACH(functions, misuse, intervals);
   return check_done();
 }

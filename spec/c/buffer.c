@@ -154,13 +154,11 @@ static void threads_come_and_go(void) {
   const struct pml_buffer_options o = {.records = 256, .threads = 2};
   struct pml_buffer *b;
   struct pml_buffer_stats s;
-  pthread_t t;
   uint64_t ids[10], same = 0, all = 0;
   if (!CHECK(pml_buffer_open(&b, &o) == 0, "a buffer of two threads")) return;
   raises_two(NULL);
   for (int i = 0; i < 10; i++) {
-    pthread_create(&t, NULL, raises_two, NULL);
-    pthread_join(t, NULL);
+    in_threads(1, raises_two, NULL, 0);
     drain(b);
     all += nseen;
     ids[i] = nseen > 0 ? seen[0].thread : 0;
@@ -169,8 +167,7 @@ static void threads_come_and_go(void) {
   pml_buffer_stats(b, &s);
   CHECK(all == 22 && same == 0 && s.threads == 2 && s.refused == 0, "threads that ended leave their rings to others");
   for (int i = 0; i < 3; i++) {
-    pthread_create(&t, NULL, raises_two, NULL);
-    pthread_join(t, NULL);
+    in_threads(1, raises_two, NULL, 0);
   }
   pml_buffer_stats(b, &s);
   CHECK(s.threads == 2 && s.refused == 2 && drain(b) == 0 && nseen == 2,
@@ -190,8 +187,7 @@ static void forked(void) {
     pml_buffer_close(b);
     _exit(bad);
   }
-  waitpid(pid, &status, 0);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a child has nothing of its parent's buffer");
+  CHECK(exit_of(pid) == 0, "a child has nothing of its parent's buffer");
   CHECK(drain(b) == 0 && nseen == 2, "and takes nothing from it");
   pid = vfork(); /* it has our memory */
   if (pid == 0) {
@@ -277,13 +273,6 @@ static void soak(void) {
 int main(void) {
   (void)pml_clock_init();
   if (pml_region_intern("outer", NULL, 0, &outer) < 0 || pml_region_intern("inner", NULL, 0, &inner) < 0) return 1;
-  carries_values();
-  full();
-  crossed();
-  left_out();
-  refuses();
-  threads_come_and_go();
-  forked();
-  soak();
+  CHECK_EACH(carries_values, full, crossed, left_out, refuses, threads_come_and_go, forked, soak);
   return check_done();
 }

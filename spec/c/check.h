@@ -54,6 +54,42 @@ static inline void check__skip(const char *reason) {
 /* SKIP("reason") - a claim that cannot be tested on this machine; the program continues. */
 #define SKIP(reason) check__skip(reason)
 
+static inline void check__each(const char *names, void (*const *part)(void), size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    size_t length = strcspn(names, ",");
+    void (*volatile each)(void) = part[i]; /* not inlined: some parts use setjmp() */
+    printf("# %.*s\n", (int)length, names);
+    fflush(stdout);
+    each();
+    names += length + strspn(names + length, ", ");
+  }
+}
+
+/* CHECK_EACH(part, ...) - call the parts of a spec in turn; a comment line has the name of each. */
+#define CHECK_EACH(...)                                                                                                \
+  check__each(#__VA_ARGS__, (void (*const[])(void)){__VA_ARGS__},                                                      \
+              sizeof((void (*const[])(void)){__VA_ARGS__}) / sizeof(void (*)(void)))
+
+/* Run @work in @n threads at the same time, and join them. Each gets its element of the array @each, whose elements
+ * have
+ * @bytes; with 0 bytes, all get @each. */
+static inline void in_threads(size_t n, void *(*work)(void *), void *each, size_t bytes) {
+  pthread_t *thread = calloc(n, sizeof *thread);
+  for (size_t i = 0; i < n; i++)
+    if (thread == NULL || pthread_create(&thread[i], NULL, work, bytes == 0 ? each : (char *)each + i * bytes) != 0)
+      abort();
+  for (size_t i = 0; i < n; i++) pthread_join(thread[i], NULL);
+  free(thread);
+}
+
+/* Wait for a child: its exit status, the negative of the signal that ended it, or INT32_MIN if there is no such child.
+ */
+static inline int exit_of(pid_t child) {
+  int status = 0;
+  if (child <= 0 || waitpid(child, &status, 0) != child) return INT32_MIN;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
 /* The exit status: 1 if a claim failed or none was made, 77 if all were skipped. */
 static inline int check_done(void) {
   printf("1..%u\n", check__number());

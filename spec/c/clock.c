@@ -38,8 +38,7 @@ static bool in_child(const char *wish, bool (*claim)(void)) {
     alarm(60);
     _exit(claim() ? 0 : 1);
   }
-  int status = -1;
-  return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return exit_of(pid) == 0;
 }
 
 static bool is_misled(void) {
@@ -342,14 +341,6 @@ static void cpuid(void) {
 #endif
 
 int main(void) {
-  before_init();
-  cpuid();
-  baselines();
-  wishes();
-  init_at_once();
-  arithmetic();
-  axis();
-  between_threads();
-  perf_page();
+  CHECK_EACH(before_init, cpuid, baselines, wishes, init_at_once, arithmetic, axis, between_threads, perf_page);
   return check_done();
 }

@@ -110,10 +110,8 @@ static void closing_leaves_no_child_and_no_descriptor(void) {
 }
 
 int main(void) {
-  streams_are_files_where_that_is_asked_for();
-  a_child_killed_before_it_starts_is_seen_to_end();
-  a_signal_ends_the_wait_but_not_the_child();
-  without_a_pidfd_the_end_is_looked_for();
-  closing_leaves_no_child_and_no_descriptor();
+  CHECK_EACH(streams_are_files_where_that_is_asked_for, a_child_killed_before_it_starts_is_seen_to_end,
+             a_signal_ends_the_wait_but_not_the_child, without_a_pidfd_the_end_is_looked_for,
+             closing_leaves_no_child_and_no_descriptor);
   return check_done();
 }

@@ -367,19 +367,8 @@ static void sets(void) {
 }
 
 int main(void) {
-  handles();
-  variables();
-  callbacks();
-  created();
-  groups();
-  placeholders();
-  unregistered();
-  cycles();
-  listed();
-  series();
-  again_and_long();
-  any_type();
-  sets();
+  CHECK_EACH(handles, variables, callbacks, created, groups, placeholders, unregistered, cycles, listed, series,
+             again_and_long, any_type, sets);
   CHECK(sde_ti_shutdown() == SDE_OK, "the tool may go; the libraries stay");
   return check_done();
 }

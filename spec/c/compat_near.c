@@ -160,9 +160,7 @@ static void children(papi_handle_t lib) {
       for (int i = 0; i < EACH; i++) record(r, i);
       _exit(value_of("NEAR::CHILD:CNT") == 2LL * EACH ? 0 : 1);
     }
-    int status = -1;
-    waitpid(child, &status, 0);
-    CHECK(status == 0, "a child by %s continues the series", way == 0 ? "fork" : "_Fork");
+    CHECK(exit_of(child) == 0, "a child by %s continues the series", way == 0 ? "fork" : "_Fork");
   }
   CHECK(value_of("NEAR::CHILD:CNT") == EACH, "and its parent's is unchanged");
 }

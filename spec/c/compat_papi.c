@@ -148,10 +148,7 @@ int main(void) {
   }
   papi_handle_t lib = library();
   reading(lib);
-  writing();
-  enumerating();
-  overflowing();
-  p_PAPI_shutdown();
+  CHECK_EACH(writing, enumerating, overflowing, p_PAPI_shutdown);
   CHECK(papi_sde_inc_counter(counter, 1) == SDE_OK, "the library works after PAPI was unloaded");
 #else
   SKIP("papi.h is not installed (libpapi-dev)");

@@ -131,12 +131,7 @@ int main(void) {
   uses(&m, DOUBLE_ADD);
   uses(&m, DOUBLE_LOAD);
   pml_count_module_begin(&m);
-  the_nine();
-  information();
-  new_operations();
-  groups();
-  forks();
-  others();
+  CHECK_EACH(the_nine, information, new_operations, groups, forks, others);
   pml_count_module_end(&m);
   return check_done();
 }

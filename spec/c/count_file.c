@@ -43,10 +43,8 @@ static void *at_once(void *unused) {
 }
 
 static void many_threads(void) {
-  pthread_t thread[MANY];
   pthread_barrier_init(&barrier, NULL, MANY);
-  for (unsigned i = 0; i < MANY; i++) pthread_create(&thread[i], NULL, at_once, NULL);
-  for (unsigned i = 0; i < MANY; i++) pthread_join(thread[i], NULL);
+  in_threads(MANY, at_once, NULL, 0);
 }
 
 static int three_more(void *unused) {
@@ -306,9 +304,7 @@ int main(int argc, char **argv) {
     SKIP("sanitizers do not know of children that no handler is told of");
   else
     untold_families();
-  loops();
-  refusals();
-  reports();
+  CHECK_EACH(loops, refusals, reports);
   (void)unlink(file);
   CHECK(rmdir(folder) == 0, "nothing else is left behind");
   return check_done();

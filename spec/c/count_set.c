@@ -121,11 +121,10 @@ static void *read_elsewhere(void *arg) {
 
 static void other_threads(void) {
   struct reader r = {.set = started(nine, PML_BYFL_EVENTS)};
-  pthread_t thread;
   if (r.set == NULL) return;
   pml_eventset_read(r.set, r.v);
   add_doubles(3);
-  if (pthread_create(&thread, NULL, read_elsewhere, &r) == 0) pthread_join(thread, NULL);
+  in_threads(1, read_elsewhere, &r, 0);
   CHECK(r.v[PML_BYFL_FLOP_COUNT] == 3, "read by another thread, a set has what its own counted");
   pml_eventset_close(r.set);
 }
@@ -162,13 +161,8 @@ int main(void) {
   uses(&m, DOUBLE_ADD);
   uses(&m, DOUBLE_LOAD);
   pml_count_module_begin(&m);
-  name_the_nine();
-  every_call();
-  operations_come();
-  events_go();
-  other_threads();
-  modules_come_meanwhile();
-  all_operations();
+  CHECK_EACH(name_the_nine, every_call, operations_come, events_go, other_threads, modules_come_meanwhile,
+             all_operations);
   pml_count_module_end(&m);
   return check_done();
 }

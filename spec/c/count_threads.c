@@ -44,14 +44,13 @@ static void *watcher(void *fallen) {
 }
 
 static bool child_counts(void) {
-  int status = -1;
   pid_t child = fork();
   if (child == 0) {
     uint64_t before = total();
     add_doubles(9);
     _exit(total() == before + 9 ? 0 : 1);
   }
-  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return exit_of(child) == 0;
 }
 
 static uint64_t wave(void) {
@@ -98,11 +97,9 @@ static void *with_last_words(void *arg) {
 }
 
 static void destructors_count(void) {
-  pthread_t thread;
   uint64_t before = total();
   pthread_key_create(&last_words, say_last_words);
-  pthread_create(&thread, NULL, with_last_words, &last_words);
-  pthread_join(thread, NULL);
+  in_threads(1, with_last_words, &last_words, 0);
   CHECK(total() - before == 8, "the work of a thread's destructors is counted");
 }
 
@@ -122,22 +119,18 @@ static void *counts_itself(void *arg) {
 
 static void sets_of_threads(void) {
   struct worker w[AT_ONCE] = {{0}};
-  pthread_t thread[AT_ONCE];
   uint64_t later[AT_ONCE], n;
   unsigned right = 0, stand = 0;
   for (unsigned i = 0; i < AT_ONCE; i++) w[i].work = i + 1;
-  for (unsigned i = 0; i < AT_ONCE; i++) pthread_create(&thread[i], NULL, counts_itself, &w[i]);
-  for (unsigned i = 0; i < AT_ONCE; i++) pthread_join(thread[i], NULL);
+  in_threads(AT_ONCE, counts_itself, w, sizeof *w);
   for (unsigned i = 0; i < AT_ONCE; i++) right += w[i].own == i + 1;
   CHECK(right == AT_ONCE, "an event set reads what its own thread counted (%u of %u)", right, AT_ONCE);
-  for (unsigned i = 0; i < AT_ONCE; i++) pthread_create(&thread[i], NULL, short_life, NULL);
-  for (unsigned i = 0; i < AT_ONCE; i++) pthread_join(thread[i], NULL);
+  in_threads(AT_ONCE, short_life, NULL, 0);
   for (unsigned i = 0; i < AT_ONCE; i++) stand += pml_eventset_read(w[i].set, &later[i]) == 0 && later[i] == i + 1;
   CHECK(stand == AT_ONCE, "a thread that ended counts no more, for any thread after it (%u of %u)", stand, AT_ONCE);
   for (unsigned i = 0; i < AT_ONCE; i++) pml_eventset_close(w[i].set);
   uint32_t lanes = pml_count_runtime.area->header.lanes;
-  for (unsigned i = 0; i < AT_ONCE; i++) pthread_create(&thread[i], NULL, short_life, NULL);
-  for (unsigned i = 0; i < AT_ONCE; i++) pthread_join(thread[i], NULL);
+  in_threads(AT_ONCE, short_life, NULL, 0);
   n = pml_count_runtime.area->header.lanes;
   CHECK(n == lanes, "once such sets are closed, their lanes are taken again");
 }
@@ -145,14 +138,12 @@ static void sets_of_threads(void) {
 static void inherited(void) {
   struct pml_eventset_options o = {.target = {.inherit = true}};
   struct pml_eventset *all, *own;
-  pthread_t thread;
   uint64_t of_all = 0, of_own = 0;
   int rc = pml_eventset_open(&all, flops, 1, &o);
   if (!CHECK(rc == 0 && pml_eventset_open(&own, flops, 1, NULL) == 0, "both kinds of set open")) return;
   pml_eventset_start(all);
   pml_eventset_start(own);
-  pthread_create(&thread, NULL, short_life, NULL);
-  pthread_join(thread, NULL);
+  in_threads(1, short_life, NULL, 0);
   add_doubles(5);
   pml_eventset_read(all, &of_all);
   pml_eventset_read(own, &of_own);
@@ -180,10 +171,7 @@ int main(void) {
   uses(&m, DOUBLE_ADD);
   uses(&m, DOUBLE_LOAD);
   pml_count_module_begin(&m);
-  many_come_and_go();
-  destructors_count();
-  sets_of_threads();
-  inherited();
+  CHECK_EACH(many_come_and_go, destructors_count, sets_of_threads, inherited);
   pml_count_module_end(&m);
   CHECK(forks_with(prepare, use), "a fork handler joins threads that count and load");
   return check_done();

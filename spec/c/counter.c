@@ -129,7 +129,6 @@ static void descriptors_of_the_program(void) {
 
 /* As nobody, in a child: the level that this machine has decides which refusal is due. */
 static int unprivileged(uid_t uid, const struct pml_event *ev, const struct pml_target *target) {
-  int status = 0;
   pid_t pid = fork();
   if (pid == 0) {
     struct pml_counter c;
@@ -139,8 +138,7 @@ static int unprivileged(uid_t uid, const struct pml_event *ev, const struct pml_
     fflush(stdout);
     _exit(rc == 0 ? 0 : rc == PML_EPARANOID ? 1 : rc == PML_ECAP ? 2 : 4);
   }
-  waitpid(pid, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return exit_of(pid);
 }
 
 static void without_privilege(void) {
@@ -221,12 +219,7 @@ static void group_fails_cleanly(void) {
 }
 
 int main(void) {
-  counts_exactly();
-  inherited();
-  refusals();
-  descriptors_of_the_program();
-  without_privilege();
-  group_in_one_pass();
-  group_fails_cleanly();
+  CHECK_EACH(counts_exactly, inherited, refusals, descriptors_of_the_program, without_privilege, group_in_one_pass,
+             group_fails_cleanly);
   return check_done();
 }

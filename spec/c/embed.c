@@ -123,8 +123,6 @@ static void questions(void) {
 }
 
 int main(void) {
-  scripts();
-  publish();
-  questions();
+  CHECK_EACH(scripts, publish, questions);
   return check_done();
 }

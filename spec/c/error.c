@@ -115,12 +115,6 @@ static void details_of_threads(void) {
 }
 
 int main(void) {
-  names_and_texts();
-  unknown_codes();
-  details();
-  parts();
-  unprintable();
-  long_details();
-  details_of_threads();
+  CHECK_EACH(names_and_texts, unknown_codes, details, parts, unprintable, long_details, details_of_threads);
   return check_done();
 }

@@ -287,15 +287,7 @@ static void topdown(void) {
 }
 
 int main(void) {
-  packed();
-  topdown();
-  single_group();
-  single_event();
-  ungrouped();
-  with_clocks();
-  hybrid();
-  other_pmus();
-  as_many_as_go();
-  descriptors_run_out();
+  CHECK_EACH(packed, topdown, single_group, single_event, ungrouped, with_clocks, hybrid, other_pmus, as_many_as_go,
+             descriptors_run_out);
   return check_done();
 }

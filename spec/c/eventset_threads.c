@@ -95,9 +95,7 @@ static void after_fork(void) {
     pml_eventset_close(s);
     _exit(ok ? 0 : 1);
   }
-  int status = 1;
-  waitpid(pid, &status, 0);
-  CHECK(status == 0, "the child reads its parent's counts, opens its own, and closes both");
+  CHECK(exit_of(pid) == 0, "the child reads its parent's counts, opens its own, and closes both");
   at_fork = v[0];
   CHECK(pml_eventset_read(s, v) == 0 && v[0] >= at_fork + 30, "the parent's set still works");
   pml_eventset_close(s);
@@ -178,9 +176,6 @@ static void shared_counter(void) {
 }
 
 int main(void) {
-  read_by_another();
-  after_fork();
-  many_threads();
-  shared_counter();
+  CHECK_EACH(read_by_another, after_fork, many_threads, shared_counter);
   return check_done();
 }

@@ -228,21 +228,13 @@ static void in_a_child(void) {
     pml_flow_close(f);
     _exit(refused == -ENOENT ? 0 : 1);
   }
-  int status = -1;
-  CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0, "after a fork the flow is the parent's");
+  CHECK(exit_of(pid) == 0, "after a fork the flow is the parent's");
   const struct pml_flow_graph *g = only_graph(f);
   CHECK(g != NULL && gives_back(g, &told, 2), "who goes on");
   pml_flow_close(f);
 }
 
 int main(void) {
-  intern_regions();
-  patterns();
-  irregular();
-  at_random();
-  metrics();
-  odd_ends();
-  limits();
-  in_a_child();
+  CHECK_EACH(intern_regions, patterns, irregular, at_random, metrics, odd_ends, limits, in_a_child);
   return check_done();
 }

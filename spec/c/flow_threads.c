@@ -122,7 +122,6 @@ static void come_and_go(void) {
 static void too_many(void) {
   struct pml_flow *f;
   struct pml_stream_lost before, after;
-  pthread_t t;
   size_t n = 0;
   char calls[PML_FLOW_THREADS_MAX / 64 + 4];
   pml_stream_lost(&before);
@@ -131,8 +130,7 @@ static void too_many(void) {
     for (unsigned k = 0; k < 6; k++) calls[k] = (char)('a' + (i >> 2 * k) % 4);
     calls[6] = '\0';
     set(&job[0], calls, 1, NULL);
-    (void)pthread_create(&t, NULL, work, &job[0]);
-    (void)pthread_join(t, NULL);
+    in_threads(1, work, &job[0], 0);
   }
   pml_stream_lost(&after);
   CHECK(pml_flow_stop(f) == 0 && pml_flow_graphs(f, &n) != NULL && n == PML_FLOW_THREADS_MAX,
@@ -142,10 +140,6 @@ static void too_many(void) {
 }
 
 int main(void) {
-  intern_regions();
-  the_same();
-  some_stay();
-  come_and_go();
-  too_many();
+  CHECK_EACH(intern_regions, the_same, some_stay, come_and_go, too_many);
   return check_done();
 }

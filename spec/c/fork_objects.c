@@ -146,10 +146,6 @@ static void balancer(void) {
 
 int main(void) {
   cpus_make(2);
-  trace();
-  profile();
-  tuner();
-  balancer();
-  cpus_remove();
+  CHECK_EACH(trace, profile, tuner, balancer, cpus_remove);
   return check_done();
 }

@@ -116,9 +116,7 @@ static void not_kept(void) {
 
 int main(void) {
   if (mkdtemp(folder) == NULL || count_calls() != 0) return 1;
-  believed();
-  not_believed();
-  not_kept();
+  CHECK_EACH(believed, not_believed, not_kept);
   return check_done();
 }
 

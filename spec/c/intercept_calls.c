@@ -310,7 +310,7 @@ static int goes_deeper(void *arg) {
 static void jumping(void) {
   forget();
   volatile int times = 0;
-  for (int i = 0; i < 100; i++)
+  for (volatile int i = 0; i < 100; i++)
     if (setjmp(out) == 0)
       lib_back(goes_deeper, NULL);
     else
@@ -507,16 +507,7 @@ int main(int argc, char **argv) {
   CHECK(err == 0, "interception is installed%s%s", err < 0 ? ": " : "", err < 0 ? pml_error_detail(err) : "");
   CHECK(pml_intercept_install(&o) == -EALREADY, "once");
   arguments(&plain);
-  conventions();
-  exceptions();
-  jumping();
-  threads();
-  cancelling();
-  contexts();
-  signals();
-  held();
-  forking();
-  leaping();
+  CHECK_EACH(conventions, exceptions, jumping, threads, cancelling, contexts, signals, held, forking, leaping);
   if (metrics != NULL) counted(asked(argv, "fast"));
   CHECK(pml_stream_remove(id) == 0, "the consumer is removed");
   forget();

@@ -40,7 +40,6 @@ static bool holds(bool is, const char *what) {
 }
 
 static bool in_child(bool (*claim)(void)) {
-  int status = 0;
   fflush(stdout);
   pid_t pid = fork();
   if (pid == 0) {
@@ -48,8 +47,7 @@ static bool in_child(bool (*claim)(void)) {
     fflush(stdout);
     _exit(is ? 3 : 4);
   }
-  waitpid(pid, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 3;
+  return exit_of(pid) == 3;
 }
 
 /* ---- calls ---- */
@@ -275,13 +273,11 @@ static int adds_inside(void *arg) {
 }
 static bool shared(void) {
   uint64_t last[2];
-  pthread_t t;
   (void)pml_sde_create(library, "CREATED", PML_SDE_RW, &created);
   if (!begin_counting("sde:::COUNTED::CREATED") || !add(true)) return false;
   for (int i = 0; i < ROUNDS; i++) lib_back(adds_inside, NULL);
   last[0] = plainly;
-  pthread_create(&t, NULL, adds, NULL);
-  pthread_join(t, NULL);
+  in_threads(1, adds, NULL, 0);
   for (int i = 0; i < ROUNDS; i++) lib_back(adds_inside, NULL);
   last[1] = plainly;
   return holds(!PLAINLY || last[0] >= 2 * ROUNDS - FIRST, "as long as one thread adds, they come plainly") &&
@@ -330,10 +326,8 @@ static void *calls_in_thread(void *arg) {
 static bool in_turn(void) {
   bool right = begin_counting("sde:::COUNTED::WORK") && add(true);
   for (int i = 0; right && i < 4; i++) { /* a block that a thread left is the next one's */
-    pthread_t t;
     bool its = false;
-    pthread_create(&t, NULL, calls_in_thread, &its);
-    pthread_join(t, NULL);
+    in_threads(1, calls_in_thread, &its, 0);
     right = its;
   }
   begin_again();
@@ -364,16 +358,14 @@ static void *opens_nothing(void *arg) {
   return arg;
 }
 static bool after_an_ended_one(void) {
-  pthread_t first, next, last;
+  pthread_t next;
   bool untouched = false;
   if (!begin_counting("sde:::COUNTED::WORK") || !add(true)) return false;
   sem_init(&has_stack, 0, 0), sem_init(&ends, 0, 0);
-  pthread_create(&first, NULL, has_counts, NULL);
-  pthread_join(first, NULL);
+  in_threads(1, has_counts, NULL, 0);
   pthread_create(&next, NULL, only_waits, &untouched);
   while (sem_wait(&has_stack) != 0) continue;
-  pthread_create(&last, NULL, opens_nothing, NULL);
-  pthread_join(last, NULL);
+  in_threads(1, opens_nothing, NULL, 0);
   sem_post(&ends);
   pthread_join(next, NULL);
   if (stack_of_next != stack_of_ended) printf("# the next thread has another stack\n");

@@ -70,8 +70,7 @@ static void intercepted(void) {
         "the clock of each function's first call is read when all are ready (%u after, %u before)", met.after,
         met.before);
   memset(&met, 0, sizeof met);
-  pthread_t thread;
-  if (pthread_create(&thread, NULL, calls, NULL) == 0) pthread_join(thread, NULL);
+  in_threads(1, calls, NULL, 0);
   CHECK(met.after >= 3 && met.before == 0, "so it is on another thread (%u after, %u before)", met.after, met.before);
   pml_intercept_remove();
 }
@@ -162,9 +161,7 @@ int main(void) {
   uint64_t id;
   (void)pml_clock_init();
   CHECK(pml_stream_add(&c, &id) == 0, "a consumer that takes its time");
-  intercepted();
-  wrapped();
-  sections();
+  CHECK_EACH(intercepted, wrapped, sections);
   pml_stream_remove(id);
   of_two(&c);
   return check_done();

@@ -122,9 +122,7 @@ static void variants(const char *self) {
 int main(int argc, char **argv) {
   const char *slash = strrchr(argv[0], '/');
   snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - argv[0]) : 1, slash != NULL ? argv[0] : ".");
-  compared();
-  callers();
-  asked_for();
+  CHECK_EACH(compared, callers, asked_for);
   if (argc == 1) variants(argv[0]);
   return check_done();
 }

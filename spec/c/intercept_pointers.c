@@ -125,7 +125,7 @@ static void *call_on(void *arg) {
   return NULL;
 }
 
-static int in_threads(void *handle) {
+static int calls_in_threads(void *handle) {
   pthread_t thread[2];
   int n, bad = 0;
   void *end = NULL;
@@ -205,7 +205,7 @@ int main(int argc, char **argv) {
   void *handle = open_pointed();
   if (!CHECK(handle != NULL && count_calls() == 0 && are_functions(handle), "a library is opened")) return check_done();
   int threads = SANITIZED ? 2 : 0, refuses = in_child(refused, handle);
-  for (int i = 0; i < 10 && threads == 0; i++) threads = in_child(in_threads, handle);
+  for (int i = 0; i < 10 && threads == 0; i++) threads = in_child(calls_in_threads, handle);
   if (threads != 2) CHECK(threads == 0, "code changes while threads run it");
   if (refuses == 2)
     SKIP("no seccomp here");

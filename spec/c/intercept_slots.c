@@ -468,15 +468,7 @@ int main(int argc, char **argv) {
   if (!CHECK(count_calls() == 0 && pml_intercept_install(&o) == 0, "interception is installed")) return check_done();
   bound("with it");
   either("with it");
-  linked();
-  without_plt();
-  looked_up();
-  stood_in();
-  several();
-  openers();
-  reopened();
-  read_once();
-  many();
+  CHECK_EACH(linked, without_plt, looked_up, stood_in, several, openers, reopened, read_once, many);
   together(&o);
   pml_intercept_remove();
   replaced(&o);

@@ -550,10 +550,7 @@ int main(void) {
   CHECK(err == 0, "interception is installed%s%s", err < 0 ? ": " : "", err < 0 ? pml_error_detail(err) : "");
   fibers();
   if (COPIES) returning_often();
-  returning_twice();
-  moving();
-  leaping();
-  on_alternate_stack();
+  CHECK_EACH(returning_twice, moving, leaping, on_alternate_stack);
   preempting(c, id);
   return check_done();
 }

@@ -123,10 +123,6 @@ static void reads_files(void) {
 }
 
 int main(void) {
-  reads();
-  reads_halves();
-  refuses();
-  generates();
-  reads_files();
+  CHECK_EACH(reads, reads_halves, refuses, generates, reads_files);
   return check_done();
 }

@@ -276,9 +276,7 @@ static void named(void) {
       good = good && access(path, F_OK) != 0;
       _exit(pmlua_live_stop() == 0 && good ? 0 : 1);
     }
-    int status = -1;
-    waitpid(pid, &status, 0);
-    CHECK(status == 0, "a forked worker is served under its own name%s", late ? ", after its parent's" : "");
+    CHECK(exit_of(pid) == 0, "a forked worker is served under its own name%s", late ? ", after its parent's" : "");
   }
 }
 
@@ -307,11 +305,7 @@ int main(void) {
   for (int i = 1; i <= 3; i++) forked(i);
   copies();
   executions();
-  stopped_early();
-  daemons();
-  forked_raw();
-  forked_by_the_service();
-  named();
+  CHECK_EACH(stopped_early, daemons, forked_raw, forked_by_the_service, named);
   CHECK(sockets() == 1, "one socket is left: %d", sockets());
   pmlua_live_stop();
   CHECK(sockets() == 0, "and none after the stop");

@@ -351,16 +351,8 @@ int main(void) {
   life();
   beside_a_bound_thread();
   if (!CHECK(pmlua_live_start(NULL) == 0, "it starts")) return check_done();
-  garbage();
-  slow_peers();
-  pipelined();
-  never_reading();
-  flood();
-  filled();
-  seventeen();
-  idle_connections();
-  stopped_amid();
-  stopped_in_function();
+  CHECK_EACH(garbage, slow_peers, pipelined, never_reading, flood, filled, seventeen, idle_connections, stopped_amid,
+             stopped_in_function);
   CHECK(pmlua_live_stop() == 0, "it stops");
   for (int i = 0; i < 1000 && open_descriptors() != before; i++) usleep(10000); /* threads of stopped questions end */
   CHECK(open_descriptors() == before, "and leaves no descriptor open");

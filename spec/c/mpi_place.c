@@ -131,9 +131,7 @@ int main(void) {
     SKIP("the clock is no counter, or the kernel has no membarrier(2)");
     return check_done();
   }
-  check_written();
-  check_refused();
-  check_call();
+  CHECK_EACH(check_written, check_refused, check_call);
   check_several(id);
   return check_done();
 }

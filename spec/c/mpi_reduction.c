@@ -189,10 +189,6 @@ static void check_unknown(void) {
 }
 
 int main(void) {
-  check_tree();
-  check_block();
-  check_bound();
-  check_messages();
-  check_unknown();
+  CHECK_EACH(check_tree, check_block, check_bound, check_messages, check_unknown);
   return check_done();
 }

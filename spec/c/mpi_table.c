@@ -83,8 +83,6 @@ static void serves_threads(void) {
 }
 
 int main(void) {
-  finds_what_it_has();
-  tells_two_of_one_key_apart();
-  serves_threads();
+  CHECK_EACH(finds_what_it_has, tells_two_of_one_key_apart, serves_threads);
   return check_done();
 }

@@ -322,10 +322,7 @@ static void check_recording_goes_on(void) {
 
 int main(int argc, char **argv) {
   if (argc == 3) return make_archive(argv[1], argv[2]);
-  check_any_order();
-  check_arguments();
-  check_forbidden();
-  check_read_only_disk();
+  CHECK_EACH(check_any_order, check_arguments, check_forbidden, check_read_only_disk);
   check_full_disk("size=1m", large_archive, "a disk that fills up while recording is a failure");
   check_full_disk("size=4k", good_archive, "a disk that is full at the close is a failure");
   check_full_disk("size=64k,nr_inodes=2", good_archive, "a disk without room for one more file is a failure");

@@ -85,11 +85,9 @@ static void trace(const char *dir) {
   struct pml_otf2 *a;
   uint64_t unrecorded;
   struct pml_otf2_stats st;
-  pthread_t t[THREADS];
   CHECK(define_all() && pml_otf2_open(&a, dir, metric, 2) == 0 && pml_otf2_attach(a) == 0 && pml_otf2_attach(a) == 0,
         "a trace records all threads: %s", pml_error_detail(0));
-  for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, work, NULL);
-  for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
+  in_threads(THREADS, work, NULL, 0);
   for (int i = 0; i < 3; i++) {
     pml_section_start(counted);
     count += 10;

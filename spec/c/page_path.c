@@ -126,10 +126,8 @@ static void *visit(void *arg) {
 
 static void on_another_thread(struct pml_eventset *s) {
   struct visitor o = {.set = s};
-  pthread_t t;
   fresh_pages();
-  pthread_create(&t, NULL, visit, &o);
-  pthread_join(t, NULL);
+  in_threads(1, visit, &o, 0);
   CHECK(o.rc == 0 && o.by_set == 0, "another thread never reads a set's or a counter's page");
   CHECK(o.rc == 0 && o.emulated == o.by_set, "nor a group's");
   CHECK(o.path == PML_PATH_READ, "and reports it");
@@ -353,10 +351,7 @@ static void without_sequences(char *self) {
     execv("/proc/self/exe", argv);
     _exit(126);
   }
-  int status = 0;
-  waitpid(child, &status, 0);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-        "without restartable sequences it depends on where the thread may run");
+  CHECK(exit_of(child) == 0, "without restartable sequences it depends on where the thread may run");
 }
 
 /* ---- calls that carry counts ---- */
@@ -423,7 +418,6 @@ static void calls(void) {
   mine->index = 1;
   call();
   CHECK(events == 2004 && wrong == 2, "and then it continues");
-  int status = 0;
   fflush(stdout);
   pid_t child = fork();
   if (child == 0) {
@@ -435,9 +429,7 @@ static void calls(void) {
     for (int i = 0; i < 1000; i++) call();
     _exit(!is_mapped(taken) || *taken != 4711 ? 6 : events == 2000 && wrong == 0 ? 3 : 4);
   }
-  waitpid(child, &status, 0);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3,
-        "a child has its own counters and pages, and leaves alone memory where its parent's were");
+  CHECK(exit_of(child) == 3, "a child has its own counters and pages, and leaves alone memory where its parent's were");
   before = events;
   call();
   CHECK(events == before + 2 && wrong == 2, "and its parent keeps those that it has");
@@ -459,10 +451,7 @@ int main(int argc, char **argv) {
   on_another_thread(s);
   counters_and_groups(s);
   close_dressed(s);
-  targets();
-  forbidden();
-  unmapped();
-  two_kinds();
+  CHECK_EACH(targets, forbidden, unmapped, two_kinds);
   without_sequences(argv[0]);
   calls();
   return check_done();

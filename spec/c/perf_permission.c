@@ -177,11 +177,9 @@ static int claims(void) {
 }
 
 int main(void) {
-  int status = 0;
   if (geteuid() != 0) return claims();
   software_modes();
   pid_t child = fork();
   if (child == 0) _exit(setresuid(65534, 65534, 65534) == 0 ? claims() : 1);
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+  return exit_of(child);
 }

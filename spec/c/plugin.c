@@ -201,7 +201,6 @@ static void forked(void) {
   struct pml_plugin *p;
   struct pml_eventset *set;
   uint64_t v;
-  int status = 0;
   if (load("steps", "steps", &p) < 0 || open_one(&set, "plugin::steps::steps") < 0) return;
   pml_eventset_read(set, &v);
   pid_t child = fork();
@@ -210,8 +209,7 @@ static void forked(void) {
     pml_eventset_read(set, &here);
     _exit(here == v && open_one(&set, "plugin::steps::steps") == PML_ECLOSED ? 7 : 8);
   }
-  waitpid(child, &status, 0);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7, "in a child plugins stand still");
+  CHECK(exit_of(child) == 7, "in a child plugins stand still");
   pml_eventset_read(set, &v);
   CHECK(v == 2, "and continue in the parent");
   pml_plugin_end(p);
@@ -309,18 +307,10 @@ int main(int argc, char **argv) {
   if (getenv("SPEC_ENDS") != NULL) return end_with_plugin(getenv("SPEC_ENDS"));
   start_anew(argv);
   pml_plugin_on_trouble(on_trouble);
-  environment();
-  strict_values();
-  strict_end();
+  CHECK_EACH(environment, strict_values, strict_end);
   scope("gauge_thread", 2);
   scope("gauge_host", 1);
   scope("gauge_once", 1);
-  seldom();
-  elsewhere();
-  async_on_the_way();
-  forked();
-  forked_and_exits();
-  told_of_forks();
-  ended_by_exit();
+  CHECK_EACH(seldom, elsewhere, async_on_the_way, forked, forked_and_exits, told_of_forks, ended_by_exit);
   return check_done();
 }

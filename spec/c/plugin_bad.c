@@ -207,12 +207,6 @@ static void hanging(void) {
 int main(void) {
   find_folder();
   pml_plugin_on_trouble(on_trouble);
-  wrong_plugins();
-  shuffled();
-  other_machine();
-  in_a_circle();
-  exceptions();
-  others_go_on();
-  hanging();
+  CHECK_EACH(wrong_plugins, shuffled, other_machine, in_a_circle, exceptions, others_go_on, hanging);
   return check_done();
 }

@@ -177,9 +177,7 @@ static void of_another_clock(void) {
 int main(void) {
   if (mkdtemp(dir) == NULL || pml_clock_init() < 0) return 1;
   (void)snprintf(path, sizeof path, "%s/spec.pmlog", dir);
-  comes_back();
-  in_order();
-  of_another_clock();
+  CHECK_EACH(comes_back, in_order, of_another_clock);
   folder_remove(dir);
   return check_done();
 }

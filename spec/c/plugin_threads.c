@@ -136,11 +136,9 @@ static void in_sections(void) {
   struct pml_section *s;
   struct pml_section_row row;
   struct pml_section_value value;
-  pthread_t t[THREADS];
   struct pml_plugin *p = loaded("steps", "ones");
   if (p == NULL || !CHECK(pml_section_define("plugin", &o, &s) == 0, "a section has its metric")) return;
-  for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, sections, s);
-  for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
+  in_threads(THREADS, sections, s, 0);
   int rc = pml_section_read(s, &row, &value);
   CHECK(rc == 0 && row.count == THREADS * READS && value.i == THREADS * READS, "each thread has its own counters: %lld",
         (long long)value.i);
@@ -148,10 +146,6 @@ static void in_sections(void) {
 }
 
 int main(void) {
-  find_folder();
-  ended_while_read();
-  fails_while_read();
-  collected_by_all();
-  in_sections();
+  CHECK_EACH(find_folder, ended_while_read, fails_while_read, collected_by_all, in_sections);
   return check_done();
 }

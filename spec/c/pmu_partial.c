@@ -51,7 +51,6 @@ static int see(const struct pml_event_info *info, void *arg) {
 
 /* In a separate process, because the result is cached. */
 static bool says(uint64_t which, int error, int has) {
-  int status = 1;
   pid_t pid = fork();
   if (pid == 0) {
     uint64_t available = 0;
@@ -62,8 +61,7 @@ static bool says(uint64_t which, int error, int has) {
     if (error == ENOENT) good &= pml_event_list(NULL, false, see, &available) == 0 && available == which;
     _exit(good ? 0 : 1);
   }
-  waitpid(pid, &status, 0);
-  return status == 0;
+  return exit_of(pid) == 0;
 }
 
 int main(void) {

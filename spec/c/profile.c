@@ -252,14 +252,13 @@ static void *visit_all(void *arg) {
 static void many_threads(void) {
   struct pml_profile *p;
   struct paths seen = {0};
-  pthread_t t[THREADS], visitor;
+  pthread_t visitor;
   void *wrong = NULL;
   pml_profile_open(&p);
   atomic_store(&done, false);
   pthread_create(&visitor, NULL, visit_all, p);
   for (int round = 0; round < 2; round++) {
-    for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, call, NULL);
-    for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
+    in_threads(THREADS, call, NULL, 0);
   }
   atomic_store(&done, true);
   pthread_join(visitor, &wrong);
@@ -283,10 +282,8 @@ static void ending_early(void) {
   struct pml_profile *p;
   struct pml_profile_stats s;
   struct paths seen = {0};
-  pthread_t t;
   pml_profile_open(&p);
-  pthread_create(&t, NULL, open_and_end, NULL);
-  pthread_join(t, NULL);
+  in_threads(1, open_and_end, NULL, 0);
   pml_profile_stats(p, &s);
   pml_profile_visit(p, keep, &seen);
   CHECK(s.abandoned == 2 && node_at(&seen, "/a/b")->count == 0 && node_at(&seen, "/a/b")->running == 1,
@@ -348,11 +345,9 @@ static void buckets(void) {
 static void functions(void) {
   static struct functions seen;
   struct pml_profile *p;
-  pthread_t t;
   pml_profile_open(&p);
   for (int i = 0; i < 2; i++) { /* one after the other: each ends, and is merged */
-    pthread_create(&t, NULL, call_long_and_short, NULL);
-    pthread_join(t, NULL);
+    in_threads(1, call_long_and_short, NULL, 0);
   }
   call_long_and_short(NULL);
   CHECK(pml_profile_functions(p, keep_function, &seen) == 0 && seen.n == 2 && seen.at[0].region == region[0] &&
@@ -390,14 +385,7 @@ int main(void) {
   if (pml_clock_init() < 0) return 1;
   for (int i = 0; i < 4; i++)
     if (pml_region_intern(names[i], NULL, 0, &region[i]) < 0) return 1;
-  one_thread();
-  displaced();
-  deep_and_wide();
-  many_paths();
-  many_threads();
-  ending_early();
-  buckets();
-  functions();
-  backwards();
+  CHECK_EACH(one_thread, displaced, deep_and_wide, many_paths, many_threads, ending_early, buckets, functions,
+             backwards);
   return check_done();
 }

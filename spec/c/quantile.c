@@ -360,12 +360,6 @@ static void short_memory(void) {
 }
 
 int main(void) {
-  rule();
-  short_memory();
-  one_rule();
-  sorting();
-  doubles();
-  other_types();
-  comparators();
+  CHECK_EACH(rule, short_memory, one_rule, sorting, doubles, other_types, comparators);
   return check_done();
 }

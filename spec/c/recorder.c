@@ -242,14 +242,7 @@ static void counting_meanwhile(void) {
 }
 
 int main(void) {
-  refusals();
-  cost_of_growth();
-  no_memory();
-  cap();
-  other_elements();
-  resets_and_slots();
-  pinned();
-  sketch();
-  counting_meanwhile();
+  CHECK_EACH(refusals, cost_of_growth, no_memory, cap, other_elements, resets_and_slots, pinned, sketch,
+             counting_meanwhile);
   return check_done();
 }

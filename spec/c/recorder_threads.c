@@ -152,10 +152,8 @@ static void lanes_go_on(void) {
   struct pml_recorder *r = opened(PML_KEEP_ALL, 0);
   unsigned wrong = 0;
   for (int i = 0; i < 50; i++) {
-    pthread_t t;
     struct worker w = {.r = r, .base = 1000 * i, .pushes = 1000};
-    pthread_create(&t, NULL, push_all, &w);
-    pthread_join(t, NULL);
+    in_threads(1, push_all, &w, 0);
     wrong += w.wrong;
   }
   double last = 0;
@@ -257,9 +255,7 @@ static void forking(void) {
       pml_recorder_close(r);
       _exit(good ? 0 : 1);
     }
-    int status = 1;
-    waitpid(pid, &status, 0);
-    failed += status != 0;
+    failed += exit_of(pid) != 0;
   }
   atomic_store(&ended, true);
   pthread_join(t[0], NULL);
@@ -270,12 +266,6 @@ static void forking(void) {
 #endif
 
 int main(void) {
-  pushing_and_reading();
-  resetting();
-  lanes_go_on();
-  slots_used_again();
-  capped();
-  sketches();
-  forking();
+  CHECK_EACH(pushing_and_reading, resetting, lanes_go_on, slots_used_again, capped, sketches, forking);
   return check_done();
 }

@@ -132,8 +132,7 @@ static void forks(void) {
       alarm(60);
       _exit(intern("child", "fork.c", 2) == 0);
     }
-    int status = -1;
-    stuck += pid < 0 || waitpid(pid, &status, 0) != pid || status != 0;
+    stuck += exit_of(pid) != 0;
     if (stuck) break;
   }
   atomic_store(&stop, true);
@@ -142,10 +141,6 @@ static void forks(void) {
 }
 
 int main(void) {
-  one_by_one();
-  copies();
-  refusals();
-  at_once();
-  forks();
+  CHECK_EACH(one_by_one, copies, refusals, at_once, forks);
   return check_done();
 }

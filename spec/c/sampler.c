@@ -177,8 +177,7 @@ static void faults(void) {
   pid_t child = fork();
   if (child == 0) _exit(child_of(s, buffer));
   int status = -1;
-  (void)waitpid(child, &status, 0);
-  CHECK(status == 0, "a forked child may not take the parent's samples, and unmaps none of its own memory: %d",
+  CHECK(exit_of(child) == 0, "a forked child may not take the parent's samples, and unmaps none of its own memory: %d",
         WEXITSTATUS(status));
   pml_sampler_close(s);
 }
@@ -222,13 +221,6 @@ static void refusals(void) {
 
 int main(void) {
   page = (size_t)sysconf(_SC_PAGESIZE);
-  ring();
-  stack();
-  maps();
-  own_maps();
-  faults();
-  few();
-  periodic();
-  refusals();
+  CHECK_EACH(ring, stack, maps, own_maps, faults, few, periodic, refusals);
   return check_done();
 }

@@ -154,9 +154,6 @@ static void text(void) {
 }
 
 int main(void) {
-  touched();
-  sorting();
-  moments();
-  text();
+  CHECK_EACH(touched, sorting, moments, text);
   return check_done();
 }

@@ -252,10 +252,9 @@ static void *nest(void *arg) {
 
 static void no_leaves(void) {
   struct pml_scorep *p;
-  pthread_t t;
   if (open_plugin("enters", &p) < 0) return;
   nest(NULL);
-  if (pthread_create(&t, NULL, nest, NULL) == 0) pthread_join(t, NULL);
+  in_threads(1, nest, NULL, 0);
   pml_scorep_record(p, false);
   nest(NULL);
   pml_scorep_record(p, true);
@@ -301,12 +300,10 @@ static unsigned count(const char *text, const char *part) {
 
 static void each_is_a_location(void) {
   struct pml_scorep *p;
-  pthread_t t[THREADS];
   unsigned id[THREADS];
   if (!CHECK(open_plugin("writer", &p) == 0, "a plugin is loaded")) return;
   for (unsigned i = 0; i < THREADS; i++) id[i] = i;
-  for (unsigned i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, raise_calls, &id[i]);
-  for (unsigned i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
+  in_threads(THREADS, raise_calls, id, sizeof *id);
   pml_scorep_close(p);
   const char *text = read_file("writer.txt");
   CHECK(count(text, "create ") == THREADS + 1 && count(text, "\nactivate ") == THREADS + 1 &&
@@ -342,11 +339,7 @@ int main(int argc, char **argv) {
   if (!scorep_begin()) return 1;
   pml_region_intern("outer", NULL, 0, &outer);
   pml_region_intern("inner", NULL, 0, &inner);
-  a_whole_life();
-  several();
-  bad();
-  throwing();
-  no_leaves();
+  CHECK_EACH(a_whole_life, several, bad, throwing, no_leaves);
   pml_region_intern("all", NULL, 0, &everywhere);
   each_is_a_location();
   coming_and_going();

@@ -344,20 +344,11 @@ static void hostile(void) {
                 is_int("SPEC::CHILD", 3) && pml_sde_unregister(lib, "CHILD") == 0;
     _exit(fine ? 0 : 1);
   }
-  int status = 0;
-  CHECK(waitpid(child, &status, 0) == child && status == 0, "a forked child continues with a copy");
+  CHECK(exit_of(child) == 0, "a forked child continues with a copy");
 }
 
 int main(void) {
-  libraries();
-  registered();
-  written();
-  created();
-  groups();
-  recorders_and_sets();
-  awaited();
-  set_semantics();
-  hostile();
+  CHECK_EACH(libraries, registered, written, created, groups, recorders_and_sets, awaited, set_semantics, hostile);
   CHECK(pml_sde_shutdown(lib) == 0 && is_int("SPEC::SUM", -1) && is_int("SPEC::CREATED", -1), "a shutdown takes all");
   return check_done();
 }

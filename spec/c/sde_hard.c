@@ -67,13 +67,12 @@ static void names_with_colons(void) {
 static atomic_bool stop;
 
 static bool child_does(int (*f)(void)) {
-  int status;
   pid_t child = fork();
   if (child == 0) {
     alarm(60);
     _exit(f() == 0 ? 0 : 1);
   }
-  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+  return exit_of(child) == 0;
 }
 
 static struct pml_sde_set *set;
@@ -229,9 +228,7 @@ static void many_threads(void) {
 
 int main(void) {
   (void)pml_sde_library(&lib, "HARD");
-  taken_back_inside();
-  names_with_colons();
-  forked_amid_an_insert();
+  CHECK_EACH(taken_back_inside, names_with_colons, forked_amid_an_insert);
   late("set while others count", set_often);
   late("written while others count", write_often);
   fresh_shards();

@@ -150,7 +150,7 @@ static void in_a_child(void) {
     set(&variable, 15);
     _exit(!hears(&h, 1));
   }
-  CHECK(waitpid(child, &status, 0) == child && status == 0, "a forked child is told, too (status %d)", status);
+  CHECK(exit_of(child) == 0, "a forked child is told, too (status %d)", status);
   CHECK(atomic_load(&h.times) == 0, "and of its own only");
   set(&variable, 20);
   CHECK(hears(&h, 1), "as the parent of its own");

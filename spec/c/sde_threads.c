@@ -234,10 +234,7 @@ static void numbered(void) {
 int main(void) {
   numbered();
   if (pml_sde_library(&lib, "THREADS") != 0) return 1;
-  counting();
-  coming_and_going();
-  blocking();
-  left_inside();
+  CHECK_EACH(counting, coming_and_going, blocking, left_inside);
   pml_sde_shutdown(lib);
   return check_done();
 }

@@ -200,11 +200,6 @@ static void sizes_differ(void) {
 }
 
 int main(void) {
-  bounds();
-  scaled();
-  scaled_ends();
-  odd_values();
-  hostile_extremes();
-  sizes_differ();
+  CHECK_EACH(bounds, scaled, scaled_ends, odd_values, hostile_extremes, sizes_differ);
   return check_done();
 }

@@ -214,10 +214,6 @@ int main(void) {
   CHECK(pml_event_parse(&ev, "tyo::ball") == PML_ENOEVENT && strstr(pml_error_detail(PML_ENOEVENT), "toy::") != NULL,
         "and so does a misspelt source");
   CHECK(pml_event_list("toy", false, count_row, &n) == 0 && n == 2, "they are in the list");
-  alone();
-  beside_others();
-  beside_time();
-  in_sections();
-  in_lua();
+  CHECK_EACH(alone, beside_others, beside_time, in_sections, in_lua);
   return check_done();
 }

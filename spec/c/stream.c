@@ -344,9 +344,7 @@ static void threads_end(void) {
   uint64_t id;
   pml_stream_add(&c, &id);
   for (int i = 0; i < 20; i++) {
-    pthread_t t;
-    pthread_create(&t, NULL, raise_some, NULL);
-    pthread_join(t, NULL);
+    in_threads(1, raise_some, NULL, 0);
   }
   CHECK(atomic_load(&f.begun) == 20 && atomic_load(&f.ended) == 20, "each thread's end is reported");
   CHECK(atomic_load(&f.events) == 20000, "after all of its events");
@@ -368,9 +366,7 @@ static void forking(void) {
     raise_one(PML_STREAM_ENTER, 3, 1);
     _exit(good && s.events[PML_STREAM_ENTER] == 2 && s.begun == 2 ? 0 : 1);
   }
-  int status = 1;
-  waitpid(pid, &status, 0);
-  CHECK(status == 0, "a child has no consumers, and may add its own");
+  CHECK(exit_of(pid) == 0, "a child has no consumers, and may add its own");
   raise_one(PML_STREAM_ENTER, 2, 1);
   CHECK(s.events[PML_STREAM_ENTER] == 2, "the parent continues with its own");
   pml_stream_remove(id);
@@ -418,9 +414,7 @@ static bool all_alike(void) {
 }
 
 static void lists_of_names(void) {
-  pthread_t t[PAIR];
-  for (unsigned i = 0; i < PAIR; i++) pthread_create(&t[i], NULL, intern_all, NULL);
-  for (unsigned i = 0; i < PAIR; i++) pthread_join(t[i], NULL);
+  in_threads(PAIR, intern_all, NULL, 0);
   CHECK(atomic_load(&unlike) == 0 && all_alike(), "%u lists are the same for %u threads, and each is another", LISTS,
         PAIR);
   struct pml_stream_metrics *none;
@@ -460,13 +454,6 @@ static void nesting(void) {
 }
 
 int main(void) {
-  any_consumers();
-  nesting();
-  refusing();
-  threads_end();
-  waiting();
-  coming_and_going();
-  forking();
-  lists_of_names();
+  CHECK_EACH(any_consumers, nesting, refusing, threads_end, waiting, coming_and_going, forking, lists_of_names);
   return check_done();
 }

@@ -312,16 +312,6 @@ static void not_numbers(void) {
 }
 
 int main(void) {
-  any_order();
-  not_numbers();
-  as_bytes();
-  refused();
-  apart();
-  names();
-  overflow();
-  reals();
-  repeats();
-  too_large();
-  runs();
+  CHECK_EACH(any_order, not_numbers, as_bytes, refused, apart, names, overflow, reals, repeats, too_large, runs);
   return check_done();
 }

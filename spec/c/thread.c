@@ -72,11 +72,10 @@ static bool fork_and_look(struct child *c, bool again) {
     if (again && fork_and_look(&below, false)) mine.grandchild_id = below.id;
     _exit(write(fd[1], &mine, sizeof mine) == sizeof mine ? 0 : 1);
   }
-  int status = -1;
   close(fd[1]);
   bool good = pid > 0 && read(fd[0], c, sizeof *c) == sizeof *c;
   close(fd[0]);
-  return pid > 0 && waitpid(pid, &status, 0) == pid && good && status == 0;
+  return exit_of(pid) == 0 && good;
 }
 
 static void *fork_unregistered(void *arg) {
@@ -101,8 +100,6 @@ static void forks(void) {
 }
 
 int main(void) {
-  main_thread();
-  many_threads();
-  forks();
+  CHECK_EACH(main_thread, many_threads, forks);
   return check_done();
 }

@@ -118,8 +118,7 @@ static void threads(void) {
   pthread_barrier_init(&s.barrier, NULL, 2);
   o.cpus = PML_TUNE_THREAD;
   if (CHECK(pml_tune_open(&t, r, 2, &o) == 0, "rules may hold for the thread's cpus")) {
-    pthread_create(&thread, NULL, pinned, &s);
-    pthread_join(thread, NULL);
+    in_threads(1, pinned, &s, 0);
     if (s.pinned)
       CHECK(strcmp(s.during[0], "3500000\n") == 0 && strcmp(s.during[1], "1000000\n") == 0,
             "a pinned thread sets its cpu alone");
@@ -189,10 +188,6 @@ static void calls(void) {
 
 int main(void) {
   cpus_make(2);
-  pml_tune_allow();
-  nested();
-  threads();
-  calls();
-  cpus_remove();
+  CHECK_EACH(pml_tune_allow, nested, threads, calls, cpus_remove);
   return check_done();
 }

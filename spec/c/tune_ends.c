@@ -193,12 +193,6 @@ static void bad(void) {
 
 int main(void) {
   cpus_make(2);
-  pml_tune_allow();
-  ends();
-  forked();
-  two_processes();
-  bad();
-  refusing();
-  cpus_remove();
+  CHECK_EACH(pml_tune_allow, ends, forked, two_processes, bad, refusing, cpus_remove);
   return check_done();
 }

@@ -63,9 +63,6 @@ static void balanced(void) {
 
 int main(void) {
   cpus_make(2);
-  pml_tune_allow();
-  threads();
-  balanced();
-  cpus_remove();
+  CHECK_EACH(pml_tune_allow, threads, balanced, cpus_remove);
   return check_done();
 }

@@ -131,8 +131,6 @@ int main(void) {
     SKIP(pml_error_detail(err));
     return check_done();
   }
-  check_all();
-  check_symbols();
-  check_refusals();
+  CHECK_EACH(check_all, check_symbols, check_refusals);
   return check_done();
 }

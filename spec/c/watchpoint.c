@@ -172,9 +172,6 @@ int main(void) {
   if (!possible()) return check_done();
   (void)raise(SIGTRAP);
   CHECK(others == 1, "a trap that is not ours goes to whom it went before");
-  check_refusals();
-  check_plan();
-  check_descriptors();
-  check_unexplained();
+  CHECK_EACH(check_refusals, check_plan, check_descriptors, check_unexplained);
   return check_done();
 }
