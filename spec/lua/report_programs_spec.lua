@@ -217,39 +217,31 @@ end)
 describe("A program with software-defined events", function()
   local application = support.build .. "/spec/compat_application"
 
-  --- Run it under pmlua live --report until it has counted, and end it; its report as JSON, and the folder.
-  local function ended_by(signal)
+  it("leaves its counts and recorded values when a signal ends it", function()
     local dir = support.folder()
     local status, _, err = support.shell(([[cd %s && { %s live --report out -- %s 600 & } && pid=$! && n=0 &&
       until ls out/*.pmlog >/dev/null 2>&1 && %s report out --csv >now 2>/dev/null && grep -q "SOLVER::work,group" now &&
         grep -q "SOLVER::half,callback" now && grep -q "SOLVER::iterations,variable" now || [ $n = 300 ]; do
-        sleep 0.1; n=$((n + 1)); done; kill -%s $pid; wait $pid 2>/dev/null]]):format(dir, command, application,
-      command, signal))
-    assert.equal(signal == "KILL" and 137 or 143, status, err)
-    local out = support.quiet(pmlua(dir .. "/out --json"))
-    local by = {}
-    for _, e in ipairs(json.decode(out).events) do by[e.name:match "^SOLVER::(.*)$"] = e end
-    return by, dir
-  end
-
-  for _, signal in ipairs { "KILL", "TERM" } do
-    it("leaves its counts and recorded values when SIG" .. signal .. " ends it", function()
-      local e, dir = ended_by(signal)
-      assert.same({ "created", "recorder", "variable", "callback", "set", "group" },
-        { e.steps.kind, e.residual.kind, e.iterations.kind, e.half.kind, e.matrices.kind, e.work.kind })
-      assert.is_true(e.steps.value > 0 and e.residual.value > 0)
-      assert.same({ 1, 0.0005, 0.001, 1 }, { e.residual.max, e.half.value, e.tolerance.value, e.matrices.value })
-      assert.is_nil(e.steps.as_of_s)
-      assert.is_true(e.iterations.as_of_s > 0 and e.half.as_of_s > 0 and e.steps.value >= e.iterations.value)
-      local _, out = pmlua(dir .. "/out")
-      assert.matches("\nCOUNTER +VALUE +KIND +AS OF\n", out)
-      assert.matches("\nSOLVER::steps +%d+ +created +the end\n", out)
-      assert.matches("\nSOLVER::iterations +%d+ +variable +[%d.]+ [^ ]*s after the start\n", out)
-      assert.matches("\nSOLVER::residual +%d+ .- 1\n\nnote: [%w_-]+:%d+ did not end by exit%(%)\n$", out)
-      assert.matches("^event,kind,process,value,as_of_s,dropped,min,.*\nSOLVER::steps,created,[^,]+,%d+,,,", (select(2,
-        pmlua(dir .. "/out --csv --events"))))
-    end)
-  end
+        sleep 0.1; n=$((n + 1)); done; kill -KILL $pid; wait $pid 2>/dev/null]]):format(dir, command, application, command))
+    assert.equal(137, status, err)
+    local e = {}
+    for _, event in ipairs(json.decode(support.quiet(pmlua(dir .. "/out --json"))).events) do
+      e[event.name:match "^SOLVER::(.*)$"] = event
+    end
+    assert.same({ "created", "recorder", "variable", "callback", "set", "group" },
+      { e.steps.kind, e.residual.kind, e.iterations.kind, e.half.kind, e.matrices.kind, e.work.kind })
+    assert.is_true(e.steps.value > 0 and e.residual.value > 0)
+    assert.same({ 1, 0.0005, 0.001, 1 }, { e.residual.max, e.half.value, e.tolerance.value, e.matrices.value })
+    assert.is_nil(e.steps.as_of_s)
+    assert.is_true(e.iterations.as_of_s > 0 and e.half.as_of_s > 0 and e.steps.value >= e.iterations.value)
+    local _, out = pmlua(dir .. "/out")
+    assert.matches("\nCOUNTER +VALUE +KIND +AS OF\n", out)
+    assert.matches("\nSOLVER::steps +%d+ +created +the end\n", out)
+    assert.matches("\nSOLVER::iterations +%d+ +variable +[%d.]+ [^ ]*s after the start\n", out)
+    assert.matches("\nSOLVER::residual +%d+ .- 1\n\nnote: [%w_-]+:%d+ did not end by exit%(%)\n$", out)
+    assert.matches("^event,kind,process,value,as_of_s,dropped,min,.*\nSOLVER::steps,created,[^,]+,%d+,,,", (select(2,
+      pmlua(dir .. "/out --csv --events"))))
+  end)
 
   it("may share a rank with a program with sections", function()
     local dir = support.folder()

@@ -176,23 +176,6 @@ describe("Logs of a job that are not all there", function()
     return err:match "^pmlua report: ([^\n]+)\n$" or error("not one line: " .. err)
   end
 
-  it("are reported without the rank that is missing, which is named", function()
-    local dir = job(5, 2, 3)
-    os.remove(logs_of(dir)[2])
-    os.remove(logs_of(dir)[4])
-    local out = support.done(pmlua(dir))
-    assert.matches("\nnote: ranks without a file, of 5: 2, 4\n", out)
-    assert.matches("^3 processes %(ranks 0 to 3%)", out)
-  end)
-
-  it("are reported with the rest of a cut log, with a note", function()
-    local dir = job(3, 40, 3)
-    local path = logs_of(dir)[1]
-    support.spit(path, support.slurp(path):sub(1, 200000))
-    local out = support.done(pmlua(dir))
-    assert.matches("\nnote: rank 1: the log is cut short; threads or sections are missing\n", out)
-    assert.matches(", 88 threads: ", out) -- 80 of two ranks, 8 before the cut
-  end)
 
   --- The note about a file, which is left out of a report and an export, and is refused by its name.
   local function left_out(dir, path, text)
@@ -226,15 +209,4 @@ describe("Logs of a job that are not all there", function()
       logs_of(dir)[0], dir), refused(dir))
   end)
 
-  it("are refused if ranks disagree about a section", function()
-    local dir = job(4, 1, 6)
-    local path = logs_of(dir)[3]
-    local text = support.slurp(path)
-    -- the definition of "exchange 4", index 4: its type, 1, becomes 0
-    local head = string.pack("<I4I4", 4, 1)
-    local at = text:find(head, 65537, true)
-    support.spit(path, text:sub(1, at + 3) .. string.pack("<I4", 0) .. text:sub(at + 8))
-    assert.equal(("%s: section exchange 4 has another type than in %s; report different programs one by one"):format(path,
-      logs_of(dir)[0]), refused(dir))
-  end)
 end)
