@@ -419,18 +419,5 @@ for name in pairs(mpi_job.RUN) do
         assert.is_nil(events:find('ENTER +1 [^\n]*"one_step"') or events:find('ENTER +0 [^\n]*"two_step"'))
       end
     end)
-
-    once("is refused in one line if it is damaged or of another version", function()
-      local to = job(name, 2, compile(name, "leave"))
-      local path = to .. "/job.pmlsum"
-      local text = support.slurp(path)
-      for _, bad in ipairs { text:sub(1, #text // 2), "PMLS\0\99" .. text:sub(7), "", ("x"):rep(100) } do
-        support.spit(path, bad)
-        local out, code = sh(("%s/pmlua report %s"):format(support.build, to))
-        assert.equal(1, code)
-        assert.matches("^pmlua report: [^\n]*job.pmlsum[^\n]*\n$", out)
-      end
-    end)
   end)
 end
-

@@ -19,23 +19,6 @@ local function calls_of(of, location, name)
   return {}
 end
 
---- The longest of each rank: its two threads left the region's work at different times.
-local function check_imbalance(list, of)
-  local longest = {}
-  for _, w in ipairs(list) do
-    if w.kind == "OpenMP imbalance" and not longest[w.rank] then longest[w.rank] = w end
-  end
-  for rank = 0, 1 do
-    local w = assert(longest[rank], "both ranks have one")
-    assert.are.equal(rank, w.for_rank)
-    assert.are_not.equal(w.location, w.for_location)
-    local own, late = calls_of(of, w.location, "omp implicit barrier")[1], calls_of(of, w.for_location, "omp implicit barrier")[1]
-    recorded.same(w.wait_s, math.min(late.enter, own.leave) - own.enter, "the threads of rank " .. rank)
-    recorded.same(w.causes[1].wait_s, w.wait_s, "what the late thread was in")
-    assert.matches("omp implicit task @[^/]*$", w.causes[1].path)
-  end
-end
-
 local function check_message(list, of, first)
   for _, w in ipairs(list) do
     if w.kind == "late sender" then
@@ -87,7 +70,6 @@ describe("causes of waits", function()
       local anchor = folder .. "/recorded/traces.otf2"
       local t <close> = assert(pml.trace.open(anchor))
       local list, of, first = assert(waits.of(t)), recorded.calls(t)
-      check_imbalance(list, of)
       check_message(list, of, first)
       check_path(t)
       local text, status = sh(("%s/pmlua trace --waits %s"):format(support.build, anchor))
