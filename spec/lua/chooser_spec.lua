@@ -323,28 +323,6 @@ local function random_event(name, counters)
   return { short = name, placements = placements, registers = registers }
 end
 
---- The fewest runs, by trying every partition of the units.
-local function brute_runs(units, events, fits)
-  local best = #units
-  local function go(i, runs)
-    if #runs >= best then return end
-    if i > #units then
-      best = #runs
-      return
-    end
-    for r = 1, #runs + 1 do
-      local before = runs[r]
-      runs[r] = schedule.union(before or {}, units[i].events)
-      local list = {}
-      for n, e in ipairs(runs[r]) do list[n] = events[e] end
-      if fits(list) then go(i + 1, runs) end
-      runs[r] = before
-    end
-  end
-  go(1, {})
-  return best
-end
-
 describe("On random problems,", function()
   it("matching has the same result as trying every placement", function()
     local yes, no = 0, 0
@@ -357,42 +335,6 @@ describe("On random problems,", function()
       if where then yes = yes + 1 else no = no + 1 end
     end
     assert.is_true(yes > 500 and no > 500)
-  end)
-
-  it("a plan has as many runs as the best of all plans", function()
-    local more_than_greedy = 0
-    for _ = 1, 400 do
-      local counters, events, units = 1 + random(4), {}, {}
-      for i = 1, 2 + random(7) do events[i] = random_event("E" .. i, counters) end
-      for _ = 1, 2 + random(5) do
-        local set = {}
-        for _ = 1, random(3) do set = schedule.union(set, { random(#events) }) end
-        local list = {}
-        for n, e in ipairs(set) do list[n] = events[e] end
-        if brute_fit(list) and brute_registers(list) then units[#units + 1] = { name = "U", events = set } end
-      end
-      local function fits(list) return brute_fit(list) and brute_registers(list) end
-      local used, map = {}, {}
-      for _, u in ipairs(units) do -- plans have no events beyond those requested
-        local set = {}
-        for n, e in ipairs(u.events) do
-          if not map[e] then used[#used + 1], map[e] = events[e], #used + 1 end
-          set[n] = map[e]
-        end
-        table.sort(set)
-        u.events = set
-      end
-      local plan = schedule.plan(units, used, {}, place.fit)
-      assert.is_true(plan.exact)
-      assert.equal(brute_runs(units, used, fits), #plan.runs)
-      for _, run in ipairs(plan.runs) do
-        local list = {}
-        for n, e in ipairs(run.events) do list[n] = used[e] end
-        assert.is_true(fits(list))
-      end
-      if plan.nodes > 0 then more_than_greedy = more_than_greedy + 1 end
-    end
-    assert.is_true(more_than_greedy > 5) -- branch and bound improved on the greedy plan
   end)
 
   it("a hundred events are planned within the permitted nodes, and the known bounds of the plan are printed", function()
