@@ -95,7 +95,6 @@ static void forks(void) {
   const char *const names[] = {"sde:::BYFL::flop_count_I"};
   struct pml_eventset *set;
   uint64_t v = 0;
-  int status = -1;
   if (!CHECK(pml_eventset_open(&set, names, 1, NULL) == 0, "a set opens before a fork")) return;
   pml_eventset_start(set);
   add_doubles(4);
@@ -104,10 +103,8 @@ static void forks(void) {
     add_doubles(3);
     _exit(pml_eventset_read(set, &v) == 0 && v == 7 ? 0 : 1);
   }
-  waitpid(child, &status, 0);
-  pml_eventset_read(set, &v);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "in the child it counts on from where it was");
-  CHECK(v == 4, "and the parent knows nothing of that");
+  CHECK(exit_of(child) == 0, "in the child it counts on from where it was");
+  CHECK(pml_eventset_read(set, &v) == 0 && v == 4, "and the parent knows nothing of that");
   pml_eventset_close(set);
 }
 

@@ -24,13 +24,6 @@ int main(void) {
 }
 ]]
 
--- The same by system calls that run no fork handlers; arm64 has no SYS_fork.
-local by_system_call = family:gsub("#include <unistd.h>", [[
-#include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#define fork() (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)]])
-
 -- 3 multiplications in each of 10 threads: one by the thread, one by a destructor, one by the destructor this one registers
 local keys = [[
 #include <pthread.h>
@@ -75,11 +68,6 @@ describe("counts of a process", function()
       table.sort(reported)
       assert.same({ 3, 5, 7 }, reported)
     end
-  end)
-
-  it("are separate if a system call made the process", function()
-    local _, dir = counting.build { ["family.c"] = by_system_call }
-    assert.same({ 3, 5, 7 }, kept(dir))
   end)
 
   it("are counted at source and at final if its processes were compiled so, and 0 for other processes", function()
