@@ -78,17 +78,3 @@ describe("scripts/host_metrics.lua --quick", function()
     assert.matches('REGION.-Name: "[^"]*allocate"', definitions)
   end)
 end)
-
-describe("scripts/host_metrics.lua", function()
-  local function refused(arguments, says)
-    local text, status = tables.run("host_metrics", arguments)
-    assert.is_true(status ~= 0)
-    assert.matches(says, text)
-  end
-
-  it("refuses invalid metrics and times", function()
-    refused("--metrics nosuch_metric", "option %-%-metrics: plugin host has no metric 'nosuch_metric'")
-    refused("--every soon", "option %-%-every is 'soon'")
-    refused("--seconds 0 --no-plot", "%-%-seconds needs a number from 0.01 to 3600")
-  end)
-end)

@@ -158,12 +158,4 @@ describe("scripts/noise.lua", function()
     assert.same({ 5 }, laboratory.cpus(nil, { 5 }))
     assert.same({ period = 1000000, length = 500000 }, laboratory.plant "1000:500")
   end)
-
-  it("refuses impossible arguments, in one line", function()
-    tables.refuses("noise", {
-      ["--cpus 60000"] = "cpu 60000", ["--cpus ,"] = "--cpus", ["--plant 5"] = "PERIOD:LENGTH", ["--plant 10:6"] = "at most half",
-      ["--quantum 1"] = "--quantum", ["--threshold 0"] = "--threshold",
-      [("--cpus %d --threshold 1"):format(cpu)] = "raise --threshold",
-    })
-  end)
 end)

@@ -1,20 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/scripts/read_overhead_spec.lua - tests of the experiment read_overhead, run for real by its command: files, tables, plot,
--- trace, refusals.
+-- trace.
 
 local tables = require "spec.scripts.tables"
-local lfs = require "lfs"
 local permission = require "spec.permission"
+local support = require "spec.core.support"
 local shell, folder, read_table = tables.shell, tables.folder, tables.words
 
 local pmlua = tables.pmlua
-
-local function slurp(path)
-  local f = assert(io.open(path, "rb"))
-  local text = f:read "a"
-  f:close()
-  return text
-end
 
 local function count(rows, want)
   local n = 0
@@ -83,21 +76,6 @@ describe("scripts/read_overhead.lua --quick", function()
     assert.is_true(measured > 50, measured .. " cells are measured")
   end)
 
-  it("keeps every sample", function()
-    local samples = {}
-    for _, row in ipairs(read_table(dir .. "/data.dat")) do samples[row.cell] = tonumber(row.samples) end
-    local seen = {}
-    local pipe = assert(io.popen("zcat " .. dir .. "/samples.csv.gz"))
-    assert.equal("cell,round,index,value", pipe:read "l")
-    for line in pipe:lines() do
-      local cell = line:match "^(%d+),%d+,%d+,%d+$"
-      assert.truthy(cell, line)
-      seen[cell] = (seen[cell] or 0) + 1
-    end
-    pipe:close()
-    for cell, n in pairs(samples) do assert.equal(n, seen[cell] or 0, "cell " .. cell) end
-  end)
-
   it("prints three figures, and writes the tables with their units and the events by their counter", function()
     for _, wanted in ipairs { "ns  to read one event ", "ns  to read 8 events ", "times  faster " } do
       wanted = "\n +[%d.]+ " .. wanted
@@ -152,14 +130,10 @@ describe("scripts/read_overhead.lua --quick", function()
   end)
 
   it("draws a plot", function()
+    assert.is_true(tables.drawn(dir))
     if shell "command -v gnuplot" == "" then return pending "gnuplot is not installed" end
-    local svg = slurp(dir .. "/plot.svg")
-    assert.truthy(svg:find("What a counter read costs", 1, true))
-    assert.truthy(svg:find("</svg>", 1, true))
-    assert.truthy(svg:find("one read(2) per group", 1, true))
-    assert.equal("\137PNG", slurp(dir .. "/plot.png"):sub(1, 4))
-    local warnings = shell(("cd %s && gnuplot -e \"output_file='/dev/null'\" plot.gp"):format(dir))
-    assert.falsy(warnings:find "undefined" or warnings:find "rror", warnings)
+    local svg = support.slurp(dir .. "/plot.svg")
+    assert.truthy(svg:find("What a counter read costs", 1, true) and svg:find("one read(2) per group", 1, true))
   end)
 
   it("can be drawn from a run that was cut short after a round", function()
@@ -185,30 +159,6 @@ end)
 
 describe("scripts/read_overhead.lua", function()
   local place = folder()
-
-  local function refused(options, wanted)
-    local said, code = shell(("%s scripts/read_overhead.lua --quick --out %s %s"):format(pmlua, place, options))
-    assert.is_true(code == 1 or code == 2, options .. ": status " .. code)
-    assert.truthy(said:find(wanted), options .. ": " .. said)
-    assert.equal(1, select(2, said:gsub("pmlua: scripts", "")), "one line: " .. said)
-    assert.is_nil(lfs.attributes(place .. "/read_overhead"), "nothing is left behind")
-  end
-
-  it("refuses contradictory options, in one line that names them", function()
-    refused("--n 0", "%-%-n")
-    refused("--nb 0", "%-%-nb")
-    refused("--n 1000000", "%-%-n")
-    refused("--stream-n=-3", "%-%-stream%-n")
-    refused("--context-events 9", "%-%-context%-events")
-    refused("--iterations 0", "%-%-iterations")
-    refused("--iterations many", "%-%-iterations")
-    refused("--image /nowhere.ppm", "/nowhere.ppm")
-    refused("--image /tmp", "/tmp")
-    refused("--image /dev/null", "not a PNM file")
-    refused("--events perf::TASK-CLOK", "TASK%-CLOCK")
-    refused("--events " .. ("perf::TASK-CLOCK,"):rep(9), "at most 8")
-    refused("--no-such-option", "no%-such%-option")
-  end)
 
   it("accepts a picture, sizes and events of the user's choice", function()
     local image = place .. "/step.pgm"

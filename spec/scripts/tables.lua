@@ -71,11 +71,13 @@ function M.measure(name, arguments, environment)
   return text, dir, M.read(dir .. "/data.dat")
 end
 
---- Check that each argument is refused in one line that names it; for misuse, a second line points to the help.
+--- Check that each argument is refused in one line that names it, and leaves no results; for misuse, a second line points to
+--- the help.
 function M.refuses(name, arguments)
   for argument, says in pairs(arguments) do
-    local text, status = M.run(name, "--no-plot " .. argument)
+    local text, status, dir = M.run(name, "--no-plot " .. argument)
     assert.is_not.equal(0, status, argument)
+    assert.is_nil(lfs.attributes(dir), argument)
     assert.truthy(text:find(says, 1, true), argument .. ": " .. text)
     assert.matches("^[^\n]*\n" .. (text:find "\nsee " and "see 'pmlua [^\n]+ %-%-help'\n" or "") .. "$", text)
   end
