@@ -3,8 +3,9 @@
 -- keys of their JSON, environment variables, numbers of file formats.
 -- Try: build/pmlua spec/public.lua; --write records them in spec/data/public.tsv.
 --
--- A line is KIND, OWNER and the names, in order. The line of kind "major" has the major version whose names these are: --write
--- drops a name only for a new one. Lines of kind "removed" stay: the removed name, and its replacement.
+-- A line is KIND, OWNER and the names, in order; who has no names has no line. The line of kind "major" has the major version
+-- whose names these are: --write drops a name only for a new one. Lines of kind "removed" stay: the removed name, and its
+-- replacement.
 
 local FILE <const> = "spec/data/public.tsv"
 
@@ -32,7 +33,7 @@ local M = {}
 
 local function add(lines, kind, owner, names)
   table.sort(names)
-  lines[#lines + 1] = ("%s\t%s\t%s"):format(kind, owner, table.concat(names, " "))
+  if #names > 0 then lines[#lines + 1] = ("%s\t%s\t%s"):format(kind, owner, table.concat(names, " ")) end
 end
 
 local function names_of(list, prefix)
@@ -43,7 +44,7 @@ end
 
 local function add_class(lines, class)
   add(lines, "functions", class.name, names_of(class.functions))
-  if #class.fields > 0 then add(lines, "fields", class.name, names_of(class.fields)) end
+  add(lines, "fields", class.name, names_of(class.fields))
 end
 
 local function slurp(path)
