@@ -146,8 +146,6 @@ describe("A script that tunes", function()
     ["returns"] = "",
     ["raises"] = "error 'no more'",
     ["calls os.exit"] = "os.exit(3)",
-    ["is killed by SIGKILL"] = "os.execute('kill -9 ' .. pml.sys.pid())",
-    ["is ended by SIGTERM"] = "os.execute('kill ' .. pml.sys.pid()); while true do end",
   }
   for how, code in pairs(ends) do
     it("and " .. how .. " in a region leaves all as it was", function()

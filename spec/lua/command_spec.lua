@@ -183,12 +183,6 @@ describe("The verbs", function()
     assert.matches("\n%d+ events, %d+ available, %d+ unavailable[^\n]*\n$", out)
   end)
 
-  it("list events as JSON", function()
-    local rows = require "cjson".decode((select(2, run("events --json clock::"))))
-    assert.equal("clock::ticks", rows[1].name)
-    assert.equal("[]\n", (select(2, run("events --json 'no event is called like this'"))))
-  end)
-
   it("name the nearest events if nothing matches, and events that lists cannot hold", function()
     local status, err = table.unpack(complaint("events page-fautls"))
     assert.equal(1, status)

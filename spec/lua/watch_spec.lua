@@ -308,16 +308,4 @@ describe("pml.sde.watch in a script", function()
       pml.live.stop()]]
     assert.equal("pmlua: nil\ttrue\ttrue\t2\n", err)
   end)
-
-  it("makes a socket only if the script requests service", function()
-    local status, out, err = script [[
-      pml.sde.watch("X::x", 1, function() end)
-      print((pml.live.path()))
-      local path = assert(pml.live.start { name = "asked" })
-      print(path == pml.live.path(), path:match "asked$", pml.sys.realpath(path) ~= nil)
-      pml.live.stop()
-      print(pml.sys.realpath(path))]]
-    assert.equal(0, status, err)
-    assert.matches("^nil\ntrue\tasked\ttrue\nnil", out)
-  end)
 end)
