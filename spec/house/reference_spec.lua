@@ -3,11 +3,9 @@
 -- every annotated name exists.
 
 local support = require "spec.core.support"
-package.path = "spec/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
 local build = os.getenv("PMLUA_BUILD") or "build"
-package.cpath = build .. "/lua/?.so;" .. package.cpath
 
-local shell = require "shell"
+local shell = require "spec.shell"
 local sh, write = shell.sh, shell.write
 local model, annotations, core, pml
 

@@ -2,11 +2,9 @@
 -- spec/house/reference_values_spec.lua - check of results of C functions against their annotations: fields and types.
 
 local support = require "spec.core.support"
-package.path = "spec/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
 local build = os.getenv("PMLUA_BUILD") or "build"
-package.cpath = build .. "/lua/?.so;" .. package.cpath
 
-local sh = require "shell".sh
+local sh = require "spec.shell".sh
 local pml, classes
 
 local BASIC = { boolean = true, string = true, table = true, userdata = true, number = true, any = true }
