@@ -1,12 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/mutants_draw.lua - random mutants, spread evenly over core, bindings and lua, and the spec that catches each.
 --
--- Usage: lua5.4 spec/mutants_draw.lua SEED COUNT [FOLDER...] [seconds=N] [alive=N], after make all specs
+-- Usage: lua5.4 spec/mutants_draw.lua SEED COUNT [FOLDER...] [seconds=N] [alive=N] [map=FILE], after make all specs
 --
 -- Each mutant is one edit of one line: a comparison, a constant, a condition, an error code, an omitted statement. It is built in
 -- a copy of the checkout, where specs run until one fails: those that contain rare words of the line, the name of its function,
--- or words of the file's name, C specs first. Each mutant has a row on standard output: file, spec that caught it or "alive",
--- text, replacement, between tabs. A mutant that is alive shows a gap in the specs, or that the text makes no difference.
+-- or words of the file's name, C specs first. With map=FILE, which spec/coverage_map.lua writes, these are the specs that execute
+-- the line, at most 30, cheap and likely ones first; a line that none executes is alive at once. Each mutant has a row on the
+-- standard output: file, spec that caught it or "alive", text, replacement, between tabs. A mutant that is alive shows a gap in
+-- the specs, or that the text makes no difference.
 --
 -- The selection of lines and of edits depends only on the seed, the file's name and the line's text: a change of other lines
 -- leaves the sample unchanged. Mutants in spec/data/mutants_alive.tsv are known to live, each for a reason. After seconds=N no
@@ -17,7 +19,7 @@ package.path = "spec/?.lua;" .. package.path
 local sh = require("tally").sh
 
 local M = {}
-local most_specs, spec_seconds = 10, 60
+local most_specs, most_mapped, spec_seconds = 10, 30, 60
 local now = require("tally").now
 local KNOWN <const> = "spec/data/mutants_alive.tsv" -- file, text, reason
 
@@ -168,6 +170,44 @@ local function specs_with(file, at)
   return found
 end
 
+--- Read a map of executed lines (spec/coverage_map.lua): by file, a list of specs with their seconds and ranges of lines.
+function M.read_map(path)
+  M.map, M.code = {}, {}
+  for line in io.lines(path) do
+    local name, seconds, file, text = line:match "^([^\t]*)\t([^\t]*)\t([^\t]*)\t(.*)$"
+    local ranges = {}
+    for from, to in text:gmatch "(%d+)%-?(%d*)" do ranges[#ranges + 1] = { tonumber(from), tonumber(to) or tonumber(from) } end
+    local list = M.map[file] or {}
+    M.map[file] = list
+    if name == "-" then M.code[file] = ranges end
+    list[#list + 1] = name ~= "-" and { name = name, seconds = tonumber(seconds), ranges = ranges } or nil
+  end
+end
+
+local function has(ranges, at)
+  for _, range in ipairs(ranges) do
+    if range[1] <= at and at <= range[2] then return true end
+  end
+  return false
+end
+
+--- The specs that execute a line, cheap and likely ones first. A line without code belongs to the statement that began up to
+--- six lines before, or else, such as a table's, to the whole file.
+local function executing(file, at, scores)
+  local code, from = M.code[file.path] or {}, at
+  while from > at - 6 and file.lines[from] ~= "" and not has(code, from) do from = from - 1 end
+  local anywhere, list, seconds = not has(code, from), {}, {}
+  for _, row in ipairs(M.map[file.path] or {}) do
+    if anywhere or has(row.ranges, from) then seconds[row.name] = row.seconds end
+  end
+  for _, spec in ipairs(M.all) do
+    if seconds[spec.name] then list[#list + 1] = setmetatable({ seconds = seconds[spec.name] }, { __index = spec }) end
+  end
+  local function cost(spec) return (spec.seconds + (spec.binary and 0.2 or 1)) / (1 + (scores[spec.name] or 0)) end
+  table.sort(list, function(a, b) return cost(a) < cost(b) or cost(a) == cost(b) and a.name < b.name end)
+  return table.move(list, 1, most_mapped, 1, {})
+end
+
 --- The specs, best first: those that contain rare words of the line, share some with the file's name, or use what it defines.
 --- C specs among these come earlier, and specs that run compilers or jobs later, because of the time that they take.
 function M.specs(file, at)
@@ -184,7 +224,7 @@ function M.specs(file, at)
     local name = file.language == "c" and line:match "^[^ ].-(pml_[%l%d_]+)%("
     if name then names[name] = true end
   end
-  local ranked = {}
+  local ranked, scores = {}, {}
   for _, spec in ipairs(M.all) do
     local score = found[spec] or 0
     for word, weight in pairs(words) do
@@ -193,9 +233,11 @@ function M.specs(file, at)
     end
     for name in pairs(names) do score = score + (spec.tokens[name] and 5 or 0) end
     if module and spec.text:find(module, 1, true) then score = score + 5 end
+    scores[spec.name] = score
     local runs_it = file.language == "c" or not spec.binary
     if score > 0 and runs_it then ranked[#ranked + 1] = setmetatable({ score = score }, { __index = spec }) end
   end
+  if M.map then return executing(file, at, scores) end
   local function sort_by(key)
     table.sort(ranked, function(a, b) return key(a) > key(b) or key(a) == key(b) and a.name < b.name end)
   end
@@ -205,7 +247,10 @@ function M.specs(file, at)
   return ranked
 end
 
-local function limit(spec) return spec.weight < 0.5 and 5 * spec_seconds or spec_seconds end
+local function limit(spec)
+  if spec.seconds then return spec_seconds + 10 * spec.seconds end
+  return spec.weight < 0.5 and 5 * spec_seconds or spec_seconds
+end
 
 --- Run a spec in a copy of the checkout: whether it passes; nil if it is not known, because it took too long, except a C spec
 --- that had all its time.
@@ -293,11 +338,12 @@ local function draw(o, report)
     if caught + alive + explained >= o.count or now() - began > o.seconds then break end
     math.randomseed(line.key)
     local text, replacement = M.edit(line.file, line.at)
-    local by = text and M.judge(dir, line.file, text, replacement, M.specs(line.file, line.at), began + o.seconds)
+    local specs = text and M.specs(line.file, line.at)
+    local by = text and M.judge(dir, line.file, text, replacement, specs, began + o.seconds)
     local reason = text and not by and known[line.file.path .. "\t" .. text:match "^%s*(.-)[ \\]*$"]
     if text and by ~= false then
       if by then caught = caught + 1 elseif reason then explained = explained + 1 else alive = alive + 1 end
-      report(line.file.path, by or "alive", text, replacement, reason or nil)
+      report(line.file.path, by or "alive", text, replacement, reason or #specs == 0 and "no spec executes it" or nil)
     end
   end
   os.execute(("rm -rf %s"):format(dir))
@@ -309,7 +355,8 @@ local function main(words)
     folders = {} }
   for i = 3, #words do
     local key, value = words[i]:match "^(%l+)=(%d+)$"
-    if key then o[key] = math.tointeger(value) else table.insert(o.folders, words[i]) end
+    local map = words[i]:match "^map=(.+)$"
+    if map then M.read_map(map) elseif key then o[key] = math.tointeger(value) else table.insert(o.folders, words[i]) end
   end
   local caught, alive, others = draw(o, function(...)
     print((table.concat({ ... }, "\t")))

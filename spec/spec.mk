@@ -105,7 +105,7 @@ mutants: $(B)/libpmlua.a ## broken readers, one line each: every one must be cau
 SEED ?= 1
 COUNT ?= 20
 mutants-draw: all specs ## break COUNT lines that SEED draws from the files IN, name the spec that notices each, or none, and count them
-	@$(LUA) spec/mutants_draw.lua $(SEED) $(COUNT) $(IN) $(if $(SECONDS),seconds=$(SECONDS)) $(if $(ALIVE),alive=$(ALIVE))
+	@$(LUA) spec/mutants_draw.lua $(SEED) $(COUNT) $(IN) $(if $(SECONDS),seconds=$(SECONDS)) $(if $(ALIVE),alive=$(ALIVE)) $(if $(MAP),map=$(MAP))
 # What libpmlua.so, libpmlua-read.so and libpmlua-embed.so export to their users, with the types in their headers; abidw cannot
 # leave out the symbols of one version, so the former two are linked without those of PMLUA_PRIVATE.
 ABI := $(B)/abi
