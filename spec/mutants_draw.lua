@@ -6,7 +6,7 @@
 -- Each mutant is one edit of one line: a comparison, a constant, a condition, an error code, an omitted statement. It is built in
 -- a copy of the checkout, where specs run until one fails: those that contain rare words of the line, the name of its function,
 -- or words of the file's name, C specs first. With map=FILE, which spec/coverage_map.lua writes, these are the specs that execute
--- the line, at most 30, cheap and likely ones first; a line that none executes is alive at once. Each mutant has a row on the
+-- the line, at most 12, cheap and likely ones first; a line that none executes is alive at once. Each mutant has a row on the
 -- standard output: file, spec that caught it or "alive", text, replacement, between tabs. A mutant that is alive shows a gap in
 -- the specs, or that the text makes no difference.
 --
@@ -19,7 +19,7 @@ package.path = "spec/?.lua;" .. package.path
 local sh = require("tally").sh
 
 local M = {}
-local most_specs, most_mapped, spec_seconds = 10, 30, 60
+local most_specs, most_mapped, spec_seconds = 10, 12, 60
 local now = require("tally").now
 local KNOWN <const> = "spec/data/mutants_alive.tsv" -- file, text, reason
 
