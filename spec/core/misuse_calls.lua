@@ -31,6 +31,21 @@ local NIL, values = misuse.NIL, misuse.with({ handles, dead }, make.all)
 
 -- --- one call and its permitted outcomes ---
 
+--- The most results of each function and method, as annotated: of "clock.ns", of "counter:read".
+local most = {}
+local model = require "pmlua.internal.reference.model".load "lua"
+local handle_of = {}
+for handle, class in pairs(require "handle_classes") do handle_of[class] = handle .. ":" end
+for _, module in pairs(model.modules) do
+  for _, class in ipairs { module.class, table.unpack(module.classes) } do
+    local prefix = handle_of[class.name] or class.name:gsub("^pml%.", "") .. "."
+    for _, f in ipairs(class.functions) do
+      local returns = f.returns
+      most[prefix .. f.name] = (#returns == 0 or returns[#returns].name ~= "...") and #returns or math.huge
+    end
+  end
+end
+
 local counts = { calls = 0, raised = 0, refused = 0, answered = 0 }
 local broken = 0
 
@@ -67,6 +82,8 @@ local function call(name, f, args)
   if not ok then return checkraise(name, r) end
   if r.n >= 2 and r[1] == nil then return checkrefusal(name, r) end
   counts.answered = counts.answered + 1
+  local annotated = most[name:match "^[%w_.:]+"]
+  if annotated and r.n > annotated then complain(name, ("gave %d results, not %d"):format(r.n, annotated)) end
   for i = 1, r.n do -- close new handles, because descriptors are limited
     local mt = type(r[i]) == "userdata" and debug.getmetatable(r[i])
     if mt and tostring(mt.__name):find("^pml%.") then

@@ -5,23 +5,11 @@
 local support = require "spec.core.support"
 local build = os.getenv("PMLUA_BUILD") or "build"
 
+local HANDLES = require "spec.core.handle_classes"
 local shell = require "spec.shell"
 local sh, write = shell.sh, shell.write
 local model, annotations, core, pml
 
--- Handles of C, by the names of their metatables, and the classes that describe them.
-local HANDLES = {
-  balancer = "pmlua.Balancer", buffer = "pmlua.Buffer", command = "pmlua.Command", controller = "pmlua.BalanceController",
-  counter = "pmlua.Counter", countingset = "pmlua.CountingSet", eventset = "pmlua.Eventset", failure = "pmlua.Failure",
-  filter = "pmlua.Filter",
-  group = "pmlua.CounterGroup", location = "pmlua.TraceLocation", luasubstrate = "pmlua.SubstrateFunctions",
-  plugin = "pmlua.Plugin", point = "pmlua.Point", profile = "pmlua.Profile", recorder = "pmlua.Recorder",
-  sampler = "pmlua.Sampler",
-  samples = "pmlua.Samples", sdecounter = "pmlua.SdeCounter", sdeevent = "pmlua.SdeEvent", sdelibrary = "pmlua.SdeLibrary",
-  section = "pmlua.SectionHandle", sectionscope = "pmlua.SectionScope", substrateplugin = "pmlua.SubstratePlugin",
-  trace = "pmlua.Trace", tracereader = "pmlua.TraceReader", tune = "pmlua.TuneHandle", watchpoints = "pmlua.watchpoint.Store",
-  workload = "pmlua.Workload",
-}
 -- Those that only pmlua's own modules hold, and those that hold memory while tables are built.
 local INNER_HANDLES = { flow = true, interception = true, link = true, log = true, recording = true, ["data file"] = true,
   rowsofbytes = true, summary = true, summarybytes = true, summaryreading = true, rows = true, guard = true,
