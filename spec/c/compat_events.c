@@ -3,7 +3,9 @@
 #include "check.h"
 #include "compat.h"
 
+#include <limits.h>
 #include <malloc.h>
+#include <math.h>
 
 static long long calls;
 static long long tick(void *param) {
@@ -159,6 +161,53 @@ static void groups(void) {
         "a reset of a group says OK and does nothing");
   CHECK(papi_sde_shutdown(lib) == SDE_OK && value_of("GROUP::PAIR4") == -1,
         "a library with groups shuts down, and its events then read as placeholders");
+}
+
+/* Members of both types, groups of groups, and a group that two others share. */
+static void mixed_groups(void) {
+  static const struct {
+    const char *member, *group;
+    uint32_t flags;
+    double then; /* the group's value with this member */
+  } step[] = {{"A", "SUM", PAPI_SDE_SUM, 1.5},       {"B", "SUM", PAPI_SDE_SUM, -1.25},
+              {"C", "SUM", PAPI_SDE_SUM, 38.75},     {"C", "FIRST", PAPI_SDE_SUM, 0},
+              {"A", "FIRST", PAPI_SDE_SUM, 41.5},    {"A", "MAX", PAPI_SDE_MAX, 1.5},
+              {"B", "MAX", PAPI_SDE_MAX, 1.5},       {"C", "MAX", PAPI_SDE_MAX, 40},
+              {"B", "MIN", PAPI_SDE_MIN, -2.75},     {"A", "MIN", PAPI_SDE_MIN, -2.75},
+              {"C", "MIN", PAPI_SDE_MIN, -2.75},     {"SUM", "LEFT", PAPI_SDE_SUM, 38.75},
+              {"A", "LEFT", PAPI_SDE_SUM, 40.25},    {"SUM", "RIGHT", PAPI_SDE_SUM, 38.75},
+              {"MIN", "RIGHT", PAPI_SDE_SUM, 36},    {"LEFT", "ALL", PAPI_SDE_SUM, 40.25},
+              {"RIGHT", "ALL", PAPI_SDE_SUM, 76.25}, {"MAX", "ALL", PAPI_SDE_SUM, 116.25}};
+  static double a = 1.5, b = -2.75;
+  static long long c = 40;
+  char name[32];
+  papi_handle_t lib = papi_sde_init("MIXED");
+  papi_sde_register_counter(lib, "A", PAPI_SDE_RO | PAPI_SDE_INSTANT, PAPI_SDE_double, &a);
+  papi_sde_register_counter(lib, "B", PAPI_SDE_RO | PAPI_SDE_INSTANT, PAPI_SDE_double, &b);
+  papi_sde_register_counter(lib, "C", PAPI_SDE_RO | PAPI_SDE_INSTANT, PAPI_SDE_long_long, &c);
+  for (size_t i = 0; i < sizeof step / sizeof *step; i++) {
+    papi_sde_add_counter_to_group(lib, step[i].member, step[i].group, step[i].flags);
+    (void)snprintf(name, sizeof name, "MIXED::%s", step[i].group);
+    double v = number_of(name); /* the integer 40 alone is an integer */
+    CHECK(step[i].then == 0 ? value_of(name) == c : v == step[i].then, "%s with %s: %g", name, step[i].member, v);
+  }
+}
+
+/* Each list is in order; every pair is compared both ways. */
+#define IN_ORDER(type, compare, ...)                                                                                   \
+  do {                                                                                                                 \
+    const type list[] = {__VA_ARGS__};                                                                                 \
+    int many = (int)(sizeof list / sizeof *list), bad = 0;                                                             \
+    for (int i = 0; i < many; i++)                                                                                     \
+      for (int k = 0; k < many; k++) bad += compare(&list[i], &list[k]) != (i > k) - (i < k);                          \
+    CHECK(bad == 0, #compare " orders all pairs: %d wrong", bad);                                                      \
+  } while (0)
+
+static void comparators(void) {
+  IN_ORDER(int, papi_sde_compare_int, INT_MIN, -1, 0, 1, INT_MAX);
+  IN_ORDER(long long, papi_sde_compare_long_long, LLONG_MIN, -(1LL << 32), -1, 0, 1LL << 32, LLONG_MAX);
+  IN_ORDER(double, papi_sde_compare_double, -INFINITY, -1e300, -0.5, 0, 1e-300, 1, INFINITY, NAN);
+  IN_ORDER(float, papi_sde_compare_float, -INFINITY, -0.5f, 0, 1e-30f, 1, INFINITY, NAN);
 }
 
 static void placeholders(void) {
@@ -367,8 +416,8 @@ static void sets(void) {
 }
 
 int main(void) {
-  CHECK_EACH(handles, variables, callbacks, created, groups, placeholders, unregistered, cycles, listed, series,
-             again_and_long, any_type, sets);
+  CHECK_EACH(handles, variables, callbacks, created, groups, mixed_groups, comparators, placeholders, unregistered,
+             cycles, listed, series, again_and_long, any_type, sets);
   CHECK(sde_ti_shutdown() == SDE_OK, "the tool may go; the libraries stay");
   return check_done();
 }
