@@ -6,7 +6,7 @@
 
 HOT := \
   $(addprefix core/adapter/arch/,pml_call.c) \
-  $(addprefix core/adapter/intercept/,pml_intercept_events.c) \
+  $(addprefix core/adapter/intercept/,pml_intercept_events.c pml_intercept_instrumented.c) \
   $(addprefix core/adapter/mpi/shim/,clock.c collective.c communicator.c event.c file.c meet.c message.c neighbor.c \
     persistent.c probe.c process.c reduction.c request.c rma.c shim.c type.c wait.c window.c) \
   $(addprefix core/adapter/openmp/,pml_openmp.c pml_openmp_ompt.c pml_openmp_place.c) \

@@ -18,7 +18,7 @@ static void intercept_close(void *handle) {
 static const struct lutil_class intercept_class = {"interception", sizeof(struct handle), intercept_close};
 
 static int l_install(lua_State *L) {
-  static const struct option known[] = {OPTIONS(struct pml_intercept_options, lib, sym, dlsym),
+  static const struct option known[] = {OPTIONS(struct pml_intercept_options, lib, sym, func, dlsym),
                                         OPTION_AS(struct pml_intercept_options, "not", but), OPTION_END};
   struct pml_intercept_options o = {0};
   lua_settop(L, 1);

@@ -31,6 +31,7 @@
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_events.h"
+#include "adapter/intercept/pml_intercept_instrumented.h"
 #include "adapter/mpi/pml_mpi.h"
 #include "adapter/mpi/pml_mpi_job.h"
 #include "adapter/openmp/pml_openmp.h"
@@ -311,6 +312,19 @@ PML_API void _Exit(int status) {
   _exit(status);
 }
 
+/* ---- functions compiled with -finstrument-functions ---- */
+
+PML_API void __cyg_profile_func_enter(void *function, void *site);
+PML_API void __cyg_profile_func_exit(void *function, void *site);
+
+PML_API void __cyg_profile_func_enter(void *function, void *site) {
+  pml__instrumented_enter(function, site);
+}
+
+PML_API void __cyg_profile_func_exit(void *function, void *site) {
+  pml__instrumented_leave(function, site);
+}
+
 /* ---- the beginning ---- */
 
 static uint64_t number(const char *name) {
@@ -525,6 +539,7 @@ __attribute__((constructor)) static void start_in_program(void) {
   struct pml_intercept_options o = {.lib = pml__setting("PMLUA_RECORD_LIB"),
                                     .sym = pml__setting("PMLUA_RECORD_SYM"),
                                     .but = pml__setting("PMLUA_RECORD_NOT"),
+                                    .func = pml__setting("PMLUA_RECORD_FUNC"),
                                     .filter = pml__setting("PMLUA_RECORD_FILTER"),
                                     .scans = pml__setting("PMLUA_RECORD_SCANS"),
                                     .dlsym = number("PMLUA_RECORD_DLSYM") == 1,

@@ -221,7 +221,7 @@ local function patterns(options, key)
   return value
 end
 
-local known = { lib = true, sym = true, ["not"] = true, keep = true, records = true, threads = true, dlsym = true }
+local known = { lib = true, sym = true, func = true, ["not"] = true, keep = true, records = true, threads = true, dlsym = true }
 
 local function checked(options)
   if options ~= nil and type(options) ~= "table" then error("intercept: options must be a table", 3) end
@@ -236,8 +236,8 @@ local function checked(options)
   if options.dlsym ~= nil and type(options.dlsym) ~= "boolean" then
     error("intercept: option 'dlsym' must be true or false", 3)
   end
-  return keep, { lib = patterns(options, "lib"), sym = patterns(options, "sym"), ["not"] = patterns(options, "not"),
-    dlsym = options.dlsym }, { records = options.records, threads = options.threads }
+  return keep, { lib = patterns(options, "lib"), sym = patterns(options, "sym"), func = patterns(options, "func"),
+    ["not"] = patterns(options, "not"), dlsym = options.dlsym }, { records = options.records, threads = options.threads }
 end
 
 local function fresh(keep)
@@ -248,6 +248,7 @@ end
 ---@class pmlua.intercept.options
 ---@field lib? string|string[] whose functions; every library but libc, the loader and pmlua
 ---@field sym? string|string[] which functions; all
+---@field func? string|string[] functions that were compiled for it, as by `pmlua cc --functions`; none
 ---@field ["not"]? string|string[] neither libraries nor functions of these names
 ---@field keep? "events"|"profile"|fun(name: string, library: string): string|false calls and totals, or totals alone, or a
 --- function that decides for each function; false: neither

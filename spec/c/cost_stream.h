@@ -6,6 +6,7 @@
 
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_events.h"
+#include "adapter/intercept/pml_intercept_instrumented.h"
 #include "adapter/section/pml_section.h"
 #include "adapter/wrap/pml_wrap.h"
 #include "base/pml_region.h"
@@ -77,7 +78,7 @@ static uint64_t drop_values(void *data, const struct pml_stream_event *e) {
 }
 
 static inline void once_intercept(void) {
-  static const struct pml_intercept_options o = {.lib = "libm:cost", .sym = "logb:cost"};
+  static const struct pml_intercept_options o = {.lib = "libm:cost", .sym = "logb:cost:call_instrumented"};
   static bool done;
   if (!done) (void)pml_intercept_install(&o);
   done = true;
@@ -176,6 +177,13 @@ static __attribute__((noinline)) void call_wrapped(void) {
   __asm__ volatile("");
 }
 
+/* Written out, as a compiler would do it. */
+static __attribute__((noinline)) void call_instrumented(void) {
+  pml__instrumented_enter((const void *)call_instrumented, __builtin_return_address(0));
+  __asm__ volatile("");
+  pml__instrumented_leave((const void *)call_instrumented, __builtin_return_address(0));
+}
+
 static inline void once_switch_off(void) {
   static bool off;
   if (off) return;
@@ -241,6 +249,7 @@ PATH(intercepted, once_consume(); logarithm = logb(number))
 PATH(stream_consumed, raise_call(64))
 PATH(profiled, once_drop_consumer(); once_open_profile(); raise_call(64))
 PATH(wrap_profiled, call_wrapped())
+PATH(instrumented_profiled, call_instrumented())
 PATH(section_profiled, pml_section_start(section); pml_section_stop(section))
 PATH(intercepted_profiled, logarithm = logb(number))
 #ifdef __x86_64__ /* two callees of one caller, with the call sites of other rows */

@@ -13,7 +13,8 @@ local function has(tool)
 end
 
 local CORE = " core/base/*.c core/base/*/*.c core/base/aarch64/*.S $(ls core/adapter/intercept/*.c | grep -v _events) "
-  .. "core/program/pml_filter.c $(ls core/adapter/arch/*.c | grep -v _gpr) core/adapter/arch/aarch64/*.[cS] "
+  .. "core/source/kernel/event/pml_event_elf.c -ffunction-sections -Wl,--gc-sections core/program/pml_filter.c "
+  .. "$(ls core/adapter/arch/*.c | grep -v _gpr) core/adapter/arch/aarch64/*.[cS] "
   .. "$(ls core/substrate/profile/pml_profile*.c | grep -v -e functions -e summary) core/record/pml_histogram.c "
 
 --- How the libraries with every kind of slot are linked; the names are the Makefile's.
@@ -74,6 +75,11 @@ describe("interception on arm64", function()
   it("lets frames return later, elsewhere, twice or never", function()
     if missing() then return pending(missing()) end
     assert.truthy(run("intercept_stacks", ""):find("\n%d+ passed, 0 failed, %d skipped"))
+  end)
+
+  it("patches the entries of functions, and restores them", function()
+    if missing() then return pending(missing()) end
+    assert.truthy(run("intercept_entries", ""):find("\n12 passed, 0 failed, 0 skipped"))
   end)
 
   it("finds the names of all libraries", function()

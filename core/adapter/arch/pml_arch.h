@@ -121,4 +121,29 @@ bool pml_arch_lead(uintptr_t operand, uintptr_t from, uintptr_t to, bool alone);
 bool pml_arch_leads(uintptr_t operand, uintptr_t to);
 #define PML_ARCH_REACH ((uintptr_t)0x7fff0000) /* distance of code to its slots */
 
+/*
+ * Functions that the compiler left room in at their entry.
+ *
+ * pml_arch_entry - the number of bytes at @at that a jump can replace: they do nothing or, for PML_ARCH_PROFILER, call
+ * a profiler. 0: none. @n bytes can be read. pml_arch_entry_marked - the size of an instruction at @at that marks a
+ * function's entry. pml_arch_island_write - code at @island, near a function, that jumps to @to. pml_arch_entry_patch -
+ * replace the first bytes at @at, which are writable, by a jump to @island, and copy them to
+ * @saved; @island 0: write @saved back. False, with nothing changed: the island is too far away, or other threads may
+ * run the code meanwhile (not @alone) and could see it half changed.
+ */
+enum pml_arch_entry { PML_ARCH_NOPS, PML_ARCH_PROFILER, PML_ARCH_SLED };
+#define PML_ARCH_ENTRY_BYTES 5u /* room for the bytes of a jump, on every machine */
+#ifdef __x86_64__
+#define PML_ARCH_PATCH_BYTES 5u
+#define PML_ARCH_ENTRY_REACH PML_ARCH_REACH
+#else
+#define PML_ARCH_PATCH_BYTES 4u
+#define PML_ARCH_ENTRY_REACH ((uintptr_t)0x7ff0000)
+#endif
+#define PML_ARCH_ISLAND_BYTES 16u
+size_t pml_arch_entry(const uint8_t *at, size_t n, enum pml_arch_entry kind);
+size_t pml_arch_entry_marked(const uint8_t *at, size_t n);
+void pml_arch_island_write(void *island, uintptr_t to);
+bool pml_arch_entry_patch(uintptr_t at, uintptr_t island, uint8_t saved[PML_ARCH_ENTRY_BYTES], bool alone);
+
 #endif

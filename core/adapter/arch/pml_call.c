@@ -469,9 +469,7 @@ void pml__call_release(void) {
     pml__call_end_busy(t, t->stream);
 }
 
-struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp) {
-  struct pml__call_thread *t = &pml__call_self;
-  if (PML_UNLIKELY(!make_ready(t, 0, sp))) return NULL;
+static struct pml__call_frame *begin_at(struct pml__call_thread *t, struct pml_stream_event *e, uintptr_t sp) {
   struct pml__call_frame *p = t->open->inner;
   pml__call_open(t, p, e->region, PML__CALL_NO_SLOT, sp);
   struct pml__stream_thread *self = pml__call_use_stream(t);
@@ -481,6 +479,32 @@ struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp
   pml_stream_emit(PML_STREAM_ENTER, e);
   pml__call_restore_stream(t, self);
   return p;
+}
+
+struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp) {
+  struct pml__call_thread *t = &pml__call_self;
+  return PML_LIKELY(make_ready(t, 0, sp)) ? begin_at(t, e, sp) : NULL;
+}
+
+struct pml__call_frame *pml__call_begin_inlined(struct pml_stream_event *e) {
+  struct pml__call_thread *t = &pml__call_self;
+  if (t->open->inner == NULL && !add_frames(t)) {
+    count_one(&deep);
+    return NULL;
+  }
+  return begin_at(t, e, t->open->sp);
+}
+
+struct pml__call_frame *pml__call_find(pml_region_t region, uintptr_t sp) {
+  struct pml__call_thread *t = &pml__call_self;
+  if (t->hi == 0 || !pml__call_go_to(t, sp)) return NULL;
+  struct pml__call_frame *p = t->open;
+  while (p != NONE && p->outer != NONE && !pml__call_is_reported(p, region)) p = p->outer;
+  return p != NONE && p->outer != NONE ? p : NULL;
+}
+
+bool pml__call_is_on(void) {
+  return __atomic_load_n(&on, __ATOMIC_RELAXED);
 }
 
 bool pml__call_is_open(const struct pml__call_frame *p, pml_region_t region, uintptr_t sp) {
@@ -499,6 +523,20 @@ void pml__call_end(struct pml__call_frame *p, struct pml_stream_event *e) {
   pml_stream_emit(PML_STREAM_LEAVE, e);
   pml__call_restore_stream(t, self);
   pml__call_close(t, p);
+}
+
+__attribute__((noinline, cold)) void pml__call_emit_slow(struct pml__call_thread *t, enum pml_stream_kind kind,
+                                                         pml_region_t region, uint64_t ticks) {
+  int saved = errno;
+  pml__call_set_busy(t, t->stream, (uintptr_t)t->stream->guard);
+  struct pml__stream_thread *self = pml__call_use_stream(t);
+  t->event.region = region;
+  t->event.ticks = ticks;
+  if (kind == PML_STREAM_ENTER && pml__stream_prepare_rest(region)) t->event.ticks = pml_clock_ticks();
+  pml__stream_complete(kind, &t->event);
+  pml__call_restore_stream(t, self);
+  pml__call_end_busy(t, t->stream);
+  errno = saved;
 }
 
 /* ---- life ---- */

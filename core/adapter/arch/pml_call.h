@@ -54,6 +54,7 @@
 #define PML_CALL_H
 
 #include "adapter/arch/pml_arch.h"
+#include "base/pml_clock.h"
 #include "base/pml_region.h"
 #include "base/stream/pml_stream_private.h"
 
@@ -79,8 +80,9 @@ _Static_assert(sizeof(struct pml__call_function) == PML_ARCH_FUNCTION_BYTES &&
 int pml__call_prepare(void);
 /* Calls that were not recorded: too many under way, or from too many places; made while the thread was at its lists. */
 void pml__call_stats(uint64_t *deep, uint64_t *nested);
-void pml__call_forked(void);                /* reset the counts in the child */
-void pml__call_switch(bool on);             /* record calls, or let them go to their functions */
+void pml__call_forked(void);    /* reset the counts in the child */
+void pml__call_switch(bool on); /* record calls, or let them go to their functions */
+bool pml__call_is_on(void);
 void pml__call_confine(bool without_clock); /* as pml_intercept_confine() */
 
 /*
@@ -94,6 +96,10 @@ void pml__call_confine(bool without_clock); /* as pml_intercept_confine() */
 bool pml__call_claim(uintptr_t sp);
 void pml__call_release(void);
 struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp);
+/* The same for a function that the compiler inlined into the innermost call's: it has the same stack pointer. */
+struct pml__call_frame *pml__call_begin_inlined(struct pml_stream_event *e);
+/* The innermost call of @region that a wrapper or a function reported, on the stack of @sp; NULL: none is open. */
+struct pml__call_frame *pml__call_find(pml_region_t region, uintptr_t sp);
 /* Whether call @p of @region is open; false: it had its leave before it returned now, or it began on another thread. */
 bool pml__call_is_open(const struct pml__call_frame *p, pml_region_t region, uintptr_t sp);
 void pml__call_end(struct pml__call_frame *p, struct pml_stream_event *e);
@@ -223,6 +229,48 @@ static inline void pml__call_close(struct pml__call_thread *t, struct pml__call_
  * inwards of it. No lock; any thread. */
 struct pml__call_frame *pml__call_more_frames(void);
 void pml__call_give_back(struct pml__call_frame *head);
+
+/* Whether @p, which is not a list's first frame, is a call of @region that a wrapper or a function reported. */
+static inline bool pml__call_is_reported(const struct pml__call_frame *p, pml_region_t region) {
+  return p->known == PML__CALL_NO_SLOT && p->region == region;
+}
+
+/* ---- fast path of calls that wrappers and instrumented functions report ---- */
+
+/*
+ * pml__call_begin_fast - begin a delivery for a call at @sp. False, with nothing changed, in rare cases, such as no
+ * free frame, or a call ended by a longjmp. pml__call_end_fast - the same for the end of the innermost call, @p.
+ * pml__call_emit - emit its event, without values, and end the delivery. errno is preserved for the program, because
+ * the function may be called to return it. pml__call_emit_slow - the same where a fast function declined the event.
+ */
+static inline bool pml__call_begin_fast(const struct pml__call_thread *t, struct pml__stream_thread *s, uintptr_t sp) {
+  uint64_t was = pml__stream_guard(s, sp - PML__CALL_BELOW);
+  if (PML_LIKELY(pml__stream_knows(PML_STREAM_ENTER, was)) && PML_LIKELY(t->open->inner != NULL) &&
+      PML_LIKELY(t->open->sp > sp) && PML_LIKELY(sp >= t->from))
+    return true;
+  pml__stream_restore(s, was);
+  return false;
+}
+
+static inline bool pml__call_end_fast(const struct pml__call_thread *t, struct pml__stream_thread *s,
+                                      const struct pml__call_frame *p, uintptr_t sp) {
+  uint64_t was = pml__stream_guard(s, sp - PML__CALL_BELOW);
+  if (PML_LIKELY(pml__stream_knows(PML_STREAM_LEAVE, was)) && PML_LIKELY(t->open == p) && PML_LIKELY(p->sp == sp))
+    return true;
+  pml__stream_restore(s, was);
+  return false;
+}
+
+void pml__call_emit_slow(struct pml__call_thread *t, enum pml_stream_kind kind, pml_region_t region, uint64_t ticks);
+static inline void pml__call_emit(struct pml__call_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
+                                  pml_region_t region) {
+  uint64_t ticks = pml_clock_ticks();
+  ticks = s->known[kind].call(s->known[kind].data, region, ticks);
+  if (PML_LIKELY(ticks == 0))
+    pml__stream_unguard(s);
+  else
+    pml__call_emit_slow(t, kind, region, ticks);
+}
 
 /* ---- other stacks than the thread's own (pml_call_stack.c) ---- */
 

@@ -6,6 +6,7 @@
 #include "adapter/intercept/pml_intercept_cache.h"
 #include "adapter/intercept/pml_intercept_choice.h"
 #include "adapter/intercept/pml_intercept_code.h"
+#include "adapter/intercept/pml_intercept_instrumented.h"
 #include "adapter/intercept/pml_intercept_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
@@ -51,6 +52,7 @@ const struct pml__choice *pml__intercept_last_choice(void) {
 
 static int scan(void) {
   struct pml__traffic t = pml__intercept_traffic();
+  if (t.subs != seen_subs) pml__instrumented_forget();
   int err = pml__intercept_scan(chosen, &counts, t.subs != seen_subs);
   if (err < 0) return err;
   seen_subs = t.subs;
@@ -100,6 +102,7 @@ static void set_installed(bool is) {
 
 static void stop(void) {
   pml__intercept_restore(chosen);
+  pml__instrumented_forget();
   set_installed(false);
 }
 

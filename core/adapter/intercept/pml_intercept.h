@@ -64,7 +64,8 @@
 PML_BEGIN_DECLS
 
 /*
- * Patterns of fnmatch(3), several separated by ':'; NULL: all. A library is matched by its file name, with and without
+ * Patterns of fnmatch(3), several separated by ':'; "::" is part of a C++ name. NULL: all. A library is matched by its
+ * file name, with and without
  * ".so" and the rest; by its path if the pattern contains a '/'. The program is not a library unless a pattern names
  * it.
  */
@@ -75,6 +76,8 @@ struct pml_intercept_options {
   const char *filter; /* a file of rules (pml_filter.h), which may exclude more; libraries are its files */
   const char *scans;  /* folder of cached scan results of large files, for later processes */
   const char *aside;  /* libraries of the tool: calls to or from them are not calls of the program */
+  const char *func;   /* functions of the program and of libraries that are compiled to report their calls, as in
+                       * pml_intercept_instrumented.h; NULL: those that the other patterns leave */
   bool dlsym;         /* dlsym() returns thunks of chosen functions, which differ from the functions' addresses */
   bool wrapped;       /* select all wrapped functions (pml_wrap.h), ignoring the other options */
   bool hooks;         /*

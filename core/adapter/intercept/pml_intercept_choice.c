@@ -57,6 +57,13 @@ static void release(struct pml__patterns *p) {
   *p = (struct pml__patterns){0};
 }
 
+/* The ':' that ends a pattern; "::" is part of a C++ name. */
+static char *end_of(char *pattern) {
+  char *end = strchr(pattern, ':');
+  while (end != NULL && end[1] == ':') end = strchr(end + 2, ':');
+  return end;
+}
+
 static bool compile(struct pml__patterns *p, const char *asked) {
   size_t n = 1;
   *p = (struct pml__patterns){0};
@@ -70,7 +77,7 @@ static bool compile(struct pml__patterns *p, const char *asked) {
     return false;
   }
   for (char *at = p->text, *end; at != NULL; at = end) {
-    end = strchr(at, ':');
+    end = end_of(at);
     if (end != NULL) *end++ = '\0';
     if (*at == '\0') continue;
     p->at[p->n].text = at;
@@ -198,10 +205,49 @@ bool pml__choice_wrapped(const struct pml__choice *c, const char *library, const
   return c->filter == NULL || filter_wants(c->filter, name);
 }
 
+static void note(const struct pml__patterns *p, const char *name, size_t n) {
+  for (size_t i = 0; i < p->n; i++)
+    if (!__atomic_load_n(&p->at[i].matched, __ATOMIC_RELAXED) && matches(&p->at[i], name, n)) mark(&p->at[i]);
+}
+
 void pml__choice_note(const struct pml__choice *c, const char *name, size_t n) {
-  for (size_t i = 0; i < c->sym.n; i++)
-    if (!__atomic_load_n(&c->sym.at[i].matched, __ATOMIC_RELAXED) && matches(&c->sym.at[i], name, n))
-      mark(&c->sym.at[i]);
+  note(&c->sym, name, n);
+}
+
+/* ---- functions that report their own calls ---- */
+
+bool pml__choice_instrumented(const struct pml__choice *c, const char *path) {
+  const char *file = basename(path);
+  if (c->hooks || any_matches(&ours, file, strlen(file))) return false;
+  if (any_names_library(&c->but, path, false) || any_names_library(&c->aside, path, false)) return false;
+  if (c->filter != NULL && !pml_filter_wants_file(c->filter, path)) return false;
+  return c->func.n > 0 || c->lib.n == 0 || any_names_library(&c->lib, path, false);
+}
+
+/* A pattern is compared with the whole name, with its arguments, and without them. */
+static bool matches_as_written(const struct pml__patterns *p, const char *name) {
+  char *nice = demangled(name);
+  if (nice == NULL) return false;
+  bool is = any_matches(p, nice, strlen(nice));
+  if (is) note(p, nice, strlen(nice));
+  nice[strcspn(nice, "(")] = '\0';
+  is = is || any_matches(p, nice, strlen(nice));
+  if (is) note(p, nice, strlen(nice));
+  free(nice);
+  return is;
+}
+
+bool pml__choice_name(const struct pml__choice *c, const char *name) {
+  const struct pml__patterns *p = c->func.n > 0 ? &c->func : &c->sym;
+  size_t n = strlen(name);
+  if (p->n > 0 && !any_matches(p, name, n) && !matches_as_written(p, name)) return false;
+  note(p, name, n);
+  if (any_matches(&c->but, name, n)) return false;
+  return c->filter == NULL || filter_wants(c->filter, name);
+}
+
+bool pml__choice_entry(const struct pml__choice *c, const char *name) {
+  return !any_matches(&never, name, strlen(name)) && !pml__intercept_walks_stack(name) && pml__choice_name(c, name);
 }
 
 /* ---- creation ---- */
@@ -214,9 +260,10 @@ static bool same(const char *a, const char *b) {
 
 static struct pml__choice *made_before(const struct pml_intercept_options *o) {
   struct pml__choice *c = choices;
-  while (c != NULL && !(c->filter == NULL && o->filter == NULL && same(c->lib.asked, o->lib) &&
-                        same(c->sym.asked, o->sym) && same(c->but.asked, o->but) && same(c->aside.asked, o->aside) &&
-                        c->dlsym == o->dlsym && c->wrapped == o->wrapped && c->hooks == o->hooks))
+  while (c != NULL &&
+         !(c->filter == NULL && o->filter == NULL && same(c->lib.asked, o->lib) && same(c->sym.asked, o->sym) &&
+           same(c->func.asked, o->func) && same(c->but.asked, o->but) && same(c->aside.asked, o->aside) &&
+           c->dlsym == o->dlsym && c->wrapped == o->wrapped && c->hooks == o->hooks))
     c = c->next;
   return c;
 }
@@ -228,6 +275,7 @@ static void forget_matches(struct pml__patterns *p) {
 static void discard(struct pml__choice *c) {
   release(&c->lib);
   release(&c->sym);
+  release(&c->func);
   release(&c->but);
   release(&c->aside);
   pml_filter_close(c->filter);
@@ -239,7 +287,7 @@ static int fill(struct pml__choice *c, const struct pml_intercept_options *o) {
   c->wrapped = o->wrapped;
   c->hooks = o->hooks;
   if (!compile(&c->lib, o->lib) || !compile(&c->sym, o->sym) || !compile(&c->but, o->but) ||
-      !compile(&c->aside, o->aside))
+      !compile(&c->aside, o->aside) || !compile(&c->func, o->func))
     return pml_fail(-ENOMEM, "no memory for what to intercept");
   return o->filter != NULL ? pml_filter_open(&c->filter, o->filter) : 0;
 }
@@ -251,6 +299,7 @@ int pml__choice_make(struct pml__choice **out, const struct pml_intercept_option
   if (*out != NULL) {
     forget_matches(&(*out)->lib);
     forget_matches(&(*out)->sym);
+    forget_matches(&(*out)->func);
     return 0;
   }
   struct pml__choice *c = fixed_are_ready() ? calloc(1, sizeof *c) : NULL;

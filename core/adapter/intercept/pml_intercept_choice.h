@@ -35,7 +35,7 @@ struct pml__patterns {
 
 struct pml__choice {
   struct pml__choice *next; /* list of all choices ever made, because a dlsym() may be reading one */
-  struct pml__patterns lib, sym, but, aside;
+  struct pml__patterns lib, sym, but, aside, func;
   struct pml_filter *filter;
   bool dlsym;   /* dlsym() returns thunks */
   bool wrapped; /* all wrapped functions are chosen */
@@ -54,6 +54,14 @@ void pml__choice_note(const struct pml__choice *c, const char *name, size_t n);
 /* Whether a wrapped function of @library, a file name, is chosen: all are except those that patterns exclude. @alias:
  * another name of the library for patterns, or NULL. */
 bool pml__choice_wrapped(const struct pml__choice *c, const char *library, const char *alias, const char *name);
+/*
+ * pml__choice_instrumented - whether functions with code for recording, in the object at @path, may be chosen.
+ * pml__choice_name - whether the function called @name in the symbol table is chosen. Matching patterns are marked.
+ */
+bool pml__choice_instrumented(const struct pml__choice *c, const char *path);
+bool pml__choice_name(const struct pml__choice *c, const char *name);
+/* The same for a function whose return address is replaced. */
+bool pml__choice_entry(const struct pml__choice *c, const char *name);
 /* Whether calls made by the object at @path are recorded. @c: NULL if nothing was ever chosen. */
 bool pml__choice_caller(const struct pml__choice *c, const char *path);
 

@@ -32,12 +32,15 @@ static struct area {
   uint32_t n;
 } * areas;
 
-static bool reaches(const struct pml__object *o, uintptr_t at) {
-  return (at < o->hi ? o->hi - at : at - o->lo) < PML_ARCH_REACH;
+static bool reaches_by(const struct pml__object *o, uintptr_t at, uintptr_t reach) {
+  return (at < o->hi ? o->hi - at : at - o->lo) < reach;
 }
 
-static uintptr_t *map_at(uintptr_t at) {
-  const size_t bytes = SLOTS * sizeof(uintptr_t);
+static bool reaches(const struct pml__object *o, uintptr_t at) {
+  return reaches_by(o, at, PML_ARCH_REACH);
+}
+
+static void *map_at(uintptr_t at, size_t bytes) {
   void *hint = (void *)at; /* NOLINT(performance-no-int-to-ptr) */
   void *got = mmap(hint, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   if (got == MAP_FAILED) return NULL;
@@ -48,11 +51,11 @@ static uintptr_t *map_at(uintptr_t at) {
 
 /* Maps the first free addresses below the object, in growing distances, because the program's heap grows above it. Each
  * step is as long as all previous ones. */
-static uintptr_t *map_near(const struct pml__object *o) {
+void *pml__code_map_near(const struct pml__object *o, size_t bytes, uintptr_t reach) {
   uintptr_t page = ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1), step = UINT64_C(1) << 16, lo = o->lo & page;
   for (unsigned i = 0; i < 320; i++, step += i % 32 == 0 ? step : 0) {
-    if (lo < LOWEST + step || !reaches(o, lo -= step)) return NULL;
-    uintptr_t *at = map_at(lo);
+    if (lo < LOWEST + step || !reaches_by(o, lo -= step, reach)) return NULL;
+    void *at = map_at(lo, bytes);
     if (at != NULL) return at;
   }
   return NULL;
@@ -61,7 +64,7 @@ static uintptr_t *map_near(const struct pml__object *o) {
 static struct area *more(const struct pml__object *o) {
   struct area *a = calloc(1, sizeof *a);
   if (a == NULL) return NULL;
-  a->second = map_near(o);
+  a->second = pml__code_map_near(o, SLOTS * sizeof(uintptr_t), PML_ARCH_REACH);
   if (a->second == NULL) {
     free(a);
     return NULL;
@@ -200,8 +203,7 @@ int pml__code_add(struct pml__code *c, const struct pml__object *o, uintptr_t *a
   return 0;
 }
 
-/* If threads are hidden from the process, it is assumed to have several. */
-static bool is_alone(void) {
+bool pml__code_is_alone(void) {
   struct stat st;
   int saved = errno;
   bool is = stat("/proc/self/task", &st) == 0 && st.st_nlink == 3;
@@ -221,25 +223,33 @@ static int protection_of(const struct pml__segment *s) {
   return PROT_EXEC | ((s->flags & PF_R) != 0 ? PROT_READ : 0) | ((s->flags & PF_W) != 0 ? PROT_WRITE : 0);
 }
 
+bool pml__code_open(const struct pml__segment *s) {
+  return set_code(s, protection_of(s) | PROT_READ | PROT_WRITE);
+}
+
+void pml__code_close(const struct pml__segment *s) {
+  (void)set_code(s, protection_of(s));
+}
+
 static void apply_in(struct pml__code *c, const struct pml__object *o, const struct pml__segment *s, bool alone) {
   bool open = false, refused = false;
   for (size_t i = 0; i < c->n; i++) {
     const struct pml__code_change *x = &c->change[i];
     if (x->to == 0 || code_at(o, x->operand) != s) continue;
     if (!open && !refused && !pml_arch_leads(x->operand, x->to)) {
-      open = set_code(s, protection_of(s) | PROT_READ | PROT_WRITE);
+      open = pml__code_open(s);
       refused = !open;
     }
     bool done = open ? pml_arch_lead(x->operand, x->from, x->to, alone) : pml_arch_leads(x->operand, x->to);
     if (!done) pml__unrecorded_calls(x->function);
     c->change[i].to = 0;
   }
-  if (open) (void)set_code(s, protection_of(s));
+  if (open) pml__code_close(s);
 }
 
 void pml__code_apply(struct pml__code *c, const struct pml__object *o) {
   int saved = errno;
-  bool alone = c->n > 0 && is_alone();
+  bool alone = c->n > 0 && pml__code_is_alone();
   for (uint32_t i = 0; c->n > 0 && i < o->nsegments; i++)
     if ((o->segment[i].flags & PF_X) != 0) apply_in(c, o, &o->segment[i], alone);
   for (size_t i = 0; i < c->n; i++)

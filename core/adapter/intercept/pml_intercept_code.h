@@ -35,6 +35,16 @@ int pml__code_add(struct pml__code *c, const struct pml__object *o, uintptr_t *a
 void pml__code_apply(struct pml__code *c, const struct pml__object *o);
 
 /*
+ * pml__code_map_near - @bytes of writable zeros less than @reach from all of the object; NULL: no such addresses are
+ * free. pml__code_open, pml__code_close - make the code of a segment writable, and not. pml__code_is_alone - the
+ * process has one thread; if threads are hidden from the process, it is assumed to have several.
+ */
+void *pml__code_map_near(const struct pml__object *o, size_t bytes, uintptr_t reach);
+bool pml__code_open(const struct pml__segment *s);
+void pml__code_close(const struct pml__segment *s);
+bool pml__code_is_alone(void);
+
+/*
  * pml__code_restore - replace the thunks in second slots by the result of @original. pml__code_forget - unmap second
  * slots of unloaded objects. pml__code_give_up - in a child, drop all slots, because another thread of the parent was
  * using them.

@@ -3,6 +3,7 @@
 #include "adapter/intercept/pml_intercept_slots.h"
 
 #include "adapter/arch/pml_arch.h"
+#include "adapter/intercept/pml_intercept_entries.h"
 #include "adapter/intercept/pml_intercept_exports.h"
 #include "adapter/intercept/pml_intercept_private.h"
 #include "adapter/intercept/pml_intercept_scans.h"
@@ -125,7 +126,7 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, st
   of = value != 0 ? pml__objects_find(&x->all, value) : NULL;
   if (of != NULL && of->role == PML__HOOKS_LIBRARY) return hook_for(x, o, name, n, value);
   if (of == NULL || !of->wanted || !pml__object_is_code(of, value) || !is_chosen(x, slot, name, n)) return 0;
-  if (has_wrapper(x, o, name) || has_wrapper(x, of, name)) return 0;
+  if (has_wrapper(x, o, name) || has_wrapper(x, of, name) || pml__entries_has(value)) return 0;
   pml__choice_note(x->choice, name, n);
   return pml__intercept_thunk(value, name, pml__object_file(&x->all.at[of - x->all.at]));
 }
@@ -324,6 +325,14 @@ static void cast(struct pml__slots *x) {
   for (size_t i = 0; i < x->all.n && !x->any_hooked; i++) x->all.at[i].role = PML__HOOKS_NONE;
 }
 
+/* Before slots are filled, because a call is recorded once. */
+static int patch_entries(struct pml__slots *x, struct pml__object *o) {
+  if (x->choice->func.n == 0 || x->choice->hooks || !pml__object_pin(o)) return 0;
+  int err = pml__entries_patch(x->choice, o);
+  pml__object_unpin(o);
+  return err;
+}
+
 static int scan_all(struct pml__slots *x, struct patience *patience, bool unloaded) {
   int err = 0;
   cast(x);
@@ -333,6 +342,7 @@ static int scan_all(struct pml__slots *x, struct patience *patience, bool unload
     o->wanted = pml__choice_library(x->choice, o->path, o->program) && o->role == PML__HOOKS_NONE;
     x->any_wanted |= o->wanted;
   }
+  for (size_t i = 0; i < x->all.n && err == 0; i++) err = patch_entries(x, &x->all.at[i]);
   for (size_t i = 0; i < x->all.n && err == 0; i++) {
     struct pml__object *o = &x->all.at[i];
     const struct known *k = find_known(o);
@@ -353,6 +363,7 @@ int pml__intercept_scan(const struct pml__choice *choice, struct pml_intercept_s
   if (err == 0) patience = calloc(x.all.n + 1, sizeof *patience);
   if (patience == NULL) err = pml_fail(-ENOMEM, "no memory for the list of loaded libraries");
   if (err == 0 && unloaded) pml__code_forget(&x.all);
+  if (err == 0 && unloaded) pml__entries_forget(&x.all);
   if (err == 0) err = scan_all(&x, patience, unloaded);
   if (err == 0) remember(&x.all, patience);
   pml__exports_free(x.exports);
@@ -366,6 +377,7 @@ void pml__intercept_give_up(void) {
   nknown = 0;
   pml__scans_give_up();
   pml__code_give_up();
+  pml__entries_give_up();
 }
 
 /* ---- restore ---- */
@@ -409,6 +421,7 @@ void pml__intercept_restore(const struct pml__choice *last) {
   }
   pml__objects_free(&all);
   pml__code_restore(original_of);
+  pml__entries_restore();
   forget();
   pml__scans_forget();
 }

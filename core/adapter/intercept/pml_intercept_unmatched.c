@@ -116,11 +116,23 @@ static int report_functions(struct asked *a, pml_intercept_unmatched_visit *visi
   return err;
 }
 
+/* Names of these functions are in files that are not read again for similar ones. */
+static int report_entries(const struct asked *a, pml_intercept_unmatched_visit *visit, void *arg) {
+  const struct pml__patterns *p = &a->choice->func;
+  struct pml__nearest none = {.want = ""};
+  int err = 0;
+  for (size_t i = 0; i < p->n && err == 0; i++)
+    if (is_open(&p->at[i])) err = report("func", p->at[i].text, &none, visit, arg);
+  return err;
+}
+
 /* ---- libraries and functions ---- */
 
 int pml_intercept_unmatched(pml_intercept_unmatched_visit *visit, void *arg) {
   struct asked a = {.choice = pml__intercept_last_choice()};
-  if (a.choice == NULL || (!any_open(&a.choice->lib) && !any_open(&a.choice->sym))) return 0;
+  if (a.choice == NULL) return 0;
+  if (any_open(&a.choice->func)) (void)report_entries(&a, visit, arg);
+  if (!any_open(&a.choice->lib) && !any_open(&a.choice->sym)) return 0;
   int err = pml__objects_collect(&a.all);
   bool any = false;
   for (size_t i = 0; i < a.all.n && err == 0; i++) {

@@ -195,54 +195,6 @@ static void choose(struct pml_stream_event *e, const struct pml_wrap_value *valu
   e->values = to;
 }
 
-/* Not inlined, so that the common case needs few registers. */
-__attribute__((noinline, cold)) static void complete(struct pml__call_thread *t, enum pml_stream_kind kind,
-                                                     pml_region_t region, uint64_t ticks) {
-  int saved = errno;
-  pml__call_set_busy(t, t->stream, (uintptr_t)t->stream->guard);
-  struct pml__stream_thread *self = pml__call_use_stream(t);
-  t->event.region = region;
-  t->event.ticks = ticks;
-  if (kind == PML_STREAM_ENTER && pml__stream_prepare_rest(region)) t->event.ticks = pml_clock_ticks();
-  pml__stream_complete(kind, &t->event);
-  pml__call_restore_stream(t, self);
-  pml__call_end_busy(t, t->stream);
-  errno = saved;
-}
-
-/* The caller holds the guard. The event belongs to the thread and has no values. errno is preserved for the program,
- * because the function may be called to return it. */
-static inline void emit_event(struct pml__call_thread *t, struct pml__stream_thread *s, enum pml_stream_kind kind,
-                              pml_region_t region) {
-  uint64_t ticks = pml_clock_ticks();
-  ticks = s->known[kind].call(s->known[kind].data, region, ticks);
-  if (PML_LIKELY(ticks == 0))
-    pml__stream_unguard(s);
-  else
-    complete(t, kind, region, ticks);
-}
-
-/* Begin a delivery. Returns false, with nothing changed, in rare cases, such as no free frame, or a call ended by a
- * longjmp. */
-static inline bool begin_fast(const struct pml__call_thread *t, struct pml__stream_thread *s, uintptr_t sp) {
-  uint64_t was = pml__stream_guard(s, sp - PML__CALL_BELOW);
-  if (PML_LIKELY(pml__stream_knows(PML_STREAM_ENTER, was)) && PML_LIKELY(t->open->inner != NULL) &&
-      PML_LIKELY(t->open->sp > sp) && PML_LIKELY(sp >= t->from))
-    return true;
-  pml__stream_restore(s, was);
-  return false;
-}
-
-/* The same for the end of the innermost call, @p. */
-static inline bool end_fast(const struct pml__call_thread *t, struct pml__stream_thread *s,
-                            const struct pml__call_frame *p, uintptr_t sp) {
-  uint64_t was = pml__stream_guard(s, sp - PML__CALL_BELOW);
-  if (PML_LIKELY(pml__stream_knows(PML_STREAM_LEAVE, was)) && PML_LIKELY(t->open == p) && PML_LIKELY(p->sp == sp))
-    return true;
-  pml__stream_restore(s, was);
-  return false;
-}
-
 static const uint64_t no_results; /* marks a counted call without results, which is not fast either */
 
 static bool is_counted(const struct pml_wrap_function *f) {
@@ -296,7 +248,7 @@ void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, co
   struct pml__stream_thread *s = t->stream;
   uintptr_t sp = (uintptr_t)call;
   int32_t records = (int32_t)__atomic_load_n(&f->records, __ATOMIC_ACQUIRE);
-  if (PML_UNLIKELY(in != NULL || records <= 0 || !begin_fast(t, s, sp))) {
+  if (PML_UNLIKELY(in != NULL || records <= 0 || !pml__call_begin_fast(t, s, sp))) {
     enter_slow(call, f, in);
     return;
   }
@@ -304,7 +256,7 @@ void pml__wrap_enter(struct pml_wrap_call *call, struct pml_wrap_function *f, co
   call->at = t->open->inner;
   pml__call_open(t, call->at, f->region, PML__CALL_NO_SLOT, sp);
   call->function = f;
-  emit_event(t, s, PML_STREAM_ENTER, f->region);
+  pml__call_emit(t, s, PML_STREAM_ENTER, f->region);
 }
 
 void pml__wrap_results(struct pml_wrap_call *call, struct pml_wrap_function *f, const uint64_t *out) {
@@ -346,12 +298,12 @@ void pml__wrap_leave(struct pml_wrap_call *call) {
   struct pml__call_thread *t = &pml__call_self;
   struct pml__stream_thread *s = t->stream;
   struct pml__call_frame *p = call->at;
-  if (PML_UNLIKELY(call->results != NULL || !end_fast(t, s, p, (uintptr_t)call))) {
+  if (PML_UNLIKELY(call->results != NULL || !pml__call_end_fast(t, s, p, (uintptr_t)call))) {
     leave_slow(call);
     return;
   }
   pml__call_close(t, p);
-  emit_event(t, s, PML_STREAM_LEAVE, call->function->region);
+  pml__call_emit(t, s, PML_STREAM_LEAVE, call->function->region);
 }
 
 void pml_wrap_listen(const struct pml_wrap_listener *l) {

@@ -32,8 +32,9 @@ struct pml__call_frame {
   uintptr_t sp;                          /* of the call */
   const struct pml__call_known *known;   /* its slot's entry; the entry without an address: a wrapper's call */
   pml_region_t region;
+  uint32_t site; /* part of the return address of an instrumented function */
 };
-#define PML__CALL_FRAMES 32768u /* calls under way at a time, in all threads */
+#define PML__CALL_FRAMES 262144u /* calls under way at a time, in all threads */
 
 extern __attribute__((visibility("hidden"))) struct pml__call_table {
   struct pml_arch_slot slot[PML_ARCH_SLOTS]; /* first: the rule of unwinding counts on it */

@@ -1,10 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- `pmlua cc --wrap NAME -- gcc ...`, `pmlua cc --count -- clang ...`: a compiler's command line, and what pmlua adds to it.
 --
+--     pmlua cc --functions -- gcc -O2 app.c -o app
 --     pmlua cc --wrap zlib -- gcc app.c -lz -o app
 --     pmlua cc --count -- clang -O2 app.c -o app
 
 local common = require "pmlua.internal.cli.common"
+local core = require "pmlua.core"
+local refuse = core.failure.refuse
 
 --- More names, between commas.
 local function names_of(lists)
@@ -16,11 +19,11 @@ local function names_of(lists)
 end
 
 local M = {
-  summary = "run a compiler that links wrappers of libraries in, or makes the program count its operations",
+  summary = "run a compiler so that functions can be recorded, wrappers are linked in, or operations are counted",
   usage = { "--count[=lines] [--at source|final] [--quiet] [--print] -- COMPILER ARGS",
-    "--wrap NAME[,NAME...] [--runtime] [--static] [--print] -- COMPILER ARGS" },
+    "--functions [--print] -- COMPILER ARGS", "--wrap NAME[,NAME...] [--runtime] [--static] [--print] -- COMPILER ARGS" },
   about = [[
-Put it before the compiler command of a build. It adds what is needed at link time and returns the compiler's exit status.]],
+Put it before the compiler command of a build. It adds the options that are needed and returns the compiler's exit status.]],
   options = {
     { name = "count", kind = "choice", choices = { "lines" }, optional = true, help = "make the program count its own "
       .. "operations, exactly and in every thread, as they are in the compiler's LLVM IR: loads, stores, calls, "
@@ -30,6 +33,8 @@ Put it before the compiler command of a build. It adds what is needed at link ti
     { name = "at", kind = "choice", choices = { "source", "final" }, needs = "count", shown = "source", help = "source: what "
       .. "the source asks for, before optimisation, with scalars in registers; final: what the optimiser left" },
     common.with("quiet", { help = "do not list code that cannot be counted (inline assembly, assembly files)" }),
+    { name = "functions", help = "leave room for a jump at the entry of each function, which costs next to nothing, so that "
+      .. "pmlua record --func PATTERN can record the functions of the program. For gcc, clang and gfortran" },
     { name = "wrap", kind = "name", value = "NAME[,NAME...]", many = true,
       help = "link these wrappers, which pmlua wrap installed" },
     { name = "runtime", needs = "wrap", help = "use wrappers with the library's own names, which the loader finds first: they "
@@ -43,6 +48,7 @@ Put it before the compiler command of a build. It adds what is needed at link ti
     { "./configure CC='pmlua cc --count --at=final -- clang' && make", needs = { "clang" } },
     { "CC='pmlua cc --count -- clang' CXX='pmlua cc --count -- clang++' cmake -B build && make -C build",
       needs = { "clang", "cmake" } },
+    "pmlua cc --functions -- gcc -O2 app.c -lz -o app && pmlua record --func 'main' -- ./app",
     { "pmlua cc --wrap zlib -- gcc app.c -lz -o app", needs = { "libclang" } },
     { "make CC='pmlua cc --wrap zlib -- gcc'", needs = { "libclang" } },
   },
@@ -52,10 +58,24 @@ local NOT_RUN = 126 -- as shells say it
 
 function M.check(o)
   o.names, o.lines = names_of(o.wrap), o.count == "lines"
-  if #o.names == 0 and not o.count then return "add --count, or --wrap NAME" end
+  if #o.names == 0 and not o.count and not o.functions then return "add --functions, --count, or --wrap NAME" end
 end
 
 local complain = require "pmlua.internal.cli.complain" "cc"
+
+--- Add the options that leave room at the entry of each function. gcc would otherwise let a caller rely on registers that a
+--- function in the same file leaves alone, one of which a recorded call changes; clang does not.
+local function with_room(words)
+  local n = require("pmlua.internal.cc.words").compiler(words)
+  local llvm, err = require("pmlua.internal.cc.llvm").of(table.move(words, 1, n, 1, {}))
+  if llvm and llvm.flang then return refuse("ENOTSUP", words[n] .. " leaves no room in functions", "compile with gfortran") end
+  if not llvm and err.code ~= "ENOTSUP" then return nil, err end
+  local room = core.sys.uname().machine == "x86_64" and 5 or 1 -- in instructions that do nothing
+  local more = { "-fpatchable-function-entry=" .. room, not llvm and "-fno-ipa-ra" or nil }
+  local all = table.move(words, 1, n, 1, { environment = words.environment })
+  table.move(more, 1, #more, n + 1, all)
+  return table.move(words, n + 1, #words, #all + 1, all)
+end
 
 local function with_wrappers(o)
   local wrappers = {}
@@ -74,7 +94,12 @@ end
 
 ---@return integer status
 function M.run(o)
-  local words, err = with_wrappers(o)
+  local words, err = o.command, nil
+  if o.functions then words, err = with_room(words) end
+  if words then
+    o.command = words
+    words, err = with_wrappers(o)
+  end
   if not words then return complain(err) end
   local run = require "pmlua.internal.cc.run"
   local steps = { words }

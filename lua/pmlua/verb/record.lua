@@ -45,6 +45,9 @@ longer than they are.]],
   options = {
     { name = "lib", kind = "glob", many = true, help = "record only functions of these libraries (libz, libstdc*)" },
     { name = "sym", kind = "glob", many = true, help = "record only these functions" },
+    { name = "func", kind = "glob", many = true, help = "record these functions of the program and its libraries, which "
+      .. "were compiled by pmlua cc --functions, or with -fpatchable-function-entry=5, -pg -mfentry -mrecord-mcount or "
+      .. "clang's -fxray-instrument. Functions compiled with -finstrument-functions are recorded without it as well" },
     { name = "not", kind = "glob", many = true, help = "exclude libraries and functions with these names" },
     { name = "filter", kind = "file", help = "also apply a filter file, in Score-P's format" },
     { name = "dlsym", help = "also record calls through pointers from dlsym. The pointers then differ from the functions' "
@@ -107,14 +110,15 @@ Constructs of OpenMP are functions "omp parallel", "omp for", ... of a library "
 all): threads, time, time that threads waited, imbalance. They come from OMPT, or from the calls of gcc's libgomp.]],
   examples = {
     { "pmlua record -- python3 -c 'import json; print(json.dumps([1, 2]))'", needs = { "python3" } },
+    { "pmlua cc --functions -- gcc -O2 app.c -lz -o app && pmlua record --func '*' -- ./app" },
     "pmlua record --lib libz --trace -o zipped -- ./compress input",
     "pmlua record --trace --metric 'host::cpus_*' --metric process::resident --every 20ms -- ./solver",
   },
 }
 
 -- Options that select what to record, and the keys of those whose parsed value has another name.
-local OF_A_RECORDING <const> = { "lib", "sym", "not", "filter", "dlsym", "event", "plugin", "substrate", "metric", "every",
-  "trace", "profile", "max-depth", "max-calls", "min-duration", "last" }
+local OF_A_RECORDING <const> = { "lib", "sym", "func", "not", "filter", "dlsym", "event", "plugin", "substrate", "metric",
+  "every", "trace", "profile", "max-depth", "max-calls", "min-duration", "last" }
 local KEYS <const> = { event = "events", metric = "wanted" }
 
 local function check_finish(o)
@@ -259,9 +263,9 @@ local function substrate_variable(list)
 end
 
 --- The variables that the preloaded library reads: name, field of the options, and the separator of a list.
-local variables = { { "LIB", "lib", ":" }, { "SYM", "sym", ":" }, { "NOT", "not", ":" }, { "FILTER", "filter" },
-  { "EVENTS", "events", "\n" }, { "MAX_DEPTH", "max_depth" }, { "MAX_CALLS", "max_calls" }, { "MIN_NS", "min_duration" },
-  { "LAST", "last" } }
+local variables = { { "LIB", "lib", ":" }, { "SYM", "sym", ":" }, { "FUNC", "func", ":" }, { "NOT", "not", ":" },
+  { "FILTER", "filter" }, { "EVENTS", "events", "\n" }, { "MAX_DEPTH", "max_depth" }, { "MAX_CALLS", "max_calls" },
+  { "MIN_NS", "min_duration" }, { "LAST", "last" } }
 
 --- Known defects of events on this machine, for the metrics of the trace; nil: none.
 local function remarks(events)

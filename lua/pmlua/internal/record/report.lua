@@ -347,6 +347,8 @@ local function report_left(all, complain)
   if #named > 0 then complain("calls are missing, as code could not be changed to record them: " .. listed(named)) end
 end
 
+local NO <const> = { lib = "library", func = "function that is compiled for recording, as by pmlua cc --functions" }
+
 --- Report patterns that matched in no process, one per line, with similar names. A process logs them when it exits.
 local function report_unmatched(all, complain)
   local processes, count, near, has, order = 0, {}, {}, {}, {}
@@ -370,7 +372,8 @@ local function report_unmatched(all, complain)
       complain(("--sym '%s' is a function of %s, which is not among the chosen libraries; add --lib '%s'"):format(u.pattern,
         has[key], has[key]:gsub("%.so.*", "*")))
     elseif count[key] == processes then
-      complain(("--%s '%s' matches no %s%s"):format(u.option, u.pattern, u.option == "lib" and "library" or "function", nearest))
+      local kind = NO[u.option] or "function"
+      complain(("--%s '%s' matches no %s%s"):format(u.option, u.pattern, kind, nearest))
     end
   end
 end

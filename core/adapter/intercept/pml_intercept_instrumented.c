@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core/adapter/intercept/pml_intercept_instrumented.c - functions compiled with -finstrument-functions. */
+#include "adapter/intercept/pml_intercept_instrumented.h"
+
+#include "adapter/arch/pml_call.h"
+#include "adapter/intercept/pml_intercept_choice.h"
+#include "adapter/intercept/pml_intercept_names.h"
+#include "adapter/intercept/pml_intercept_private.h"
+#include "base/pml_array.h"
+#include "base/pml_map.h"
+#include "base/pml_process.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_BYTES 4096u
+#define SP_ABOVE 8u /* so that calls which the function makes at its stack pointer are further in, on every machine */
+
+/* ---- regions by address ---- */
+
+#define UNKNOWN UINT32_MAX
+
+/* Which region a function has; 0: it is not recorded. Never changes once @function is set, which is last. */
+struct known {
+  uintptr_t function; /* atomic; 0: free */
+  pml_region_t region;
+};
+
+/* At most half full. A larger table replaces it; a thread may still be reading the earlier one, which is never freed.
+ */
+struct table {
+  uint32_t shift, n; /* it has 2^(64 - shift) entries */
+  struct known at[];
+};
+static struct table *table; /* atomic; NULL: empty */
+
+struct object {
+  struct object *next;
+  uintptr_t lo, hi, base;
+  struct pml__names names;
+  const char *file; /* owned */
+  bool chosen;
+};
+static struct object *objects;
+static struct pml__lock lock; /* guards writing to the table, and the objects */
+
+static inline size_t index_of(const struct table *t, uintptr_t function) {
+  return (size_t)((uint64_t)function * PML__HASH_FACTOR >> t->shift);
+}
+
+static inline pml_region_t find(uintptr_t function) {
+  const struct table *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+  if (PML_UNLIKELY(t == NULL)) return UNKNOWN;
+  size_t mask = ((size_t)1 << (64 - t->shift)) - 1;
+  for (size_t i = index_of(t, function);; i = (i + 1) & mask) {
+    uintptr_t there = __atomic_load_n(&t->at[i].function, __ATOMIC_ACQUIRE);
+    if (PML_LIKELY(there == function)) return t->at[i].region;
+    if (there == 0) return UNKNOWN;
+  }
+}
+
+static void put(struct table *t, uintptr_t function, pml_region_t region) {
+  size_t mask = ((size_t)1 << (64 - t->shift)) - 1, i = index_of(t, function);
+  while (t->at[i].function != 0) i = (i + 1) & mask;
+  t->at[i].region = region;
+  __atomic_store_n(&t->at[i].function, function, __ATOMIC_RELEASE);
+  t->n++;
+}
+
+static bool grow(void) {
+  const struct table *before = table;
+  uint32_t shift = before != NULL ? before->shift - 1 : 64 - 10;
+  size_t n = (size_t)1 << (64 - shift);
+  struct table *t = calloc(1, sizeof *t + n * sizeof t->at[0]);
+  if (t == NULL) return false;
+  t->shift = shift;
+  for (size_t i = 0; before != NULL && i < n / 2; i++)
+    if (before->at[i].function != 0) put(t, before->at[i].function, before->at[i].region);
+  __atomic_store_n(&table, t, __ATOMIC_RELEASE);
+  return true;
+}
+
+/* ---- names ---- */
+
+static struct object *object_at(uintptr_t address) {
+  struct object *o = objects;
+  while (o != NULL && address - o->lo >= o->hi - o->lo) o = o->next;
+  return o;
+}
+
+/* A file without a symbol table has functions without names. */
+static struct object *add_object(struct pml__object *of, const struct pml__choice *c) {
+  struct object *o = calloc(1, sizeof *o);
+  const char *file = o != NULL ? strdup(pml__object_file(of)) : NULL;
+  if (file == NULL) {
+    free(o);
+    return NULL;
+  }
+  *o = (struct object){.next = objects, .lo = of->lo, .hi = of->hi, .base = of->base, .file = file};
+  (void)pml__names_read(&o->names, of->path);
+  o->chosen = pml__choice_instrumented(c, of->path);
+  return objects = o;
+}
+
+static pml_region_t region_in(const struct object *o, const struct pml__choice *c, uintptr_t function) {
+  char text[NAME_BYTES];
+  pml_region_t region = 0;
+  const struct pml__name *found = pml__names_find(&o->names, function - o->base);
+  const char *name = found != NULL ? pml__names_text(&o->names, found) : text;
+  if (found == NULL) (void)snprintf(text, sizeof text, "%.255s+0x%zx", o->file, (size_t)(function - o->base));
+  if (!o->chosen || !pml__choice_name(c, name)) return 0;
+  return pml_region_intern(name, o->file, 0, &region) == 0 ? region : 0;
+}
+
+static bool has_room(void) {
+  return table != NULL && 2 * (table->n + 1) <= (size_t)1 << (64 - table->shift);
+}
+
+/* The loader's lock is taken before this file's. */
+static pml_region_t look_up(const struct pml__choice *c, uintptr_t function) {
+  struct pml__object of = {0};
+  pml_region_t region = 0;
+  bool found = pml__object_at(&of, function);
+  pml__lock_take(&lock);
+  struct object *o = object_at(function);
+  if (o == NULL && found) o = add_object(&of, c);
+  if (o != NULL) region = region_in(o, c, function);
+  if (find(function) == UNKNOWN && (has_room() || grow())) put(table, function, region);
+  pml__lock_leave(&lock);
+  free(of.path);
+  free(of.file);
+  return region;
+}
+
+void pml__instrumented_forget(void) {
+  pml__lock_take(&lock);
+  while (objects != NULL) {
+    struct object *o = objects;
+    objects = o->next;
+    pml__names_free(&o->names);
+    free((char *)o->file);
+    free(o);
+  }
+  __atomic_store_n(&table, NULL, __ATOMIC_RELEASE); /* a thread may be reading it */
+  pml__lock_leave(&lock);
+}
+
+/* ---- calls ---- */
+
+/* Whether the innermost call contains the code of @region, inlined: they have one frame and return to one place. A
+ * function that a longjmp left at the same place and that is called again is not inlined into itself. */
+static bool is_inlined(const struct pml__call_thread *t, pml_region_t region, uint32_t site, uintptr_t sp) {
+  const struct pml__call_frame *p = t->open;
+  if (p == PML__CALL_NONE || p->known != PML__CALL_NO_SLOT || p->site != site) return false;
+  for (; p != PML__CALL_NONE && p->sp == sp; p = p->outer)
+    if (p->region == region) return false;
+  return p != t->open;
+}
+
+/* A name is looked up in the claim: functions of the program that this calls, such as its allocator, are not recorded.
+ */
+__attribute__((noinline)) static void enter_slow(uintptr_t function, uint32_t site, uintptr_t sp, pml_region_t region) {
+  const struct pml__choice *c = pml__intercept_chosen();
+  struct pml_stream_event e = {0};
+  struct pml__call_frame *p = NULL;
+  int saved = errno;
+  if (c == NULL || !pml__call_is_on() || !pml__call_claim(sp)) return;
+  e.region = region != UNKNOWN ? region : look_up(c, function);
+  if (e.region != 0 && pml_stream_wanted(PML_STREAM_ENTER))
+    p = is_inlined(&pml__call_self, e.region, site, sp) ? pml__call_begin_inlined(&e) : pml__call_begin(&e, sp);
+  if (p != NULL) p->site = site;
+  pml__call_release();
+  errno = saved;
+}
+
+void pml__instrumented_enter(const void *function, const void *site) {
+  pml_region_t region = find((uintptr_t)function);
+  struct pml__call_thread *t = &pml__call_self;
+  struct pml__stream_thread *s = t->stream;
+  uintptr_t sp = PML__CALL_HERE + SP_ABOVE;
+  if (region == 0) return;
+  if (PML_UNLIKELY(region == UNKNOWN) || !__atomic_load_n(&pml__call_plain, __ATOMIC_RELAXED) ||
+      __atomic_load_n(&pml__call_counting, __ATOMIC_RELAXED) != NULL || !pml__call_begin_fast(t, s, sp)) {
+    enter_slow((uintptr_t)function, (uint32_t)(uintptr_t)site, sp, region);
+    return;
+  }
+  struct pml__call_frame *p = t->open->inner;
+  p->site = (uint32_t)(uintptr_t)site;
+  pml__call_open(t, p, region, PML__CALL_NO_SLOT, sp);
+  pml__call_emit(t, s, PML_STREAM_ENTER, region);
+}
+
+/* A function may leave by a jump, when its frame is gone already: then @sp is above it. */
+__attribute__((noinline)) static void leave_slow(pml_region_t region, uintptr_t sp) {
+  struct pml_stream_event e = {.region = region};
+  int saved = errno;
+  if (!pml__call_claim(sp)) return;
+  struct pml__call_frame *p = pml__call_find(region, sp - 2 * SP_ABOVE);
+  if (p != NULL) pml__call_end(p, &e);
+  pml__call_release();
+  errno = saved;
+}
+
+/* On a thread that has used one stack, the innermost call is on it. */
+static inline bool is_here(const struct pml__call_thread *t, const struct pml__call_frame *p, uintptr_t sp) {
+  return PML_LIKELY(t->others == NULL) || (sp >= t->from && sp <= p->sp);
+}
+
+void pml__instrumented_leave(const void *function, const void *site) {
+  pml_region_t region = find((uintptr_t)function);
+  struct pml__call_thread *t = &pml__call_self;
+  struct pml__stream_thread *s = t->stream;
+  struct pml__call_frame *p = t->open;
+  uintptr_t sp = PML__CALL_HERE + SP_ABOVE;
+  (void)site;
+  if (region == 0 || region == UNKNOWN) return;
+  if (PML_LIKELY(pml__call_is_reported(p, region)) && PML_LIKELY(p->outer != PML__CALL_NONE) && is_here(t, p, sp) &&
+      __atomic_load_n(&pml__call_plain, __ATOMIC_RELAXED) &&
+      __atomic_load_n(&pml__call_counting, __ATOMIC_RELAXED) == NULL && pml__call_end_fast(t, s, p, p->sp)) {
+    pml__call_close(t, p);
+    pml__call_emit(t, s, PML_STREAM_LEAVE, region);
+    return;
+  }
+  leave_slow(region, sp);
+}

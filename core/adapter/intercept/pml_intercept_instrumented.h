@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core/adapter/intercept/pml_intercept_instrumented.h - functions compiled with -finstrument-functions.
+ *
+ * Code that gcc or clang compiled so calls __cyg_profile_func_enter() and _exit() in each function, also where it was
+ * inlined. These calls are recorded like calls of libraries: a region is a function of the symbol table, with its
+ * object as the file. Functions left by a longjmp or an exception get their leave as calls of libraries do.
+ */
+#ifndef PML_INTERCEPT_INSTRUMENTED_H
+#define PML_INTERCEPT_INSTRUMENTED_H
+
+#include "base/pml_api.h"
+
+PML_BEGIN_DECLS
+
+/*
+ * pml__instrumented_enter, pml__instrumented_leave - @function begins or ends; @site: its return address. Preserve
+ * errno. Cost, with a profile: as a wrapped call, and a look-up by address. The first call of a function reads the
+ * symbol table of its object. An inlined function costs some 200 instructions more. Without interception nothing is
+ * recorded.
+ */
+PML__SHARED void pml__instrumented_enter(const void *function, const void *site);
+PML__SHARED void pml__instrumented_leave(const void *function, const void *site);
+
+/* pml__instrumented_forget - names may be others from now on: an object was unloaded, or the selection changed. */
+void pml__instrumented_forget(void);
+
+PML_END_DECLS
+
+#endif

@@ -1,0 +1,192 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- spec/lua/functions_spec.lua - tests of recording the functions of a program: each way that compilers offer, against the
+-- program's own counts.
+
+local recording = require "spec.lua.recording"
+local support = require "spec.core.support"
+
+local at = recording.place()
+
+--- Each function counts its calls in memory that children share; the process prints them at its end, by name. A library that it
+--- opens, closes and opens again has one of them.
+local program = [[
+#include <alloca.h>
+#include <csetjmp>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <stdexcept>
+#include <string>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <thread>
+#include <ucontext.h>
+#include <unistd.h>
+#include <vector>
+#define KEEP __attribute__((noinline))
+static const char *names[32];
+static long *counts;
+static void count(const char *name) __attribute__((no_instrument_function, noinline));
+static void count(const char *name) {
+  int i = 0;
+  while (names[i] != nullptr && strcmp(names[i], name) != 0) i++;
+  names[i] = name;
+  __atomic_fetch_add(&counts[i], 1, __ATOMIC_RELAXED);
+}
+static int sink;
+namespace app {
+template <class T> KEEP T twice(T x) { count("twice"); return x + x; }
+struct solver {
+  KEEP int step(int i) { count("step"); if (i % 7 == 0) throw std::runtime_error("seven"); return twice(i); }
+  KEEP int run(int n) {
+    count("run");
+    int sum = 0;
+    for (int i = 0; i < n; i++) try { sum += step(i); } catch (const std::exception &) { sum--; }
+    return sum;
+  }
+};
+}
+extern "C" {
+KEEP int deep(int n) { count("deep"); int below = n == 0 ? 0 : deep(n - 1); sink += below; return below + 1; }
+KEEP void last(int n) { count("last"); sink += n; }
+KEEP void tail(int n) { count("tail"); last(n); }
+KEEP int sixth(int a, int b, int c, int d, int e, int f, int g, int h) { count("sixth"); return a + b + c + d + e + f + g * h; }
+KEEP double many(int n, ...) { count("many"); return n * 0.5; }
+KEEP void room(int n) { count("room"); char *p = (char *)alloca((size_t)n); memset(p, 1, (size_t)n); sink += p[n / 2]; last(n); }
+KEEP void unused(void) { sink++; }
+}
+static jmp_buf back;
+extern "C" KEEP void leaps(int n) { count("leaps"); if (n % 2) longjmp(back, 1); last(n); }
+static ucontext_t host, guest;
+extern "C" KEEP void yields(int n) { count("yields"); last(n); swapcontext(&guest, &host); last(n); }
+extern "C" KEEP void fiber(void) { count("fiber"); for (int i = 0; i < 5; i++) yields(i); }
+static void fibers(void) {
+  static char stack[1 << 16];
+  getcontext(&guest);
+  guest.uc_stack.ss_sp = stack, guest.uc_stack.ss_size = sizeof stack, guest.uc_link = &host;
+  makecontext(&guest, fiber, 0);
+  for (int i = 0; i < 6; i++) { swapcontext(&host, &guest); last(i); }
+}
+int main(int argc, char **argv) {
+  counts = (long *)mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  for (auto name : {"twice", "step", "run", "deep", "last", "tail", "sixth", "many", "room", "leaps", "yields", "fiber"})
+    count(name);
+  memset(counts, 0, 4096);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; i++) threads.emplace_back([] { app::solver().run(700); });
+  for (auto &t : threads) t.join();
+  app::solver().run(70);
+  deep(2000);
+  for (int i = 1; i < 100; i++) { tail(i); room(16 * i); sink += sixth(1, 2, 3, 4, 5, 6, 7, i) + (int)many(2, 1.0, i); }
+  for (volatile int i = 0; i < 10; i = i + 1) if (setjmp(back) == 0) leaps(i);
+  fibers();
+  if (fork() == 0) { tail(1); app::solver().run(7); exit(0); }
+  wait(nullptr);
+  for (int i = 1; i < argc; i++) { /* a library's: its function returns how often it was called */
+    void *library = dlopen(argv[i], RTLD_NOW);
+    auto f = (long (*)(int))dlsym(library, "plugged");
+    for (int k = 0; k < 5 * i; k++) f(k);
+    dlclose(library);
+  }
+  for (int i = 0; names[i] != nullptr; i++) printf("%s\t%ld\n", names[i], counts[i]);
+  fflush(stdout);
+  return sink == 12345;
+}
+]]
+local plugin = "static long n;\nstatic __attribute__((noinline)) void inner(int i) { n += i; }\n"
+  .. "long plugged(int i) { inner(i); return n; }\n"
+
+--- Every way: a compiler and its options. The program's counts are the truth.
+local O2 <const> = " -O2 -pthread -ldl"
+local ways = {
+  ["-finstrument-functions of gcc"] = "g++ -finstrument-functions -finstrument-functions-exclude-file-list=/usr/" .. O2,
+  ["-finstrument-functions of gcc without optimisation"] = "g++ -O0 -pthread -ldl -finstrument-functions",
+  ["-finstrument-functions of clang"] = "clang++ -finstrument-functions-after-inlining" .. O2,
+  ["room at the entries by gcc"] = "g++ -fpatchable-function-entry=5 -fno-ipa-ra" .. O2,
+  ["room before and behind the entries"] = "g++ -fcf-protection=full -fpatchable-function-entry=9,4 -fno-ipa-ra" .. O2,
+  ["room at the entries by clang"] = "clang++ -fpatchable-function-entry=8" .. O2,
+  ["room at a fixed address, in a stripped table"] = "g++ -no-pie -fno-pie -fpatchable-function-entry=6 -fno-ipa-ra" .. O2,
+  ["calls of a profiler"] = "g++ -pg -mfentry -mrecord-mcount -no-pie -fno-pie" .. O2,
+  ["XRay"] = "clang++ -fxray-instrument -fxray-instruction-threshold=1" .. O2,
+}
+local TWICE <const>, STEP <const>, RUN <const> = "int app::twice<int>(int)", "app::solver::step(int)", "app::solver::run(int)"
+local symbols = { twice = TWICE, step = STEP, run = RUN }
+
+--- Counts of the program, by function.
+local function truth_of(out)
+  local truth = {}
+  for name, n in out:gmatch "(%l+)\t(%d+)" do truth[symbols[name] or name] = tonumber(n) end
+  return truth
+end
+
+local function counts_of(by_name, truth)
+  local found = {}
+  for name in pairs(truth) do found[name] = by_name[name] and by_name[name].calls or 0 end
+  return found
+end
+
+local number = 0
+--- Build the program one way and record it: functions by name, the recording, the program's counts, standard error, its file.
+local function record(way, arguments, words)
+  number = number + 1
+  local name = "p" .. number
+  support.compile(at.dir, { [name .. ".cpp"] = program }, ("%s %s.cpp -o %s"):format(way, name, name))
+  local _, all, status, said, out = at.recorded(("-o r%d %s -- ./%s %s"):format(number, arguments, name, words or ""))
+  assert.equal(0, status, said)
+  local by_name = {}
+  for _, f in ipairs(all.functions) do by_name[f.name:gsub(" %[clone .*", "")] = f end -- gcc specialises functions
+  return by_name, all, truth_of(out), said, name
+end
+
+describe("pmlua record of functions of the program", function()
+  teardown(support.cleanup)
+
+  for what, way in pairs(ways) do
+    support.with(way:match "^%S+")("counts them as they count themselves: " .. what, function()
+      local by_name, all, truth, _, name = record(way, "--func '*'")
+      assert.same({ 2877, 2001, 10 }, { truth[STEP], truth.deep, truth.leaps })
+      assert.same(truth, counts_of(by_name, truth))
+      assert.same({ 5, name, 2 }, { by_name.leaps.unreturned, by_name.deep.library, #all.processes })
+    end)
+  end
+
+  it("records those that are chosen, by symbol or by name, and no others", function()
+    local by_name, _, truth = record(ways["room at the entries by gcc"], "--func 'app::solver::*:tail' --not '*step*'")
+    assert.same({ truth[RUN], truth.tail }, { by_name[RUN].calls, by_name.tail.calls })
+    assert.same({}, { by_name[STEP], by_name.deep, by_name.main })
+  end)
+
+  it("records functions of libraries that are opened again and again", function()
+    local way = "g++ -fpatchable-function-entry=5 -fno-ipa-ra" .. O2
+    support.compile(at.dir, { ["plug.c"] = plugin }, "gcc -O1 -fPIC -shared -fpatchable-function-entry=5 plug.c -o plug.so")
+    local by_name = record(way, "--func inner:plugged", "./plug.so ./plug.so ./plug.so")
+    assert.same({ 30, 30 }, { by_name.inner.calls, by_name.plugged.calls })
+  end)
+
+  it("records a call of a prepared function through a slot once", function()
+    local caller = "extern long plugged(int); int main(void) { for (int i = 0; i < 9; i++) plugged(i); }\n"
+    support.compile(at.dir, { ["slot.c"] = caller, ["plug.c"] = plugin }, "gcc -O1 -fPIC -shared -fpatchable-function-entry=5 plug.c -o libplug.so && "
+      .. "gcc slot.c -o slot -L. -lplug -Wl,-rpath,$PWD")
+    local by_name = at.recorded "-o once --lib libplug --func plugged -- ./slot"
+    assert.equal(9, by_name.plugged.calls)
+  end)
+
+  it("says which pattern matches nothing, and what a program needs", function()
+    local _, _, _, said = record("g++ -O2 -pthread -ldl", "--func deep")
+    assert.truthy(said:find("--func 'deep' matches no function that is compiled for recording, as by pmlua cc --functions", 1, true))
+  end)
+
+  it("are recorded in programs that pmlua cc compiles", function()
+    local c = "void add_(volatile int *n) { ++*n; }\nint main(void) { volatile int i = 0; while (i < 7) add_(&i); }\n"
+    support.spit(at.dir .. "/sum.c", c)
+    support.spit(at.dir .. "/sum.f90", "subroutine add(n)\n integer :: n\n n = n + 1\nend\n"
+      .. "program p\n integer :: i = 0\n do while (i < 7)\n  call add(i)\n end do\nend\n")
+    for compiler, file in pairs { gcc = "sum.c", clang = "sum.c", gfortran = "sum.f90" } do
+      if support.has(compiler) then
+        at.shell(("%s cc --functions -- %s -O1 -fno-inline %s -o %s-sum"):format(recording.command, compiler, file, compiler))
+        assert.equal(7, at.recorded(("-o %s-r --func add_ -- ./%s-sum"):format(compiler, compiler)).add_.calls)
+      end
+    end
+  end)
+end)
