@@ -29,7 +29,7 @@ end
 
 --- A declaration without the body of its inline functions.
 local function without_bodies(code)
-  code = code:gsub("(static inline [^{;]-)%s*%b{}", "%1;"):gsub("PML_ALWAYS_INLINE ", "")
+  code = code:gsub("(static inline [^{;]-)%s*%b{}", "%1;"):gsub("PML_ALWAYS_INLINE ", ""):gsub("%s*PML_NAMESAKE%b()", "")
   return (code:gsub("PML_API ([^;]*;)", function(declaration) return (declaration:gsub("\n        ", "\n")) end))
 end
 
@@ -53,6 +53,7 @@ end
 local function is_inner(line)
   return line:find "^#ifn?def" or line:find "^#endif" or line:find "^#include" or line:find "^#undef" or line:find "^#if "
     or line:find "^#else" or line:find "_DECLS$" or line:find "^#define %w+_H$" or line:find "^#pragma"
+    or line:find "^#define [%w_]+%(%.%.%.%) [%w_]+_of_c%("
 end
 
 local function declares(code, item)

@@ -22,6 +22,30 @@
 #endif
 
 /*
+ * Functions with the name of a struct. C++ would hide the type, so there the function has another identifier, and the
+ * symbol of C; a macro, which leaves the type alone, calls it by the common name.
+ */
+#ifdef __cplusplus
+#define PML_NAMESAKE(name) __asm__(#name)
+#define pml_event_part(...) pml_event_part_of_c(__VA_ARGS__)
+#define pml_event_pmu_traits(...) pml_event_pmu_traits_of_c(__VA_ARGS__)
+#define pml_eventset_event(...) pml_eventset_event_of_c(__VA_ARGS__)
+#define pml_otf2_location(...) pml_otf2_location_of_c(__VA_ARGS__)
+#define pml_otf2_metric(...) pml_otf2_metric_of_c(__VA_ARGS__)
+#define pml_otf2_stats(...) pml_otf2_stats_of_c(__VA_ARGS__)
+#define pml_plugin_series(...) pml_plugin_series_of_c(__VA_ARGS__)
+#define pml_profile_stats(...) pml_profile_stats_of_c(__VA_ARGS__)
+#define pml_recorder_options(...) pml_recorder_options_of_c(__VA_ARGS__)
+#define pml_sde_info(...) pml_sde_info_of_c(__VA_ARGS__)
+#define pml_sde_library(...) pml_sde_library_of_c(__VA_ARGS__)
+#define pml_section_report(...) pml_section_report_of_c(__VA_ARGS__)
+#define pml_stream_lost(...) pml_stream_lost_of_c(__VA_ARGS__)
+#define pml_stream_metrics(...) pml_stream_metrics_of_c(__VA_ARGS__)
+#else
+#define PML_NAMESAKE(name)
+#endif
+
+/*
  * The library is built with -fvisibility=hidden. It exports what carries PML_API, for its users, and what carries
  * PML__SHARED, for the parts of this same build (bindings, command, preloaded libraries, drop-ins, generated wrappers):
  * that changes without notice, and has the version PMLUA_PRIVATE.

@@ -147,7 +147,8 @@ PML__SHARED size_t pml_stream_list(struct pml_stream_listed out[PML_STREAM_CONSU
  * pml_stream_metrics - intern @n names, copied, never freed. -EINVAL (none, too many, an empty name), -ENOMEM.
  * No lock; thread-safe.
  */
-PML__SHARED int pml_stream_metrics(const char *const *names, size_t n, struct pml_stream_metrics **out);
+PML__SHARED int pml_stream_metrics(const char *const *names, size_t n, struct pml_stream_metrics **out)
+    PML_NAMESAKE(pml_stream_metrics);
 
 /* Declared by the adapter before the first event with values; read by any thread. Thread-safe, async-signal-safe. */
 static inline void pml_stream_metrics_set_real(struct pml_stream_metrics *m, uint32_t i) {
@@ -168,7 +169,7 @@ struct pml_stream_lost {
   uint64_t nested;  /* events emitted by a consumer, or by a signal handler that interrupted one */
   uint64_t refused; /* (event, consumer) pairs of threads that the consumer refused, or for which it lacked memory */
 };
-void pml_stream_lost(struct pml_stream_lost *lost);
+void pml_stream_lost(struct pml_stream_lost *lost) PML_NAMESAKE(pml_stream_lost);
 
 /* --- what the inline functions need --- */
 

@@ -42,7 +42,8 @@ PML_API int pml_recorder_open(struct pml_recorder **r, const struct pml_recorder
 PML_API void pml_recorder_close(struct pml_recorder *r);
 
 /* pml_recorder_options - what it was opened with, defaults filled in. */
-PML_API struct pml_recorder_options pml_recorder_options(const struct pml_recorder *r);
+PML_API struct pml_recorder_options pml_recorder_options(const struct pml_recorder *r)
+    PML_NAMESAKE(pml_recorder_options);
 
 /*
  * pml_recorder_push - append one element, of the size the recorder was opened with.

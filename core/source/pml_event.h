@@ -98,7 +98,7 @@ struct pml_event {
 PML_API int pml_event_parse(struct pml_event *ev, const char *name);
 
 /* pml_event_part - part @i of @ev, below @ev->nparts. Cost: a copy. Thread-safe, async-signal-safe. */
-PML_API struct pml_event_part pml_event_part(const struct pml_event *ev, unsigned i);
+PML_API struct pml_event_part pml_event_part(const struct pml_event *ev, unsigned i) PML_NAMESAKE(pml_event_part);
 
 /*
  * pml_event_source - the source that events of such a name belong to, whether there is such an event or not: "perf"
@@ -184,7 +184,7 @@ struct pml_event_pmu_traits {
  * pml_event_pmu_traits - what kind of PMU the core's is. Returns 0, PML_ENOPMU, -EACCES.
  * Cost: some perf_event_open. Thread-safe, not async-signal-safe.
  */
-PML__SHARED int pml_event_pmu_traits(struct pml_event_pmu_traits *out);
+PML__SHARED int pml_event_pmu_traits(struct pml_event_pmu_traits *out) PML_NAMESAKE(pml_event_pmu_traits);
 
 /*
  * pml_event_set_sysfs - read PMUs and the topology of cpus below @root instead of /sys (a described machine); NULL:

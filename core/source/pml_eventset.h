@@ -57,7 +57,8 @@ PML_API size_t pml_eventset_bytes(size_t n);
  * event). Neither makes a system call.
  */
 PML_API size_t pml_eventset_size(const struct pml_eventset *set);
-PML_API int pml_eventset_event(const struct pml_eventset *set, size_t i, struct pml_eventset_event *info);
+PML_API int pml_eventset_event(const struct pml_eventset *set, size_t i, struct pml_eventset_event *info)
+    PML_NAMESAKE(pml_eventset_event);
 
 /* pml_eventset_typed - may some value be a double, or absent? Else every one is an integer. */
 PML_API bool pml_eventset_typed(const struct pml_eventset *set);

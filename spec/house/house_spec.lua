@@ -95,6 +95,25 @@ int main(void) {
     end
   end)
 
+  it("gives headers whose types C++ names without struct, also where a function has the name", function()
+    local types, seen = {}, {}
+    local sources = sh(("cd %s/include/pmlua && cat pmlua.h $(cc -MM -I. pml.h | tr -d ':\\\\')"):format(prefix))
+    for name in sources:gmatch "struct (pml_%a[%w_]+)" do
+      local clashes = not seen[name] and sources:find("[ *]" .. name .. "%(struct")
+      seen[name] = true
+      if clashes then types[#types + 1] = ("%s *the_%s;"):format(name, name) end
+    end
+    assert.is_true(#types > 8, #types)
+    write(dest .. "/names.cpp", "#include <pml.h>\n#include <pmlua.h>\n" .. table.concat(types, "\n")
+      .. "\nint main() { pml_sde_info i{}; return pml_sde_library(&the_pml_sde_library, \"A\") + (i.name != nullptr); }\n")
+    for _, compiler in ipairs { "g++", "clang++" } do
+      if support.has(compiler) then
+        shell.done(("cd %s && %s -std=c++17 -Wall -Wextra -Wconversion -Werror -I%s/include/pmlua names.cpp -L%s/lib -lpmlua "
+          .. "-o names && LD_LIBRARY_PATH=%s/lib ./names"):format(dest, compiler, prefix, prefix, prefix))
+      end
+    end
+  end)
+
   it("gives headers each of which compiles alone", function()
     local find = "cd %s/include && find pmlua -name '*.h' ! -path '*/pmlib/*' ! -path '*/scorep/*' ! -path '*/compat/*'"
     local list = sh(find:format(prefix))

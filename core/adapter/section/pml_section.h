@@ -227,7 +227,7 @@ struct pml_section_report {
  * with pml_section_report_free(). Threads that ended keep their statistics; those beyond the last 256 are merged into
  * one.
  */
-PML_API int pml_section_report(bool by_thread, struct pml_section_report *r);
+PML_API int pml_section_report(bool by_thread, struct pml_section_report *r) PML_NAMESAKE(pml_section_report);
 PML_API void pml_section_report_free(struct pml_section_report *r);
 
 /*

@@ -158,7 +158,8 @@ struct pml_plugin_series {
   uint64_t backwards;                 /* decreases of a metric that should only grow; the values are kept */
 };
 typedef int pml_plugin_series_visit(const struct pml_plugin_series *s, void *arg); /* non-zero stops */
-PML_API int pml_plugin_series(struct pml_plugin *p, pml_plugin_series_visit *visit, void *arg);
+PML_API int pml_plugin_series(struct pml_plugin *p, pml_plugin_series_visit *visit, void *arg)
+    PML_NAMESAKE(pml_plugin_series);
 
 /* pml_plugin_on_trouble - call @say with each line of trouble outside of a call (a failing load reports it as its
  * detail); NULL: no reports. It may be called on any thread, with locks held: it must not call the core. */

@@ -50,7 +50,7 @@ typedef int64_t pml_sde_callback(void *param); /* a double is returned as its bi
 PML_API uint64_t pml_sde_grown(void);
 
 /* pml_sde_library - the library of that name, made if it is new. -EINVAL for a bad name, -ENOMEM. */
-PML_API int pml_sde_library(struct pml_sde_library **lib, const char *name);
+PML_API int pml_sde_library(struct pml_sde_library **lib, const char *name) PML_NAMESAKE(pml_sde_library);
 
 /*
  * pml_sde_on_first_library - call @notify once, from pml_sde_library() on any thread, when the process creates its
@@ -141,7 +141,9 @@ struct pml_sde_info {
   struct pml_recorder *recorder; /* for a recorder and its derived events, else NULL */
   struct pml_sde_set *set;
 };
-PML_API int pml_sde_info(struct pml_sde_event *ev, struct pml_sde_info *info); /* strings live as long as @ev */
+
+/* pml_sde_info - describe @ev; strings live as long as it. */
+PML_API int pml_sde_info(struct pml_sde_event *ev, struct pml_sde_info *info) PML_NAMESAKE(pml_sde_info);
 
 /* pml_sde_list - visit every event, including placeholders; the visitor must not register. A non-zero result stops the
  * walk. */

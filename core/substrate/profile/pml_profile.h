@@ -94,7 +94,7 @@ struct pml_profile_stats {
 };
 
 /* pml_profile_stats - the numbers of recorded and omitted events so far. Thread-safe. */
-PML_API void pml_profile_stats(struct pml_profile *p, struct pml_profile_stats *s);
+PML_API void pml_profile_stats(struct pml_profile *p, struct pml_profile_stats *s) PML_NAMESAKE(pml_profile_stats);
 
 PML_END_DECLS
 

@@ -61,7 +61,8 @@ PML__SHARED int pml_otf2_location_in(struct pml_otf2 *a, const char *process, co
  * thread may record on it. Owned by the archive. Its first event takes 64 KiB of the file. A lock; not for
  * hot paths.
  */
-PML_API int pml_otf2_location(struct pml_otf2 *a, const char *name, struct pml_otf2_location **loc);
+PML_API int pml_otf2_location(struct pml_otf2 *a, const char *name, struct pml_otf2_location **loc)
+    PML_NAMESAKE(pml_otf2_location);
 
 /*
  * pml_otf2_enter, _leave, _metric - append a record at @ticks of pml_clock.
@@ -75,7 +76,8 @@ PML_API int pml_otf2_location(struct pml_otf2 *a, const char *name, struct pml_o
  */
 PML_API int pml_otf2_enter(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region);
 PML_API int pml_otf2_leave(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region);
-PML_API int pml_otf2_metric(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values);
+PML_API int pml_otf2_metric(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values)
+    PML_NAMESAKE(pml_otf2_metric);
 
 /*
  * pml_otf2_series - make a separate location, @place, of kind "metric", with the values of one metric: [n] pairs in the
@@ -124,7 +126,7 @@ struct pml_otf2_stats {
 };
 
 /* pml_otf2_stats - how many events were recorded and lost so far. Thread-safe. */
-PML_API void pml_otf2_stats(struct pml_otf2 *a, struct pml_otf2_stats *s);
+PML_API void pml_otf2_stats(struct pml_otf2 *a, struct pml_otf2_stats *s) PML_NAMESAKE(pml_otf2_stats);
 
 /*
  * pml_otf2_close - detach, write the events of all locations with leaves of the regions still open, write all
