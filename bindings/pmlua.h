@@ -31,6 +31,9 @@ typedef struct lua_State lua_State; /* <lua.h>; in C++ <lua.hpp> */
  */
 PML_API int luaopen_pmlua_core(lua_State *L);
 
+/* pmlua_version - "1.0.0": the running library's version; PML_VERSION is the headers' version. Static. */
+PML_API const char *pmlua_version(void);
+
 /* --- a state of the application's own --- */
 
 struct pmlua; /* one thread at a time */
@@ -56,6 +59,22 @@ struct pmlua_options {
  * in any Lua state.
  */
 PML_API int pmlua_open(struct pmlua **p, const struct pmlua_options *options);
+
+/* Begins with its own size, so that later versions can add fields: those that a program does not know are zero. */
+struct pmlua_config {
+  size_t size;           /* sizeof(struct pmlua_config) */
+  const char *lua_dir;   /* as in struct pmlua_options */
+  size_t memory_bytes;   /* the same */
+  uint64_t instructions; /* limit of each pmlua_call() that Lua does not make; 0: any number */
+  int sandbox;           /* 1: scripts have no files, processes, modules, finalizers and debugging, nor os.exit */
+};
+
+/*
+ * pmlua_open_with - as pmlua_open(). With config->sandbox, scripts have the globals of questions to a live service
+ * (docs/how/ask.md), and what pmlua_function() and pmlua_state() add; a script may still use all memory and time that
+ * the limits allow. Returns -EINVAL for a size of 0, -E2BIG if a field that this version does not know is set.
+ */
+PML_API int pmlua_open_with(struct pmlua **p, const struct pmlua_config *config);
 PML_API void pmlua_close(struct pmlua *p);
 PML_API lua_State *pmlua_state(struct pmlua *p);
 
@@ -72,6 +91,49 @@ PML_API lua_State *pmlua_state(struct pmlua *p);
 PML_API int pmlua_run_string(struct pmlua *p, const char *name, const char *code, const struct pmlua_limits *limits,
                              char **results);
 PML_API int pmlua_run_file(struct pmlua *p, const char *path, const struct pmlua_limits *limits, char **results);
+
+/*
+ * Values of a typed call. A format has a letter for each argument, '>', and a letter for each result, at most 16 each:
+ *
+ *     letter   C in arguments         C in results     Lua
+ *     i        int64_t                int64_t *        integer
+ *     d        double                 double *         number
+ *     b        int                    int *            boolean
+ *     s        const char *           const char **    string without a zero byte; NULL is nil
+ *     z        const char *, size_t   the same, to *   string of any bytes
+ *     j        const char *           const char **    any value that JSON can express, as its JSON text
+ *
+ * Where values are passed as structs, @i, @d, @b or @s is set, and @n is the length of strings.
+ */
+struct pmlua_value {
+  union {
+    int64_t i;
+    double d;
+    int b;
+    const char *s;
+  };
+  size_t n;
+};
+
+/*
+ * pmlua_call - call the global Lua function @name, or "table.function", with arguments of @format; results go to the
+ * pointers that follow. pmlua_call_values - the same with arrays, for other languages. Strings of results are valid
+ * until the next call's results, or the close. Lua converts arguments and results as in its C interface (a
+ * number may be a string's); results must be there. Return as pmlua_run_string(), -EINVAL for the format. To be called
+ * by the thread that uses the state; a function called from Lua may call back.
+ */
+PML_API int pmlua_call(struct pmlua *p, const char *name, const char *format, ...);
+PML_API int pmlua_call_values(struct pmlua *p, const char *name, const char *format,
+                              const struct pmlua_value *arguments, struct pmlua_value *results);
+
+/*
+ * pmlua_function - Lua calls @fn as the global function @name, or "table.function" (the table is made if need be), with
+ * arguments that are checked against @format. @fn sets the results of the format, whose strings are copied when it
+ * returns, and returns 0; or a negative code, whose pml_error_detail() is then an error in Lua, as is a C++ exception
+ * that leaves @fn. The registration is protected: it returns 0, -EINVAL (name, format), -ENOMEM, PML_ELIMIT.
+ */
+typedef int pmlua_callback(void *arg, const struct pmlua_value *arguments, struct pmlua_value *results);
+PML_API int pmlua_function(struct pmlua *p, const char *name, const char *format, pmlua_callback *fn, void *arg);
 
 /* --- questions to the running application: pmlua query, pmlua attach, watch rules --- */
 

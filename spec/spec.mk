@@ -60,7 +60,7 @@ $(B)/spec/live_%: spec/c/live_%.c $(B)/libpmlua_lua.a $(B)/libpmlua.a
 $(B)/spec/source_toy: spec/c/source_toy.c $(B)/libpmlua_lua.a $(B)/libpmlua.a
 	@mkdir -p $(@D)
 	$(link_lua)
-$(B)/spec/embed $(B)/spec/embed_memory: $(B)/spec/%: spec/c/%.c $(B)/libpmlua-embed.so
+$(patsubst spec/c/%.c,$(B)/spec/%,$(wildcard spec/c/embed*.c)): $(B)/spec/%: spec/c/%.c $(B)/libpmlua-embed.so
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) -Ibindings $(LUA_CFLAGS) $(LDFLAGS) $< -Wl,-rpath,'$$ORIGIN/..' -L$(B) -lpmlua-embed -lpmlua $(LUA_LIBS) -o $@
 

@@ -1,35 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bindings/embed/embed.c - Lua states for applications: open, run with limits, close. */
-#include "embed/state.h"
-#include "pmlua.h"
+#include "embed/embed.h"
 
 #include <errno.h>
 #include <lauxlib.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct pmlua {
-  struct state state;
-};
+const char *pmlua_version(void) {
+  return PML_VERSION;
+}
+
+int pmlua_open_with(struct pmlua **p, const struct pmlua_config *config) {
+  struct pmlua_config c;
+  *p = NULL;
+  int err = state_config(&c, sizeof c, config);
+  if (err < 0) return err;
+  struct pmlua *fresh = calloc(1, sizeof *fresh);
+  if (fresh == NULL) return pml_fail(-ENOMEM, "out of memory for a Lua state");
+  fresh->limits.instructions = c.instructions;
+  err = state_open(&fresh->state, c.lua_dir, c.memory_bytes, false);
+  if (err == 0 && c.sandbox) {
+    lua_pushcfunction(fresh->state.L, state_sandbox);
+    err = limit_call(fresh->state.L, 0, 0, 0);
+  }
+  if (err == 0)
+    *p = fresh;
+  else
+    pmlua_close(fresh);
+  return err;
+}
 
 int pmlua_open(struct pmlua **p, const struct pmlua_options *options) {
-  static const struct pmlua_options none = {0};
-  if (options == NULL) options = &none;
-  *p = NULL;
-  struct pmlua *fresh = malloc(sizeof *fresh);
-  if (fresh == NULL) return pml_fail(-ENOMEM, "out of memory for a Lua state");
-  int err = state_open(&fresh->state, options->lua_dir, options->memory_bytes, false);
-  if (err < 0) {
-    free(fresh);
-    return err;
-  }
-  *p = fresh;
-  return 0;
+  struct pmlua_config c = {.size = sizeof c};
+  if (options != NULL) c.lua_dir = options->lua_dir;
+  if (options != NULL) c.memory_bytes = options->memory_bytes;
+  return pmlua_open_with(p, &c);
 }
 
 void pmlua_close(struct pmlua *p) {
   if (p == NULL) return;
   state_close(&p->state);
+  embed_forget(p);
   free(p);
 }
 
@@ -89,10 +101,9 @@ static int new_thread(lua_State *L) {
  * Each run has a separate Lua thread, which is dropped after it: a C++ exception of the application leaves only this
  * thread in the middle of a call, and the state intact.
  */
-static int run_job(struct pmlua *p, struct job *job, const struct pmlua_limits *limits, char **results) {
+int embed_run(struct pmlua *p, lua_CFunction f, void *arg, const struct pmlua_limits *limits) {
   static const struct pmlua_limits none = {0};
   if (limits == NULL) limits = &none;
-  if (results != NULL) *results = NULL;
   lua_State *L = p->state.L;
   if (!lua_checkstack(L, 3)) return pml_fail(-ENOMEM, "out of memory for Lua's stack");
   size_t cap = p->state.limit.cap;
@@ -102,12 +113,18 @@ static int run_job(struct pmlua *p, struct job *job, const struct pmlua_limits *
   int err = limit_call(L, 0, 1, 0);
   if (err == 0) {
     lua_State *run_in = lua_tothread(L, -1);
-    lua_pushcfunction(run_in, run);
-    lua_pushlightuserdata(run_in, job);
+    lua_pushcfunction(run_in, f);
+    lua_pushlightuserdata(run_in, arg);
     err = limit_call(run_in, 1, 0, limits->instructions);
     lua_pop(L, 1);
   }
   __atomic_store_n(&p->state.limit.cap, cap, __ATOMIC_RELAXED);
+  return err;
+}
+
+static int run_job(struct pmlua *p, struct job *job, const struct pmlua_limits *limits, char **results) {
+  if (results != NULL) *results = NULL;
+  int err = embed_run(p, run, job, limits);
   if (err == 0 && results != NULL)
     *results = job->text;
   else

@@ -15,11 +15,20 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+void state_module(lua_State *L, const char *name) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  if (lua_getfield(L, -1, name) == LUA_TNIL) {
+    lua_getglobal(L, "require");
+    lua_pushstring(L, name);
+    lua_call(L, 1, 1);
+    lua_replace(L, -2);
+  }
+  lua_remove(L, -2);
+}
+
 /* pmlua.internal.search's function of this name. */
 static void pushsearch(lua_State *L, const char *function) {
-  lua_getglobal(L, "require");
-  lua_pushliteral(L, "pmlua.internal.search");
-  lua_call(L, 1, 1);
+  state_module(L, "pmlua.internal.search");
   lua_getfield(L, -1, function);
   lua_remove(L, -2);
 }
@@ -88,6 +97,30 @@ void state_libraries(lua_State *L, const char *lua_dir, bool foreign, lua_CFunct
 static int furnish(lua_State *L) {
   state_libraries(L, lua_touserdata(L, 1), false, NULL);
   limit_guard(L);
+  return 0;
+}
+
+/* Loaded modules keep the earlier globals. */
+int state_sandbox(lua_State *L) {
+  state_module(L, "pmlua.json"); /* for typed calls */
+  state_module(L, "pmlua.internal.readjson");
+  state_module(L, "pmlua.internal.live.sandbox");
+  lua_getfield(L, -1, "install");
+  lua_call(L, 0, 1);
+  lua_rawseti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+  return 0;
+}
+
+int state_config(void *to, size_t known, const void *from) {
+  size_t size;
+  memcpy(&size, from, sizeof size);
+  if (size < sizeof size) return pml_fail(-EINVAL, "the configuration has no size; set its first field to its sizeof");
+  for (size_t i = known; i < size; i++)
+    if (((const char *)from)[i] != 0)
+      return pml_fail(-E2BIG, "the configuration has a field that pmlua %s does not know; install a newer pmlua",
+                      PML_VERSION);
+  memset(to, 0, known);
+  memcpy(to, from, size < known ? size : known);
   return 0;
 }
 

@@ -17,6 +17,17 @@ struct state { /* stays where it is while it is open */
  * Returns 0, -ENOENT (no Lua folder), -ENOMEM, PML_ELIMIT, PML_ESCRIPT (PMLUA_CLOCK names no clock).
  */
 int state_open(struct state *s, const char *lua_dir, size_t memory_bytes, bool abandonable);
+/*
+ * state_config - @from, whose first field is its size, into @to of @known bytes: fields that it lacks are zero.
+ * -EINVAL for a size of 0, -E2BIG if @from has set a field beyond @to.
+ */
+int state_config(void *to, size_t known, const void *from);
+
+/* state_module - push the module @name, also where the globals are a sandbox's. May raise. */
+void state_module(lua_State *L, const char *name);
+/* state_sandbox - a function for lua_pcall(): the globals of pmlua.internal.live.sandbox replace
+ * the state's globals. */
+int state_sandbox(lua_State *L);
 void state_close(struct state *s); /* NULL or not open: nothing happens */
 
 /* state_copy - the string at @idx in memory of malloc(), *n its length if @n is not NULL. Raises for want of memory. */

@@ -53,4 +53,21 @@ describe("JSON", function()
     assert.equal(0, status, err)
     assert.equal('[1, "a\\n"]\tnil\treading JSON needs lua-cjson; apt-get install lua-cjson\tENOTSUP\n', out)
   end)
+
+  it("is read alike by lua-cjson and by the reader in Lua, which accepts nothing else than JSON", function()
+    local cjson, own = require "cjson".new(), require "pmlua.internal.readjson"
+    for _, text in ipairs {
+      '{"a":[1,2.5,-3e2,1E-2,0,-0.5,"\\u00e9\\ud83d\\ude00\\n\\/\\\\\\""],"b":{},"c":[[],[[]]],"d":true,"e":false}',
+      ' [ 1 , {"x" : "y"} ]\n', '"x"', "12", json.encode { { deep = { ("z"):rep(300) } }, { 1, 2, { 3 } } } } do
+      assert.same(cjson.decode(text), own(text))
+    end
+    assert.same({ nil, 1, nil }, own "[null, 1, null]")
+    for _, text in ipairs { "", "{", "[1,", "[1 2]", '{"a"}', '{"a":}', '{a:1}', "01", "1.", "-", "tru",
+      '"\\x"', '"\\u12"', "1 2", "[1,]",
+      '{"a":1,}', ("["):rep(1000), "nul", '"a\nb"', '"', "NaN", "0x10", "+1", "'a'" } do
+      local read, why = pcall(own, text)
+      assert.is_false(read, text)
+      assert.matches("^JSON: .* at byte %d+$", why)
+    end
+  end)
 end)

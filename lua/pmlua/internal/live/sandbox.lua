@@ -311,11 +311,19 @@ function M.new(write, more)
   return env
 end
 
+--- The globals of a state that runs untrusted code alone; print writes to standard output.
+---@return table
+function M.install()
+  local env = M.new(function(line) io.stdout:write(line, "\n") end)
+  M.enter(env, math.huge)
+  return env
+end
+
 --- Run untrusted code from here to M.leave(), for at most this many seconds. Strings have the methods of `env`.
 ---@param env table
 ---@param seconds number
 function M.enter(env, seconds)
-  deadline = ns() + math.floor(seconds * 1e9)
+  deadline = ns() + seconds * 1e9
   local library = rawget(env, "string")
   strings.__index = type(library) == "table" and library or new_string()
 end
