@@ -194,7 +194,7 @@ stage:
 	install -m 644 core/adapter/section/pml_section.hpp core/adapter/section/pml_section.F90 "$(D)"/include/pmlua/adapter/section/
 	cd "$(D)"/include/pmlua && for f in $$(find adapter base read record source substrate -name '*.h*'); do \
 	  up=$$(dirname $$f | sed 's|[^/]*|..|g'); sed -i "s|^#include \"\([a-z]*/\)|#include \"$$up/\1|" $$f || exit 1; done
-	install -m 644 bindings/pmlua.h "$(D)"/include/pmlua/
+	install -m 644 bindings/pmlua.h bindings/pmlua.hpp "$(D)"/include/pmlua/
 	(cd lua && find . -name '*.lua') | while read f; do install -D -m 644 lua/$$f "$(D)"/share/pmlua/lua/$$f; done
 	ln -sfn ../../pmlua/lua/pmlua "$(D)"/share/lua/$(LUAVER)/pmlua
 	(cd scripts && find . -type f ! -name '*.mk') | while read f; do install -D -m 644 scripts/$$f "$(D)"/share/pmlua/scripts/$$f; done

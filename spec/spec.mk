@@ -4,7 +4,7 @@
 SPEC_SRC := $(wildcard spec/c/*.c)
 BENCH_SRC := $(wildcard spec/bench/*.c)
 ALL_C := $(wildcard core/*.h core/*/*.[ch] core/*/*/*.[ch] core/*/*/*/*.h core/*/*/*/*.c \
-  bindings/*.[ch] bindings/*/*.[ch] bindings/*/*.cpp scripts/programs/*.cpp spec/c/intercept/*.cpp spec/c/substrates/*.cpp \
+  bindings/*.[ch] bindings/*.hpp bindings/*/*.[ch] bindings/*/*.cpp scripts/programs/*.cpp spec/c/intercept/*.cpp spec/c/substrates/*.cpp \
   scripts/workloads/*.[ch] scripts/workloads/*/*.[ch] scripts/programs/*.[ch] scripts/programs/*/*.[ch] scripts/plugins/*.c \
   spec/c/*.[ch] spec/c/intercept/*.[ch] spec/c/wrap/*.[ch] spec/c/plugins/*.c spec/c/plugins/*.cpp spec/c/substrates/*.[ch] \
   spec/lua/wrap/*.[ch] spec/lua/wrap/*.[ch]pp spec/lua/wrap/*.cc spec/lua/sim/*.c spec/fuzz/*.[ch] spec/bench/*.[ch] spec/bench/scale/*.c spec/bench/count/*.[ch] spec/lua/count/*.[ch] spec/wrap/*.c spec/pmlib/*.c spec/pmlib/*.cpp)

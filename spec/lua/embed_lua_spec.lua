@@ -145,3 +145,71 @@ describe("A C++ exception in a function of the application", function()
     assert.same({ 0, "" }, { status, err })
   end)
 end)
+
+local CXX = [==[
+#include <pml.h>
+#include <pmlua.hpp>
+#include <cerrno>
+#include <iostream>
+static int plain(int a, const std::string &b) { return a + static_cast<int>(b.size()); }
+template <class F> static void fails(F f) {
+  try {
+    f();
+    std::cout << "no exception\n";
+  } catch (const pml::error &e) {
+    std::cout << e.code() << " " << e.what() << "\n";
+  }
+}
+int main() {
+  pmlua_config config{};
+  config.sandbox = 1;
+  pml::state lua(config);
+  lua.function("half", [](double x) { return x / 2; });
+  lua.function("app.plain", plain);
+  lua.function("both", [](std::string_view s, bool b, int64_t i) { return std::make_tuple(std::string(s) + "!", !b, i + 1); });
+  lua.function("fails", [](double) -> double { throw std::runtime_error("from C++"); });
+  lua.function("codes", []() { pml::check(pml_fail(-ENOENT, "no such thing; give another")); });
+  lua.function("odd", []() { throw 7; });
+  lua.function("twice", [](const pml::json &j) { return pml::json{"[" + j.text + ", " + j.text + "]"}; });
+  for (const char *code : {"return half(5), app.plain(1, 'abc'), both('x', true, 41)", "return pcall(fails, 1)",
+                           "return pcall(codes)", "return pcall(odd)", "return twice({ a = 1 })[2].a", "return os.exit"})
+    std::cout << lua.run("t", code) << "\n";
+  lua.run("t", "function f(n, s, b) return n / 2, s .. s, not b end function g(t) return t end function h() fails(2) end");
+  auto [n, s, b] = lua.call<std::tuple<double, std::string, bool>>("f", 5, "ab", true);
+  std::cout << n << s << b << lua.call<pml::json>("g", pml::json{"{\"x\": [1, 2]}"}).text << "\n";
+  std::cout << lua.call<std::string>("g", std::string("x\0y", 3)).size() << "\n";
+  fails([&] { lua.call("h"); });
+  fails([&] { lua.call<int>("g", "text"); });
+  fails([&] { lua.run("t", "local x <const> = 1 x = 2"); });
+  fails([&] { pml::state none(pmlua_config{0, "/nowhere", 0, 0, 0}); });
+}
+]==]
+
+describe("pmlua.hpp", function()
+  for _, compiler in ipairs { "g++", "clang++" } do
+    it("compiles with " .. compiler .. " without warnings, and makes exceptions of codes and codes of exceptions", function()
+      if support.sanitized then return pending "the program is not sanitized" end
+      if not support.has(compiler) then return pending("there is no " .. compiler) end
+      local dir, pwd, build = support.folder(), quote(os.getenv "PWD"), quote(support.build)
+      support.spit(dir .. "/app.cpp", CXX)
+      local made, _, why = support.shell_in(dir, ("%s -std=c++17 -Wall -Wextra -Wconversion -Wpedantic -Werror app.cpp -I%s/core "
+        .. "-I%s/bindings -L%s -lpmlua-embed -lpmlua -Wl,-rpath,%s -o app"):format(compiler, pwd, pwd, build, build))
+      assert.equal(0, made, why)
+      local status, out, err = support.shell_in(dir, "./app")
+      assert.same({ 0, "" }, { status, err })
+      assert.equal([[
+2.5	4	x!	false	42
+false	fails: from C++
+false	codes: no such thing; give another
+false	odd: C++ exception: not a std::exception
+1
+nil
+2.5abab0{"x": [1, 2]}
+3
+-4110 t:1: fails: from C++
+-4110 g: result 1: integer expected, got string
+-4110 t:1: attempt to assign to const variable 'x'
+]], out:gsub("%-2 [^\n]*nowhere[^\n]*\n$", ""), out)
+    end)
+  end
+end)
