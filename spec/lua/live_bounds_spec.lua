@@ -61,6 +61,7 @@ local questions = {
     "local t = {} for i = 1, 200000 do t[i] = i end while true do select('#', table.unpack(t)) end",
   ["collectgarbage"] = before.list
     .. "while true do pcall(collectgarbage) pcall(collectgarbage, 'step') collectgarbage 'count' end",
+  ["a profile of calls"] = "while true do local p = pml.profile.open() p:nodes() p:stats() p:close() end",
   ["events, by pattern"] = "while true do pml.sde.list() pml.sde.find 'SOLVER::residual':open():values(1, 20) end",
 }
 

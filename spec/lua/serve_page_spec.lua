@@ -6,6 +6,7 @@
 local support = require "spec.core.support"
 package.path = "spec/?.lua;" .. package.path
 local chromium = require "chromium"
+local json = require "pmlua.json"
 local quote = support.quote
 
 local command = support.build .. "/pmlua"
@@ -64,8 +65,9 @@ describe("The page of pmlua serve", function()
   end)
 
   teardown(function()
-    if browser then browser:close() end
+    -- Programs first: those that were started after the browser have its pipe, and it ends when no process has it.
     for _, pid in ipairs(pids) do os.execute("kill " .. pid .. " 2>/dev/null") end
+    if browser then browser:close() end
   end)
 
   local function it(name, f)
@@ -119,6 +121,71 @@ describe("The page of pmlua serve", function()
     browser:await "get('code').value == 'pml.sde.find'"
   end)
 
+  --- Fill the form of a rule, and save it.
+  local function save_rule(name, event, every, code)
+    browser:eval(([[(() => {
+      const fields = get("rule").elements, rule = %s
+      for (const name in rule) fields[name].value = rule[name]
+      get("rule").requestSubmit()
+    })()]]):format(json.line { name = name, event = event, every = every, code = code }))
+  end
+
+  local function row_of(name) return ("[...get('rules').rows].find(r => r.cells[0].textContent == '%s')"):format(name) end
+
+  it("makes, changes and removes rules, and shows their errors in place", function()
+    save_rule("broken", "DEMO::steps", "50ms", "if value > then")
+    browser:await "get('wrong').textContent.startsWith('broken:1: ')"
+    save_rule("seen", "DEMO::steps", "50ms", "print(#series > 1 and 'has a series' or 'new')")
+    browser:await "get('said').textContent.includes('has a series')"
+    save_rule("changed", "DEMO::level", "50ms", "error 'first text'")
+    browser:await(row_of "changed:1: first text" .. " != null")
+    browser:eval(row_of "changed" .. ".querySelector('button').click()")
+    assert.equal("error 'first text'", browser:eval "get('rule').elements.code.value")
+    save_rule("changed", "DEMO::level", "50ms", "return value +")
+    browser:await "get('wrong').textContent.startsWith('changed:')"
+    save_rule("changed", "DEMO::level", "50ms", "second = value")
+    browser:await(row_of "changed:1: first text" .. " == null && Number(" .. row_of "changed" .. ".cells[2].textContent) > 3")
+    -- The other rule has had one series all the time.
+    browser:await "get('said').textContent.length > 0"
+    assert.is_nil(browser:eval("get('said').textContent"):match "has a series.*new")
+    for _, name in ipairs { "seen", "changed" } do
+      browser:await(row_of(name) .. " != null")
+      browser:eval(row_of(name) .. ".querySelectorAll('button')[1].click()")
+      browser:await(row_of(name) .. " == null")
+    end
+  end)
+
+  it("fills a call tree while it is open", function()
+    browser:click "#tree summary"
+    browser:await "get('tree').querySelectorAll('tbody tr').length == 1"
+    local calls = "parseInt(get('tree').querySelector('tbody tr').cells[1].textContent)"
+    browser:await(calls .. " >= 2")
+    local inclusive, exclusive = browser:eval "get('tree').nodes[0].inclusive_s", browser:eval "get('tree').nodes[0].exclusive_s"
+    assert.equal("<i>solve</i>", browser:eval "get('tree').nodes[0].name")
+    assert.is_true(exclusive > 0 and inclusive >= exclusive) -- the section contains no other
+  end)
+
+  it("can be used without a mouse, and in light and dark", function()
+    browser:eval "get('skip').click()"
+    for _, key in ipairs { "ArrowDown", "ArrowUp", "Enter" } do
+      for _, kind in ipairs { "keyDown", "keyUp" } do
+        browser:call("Input.dispatchKeyEvent", { type = kind, key = key, code = key, windowsVirtualKeyCode = key == "Enter" and 13
+          or nil })
+      end
+    end
+    browser:await "document.querySelectorAll('#legend span').length == 1"
+    browser:eval "get('chart').onkeydown({ key: '+', preventDefault() {} })"
+    assert.is_true(browser:eval "zoom[1] - zoom[0] == 30 && !get('all').hidden")
+    browser:eval "get('chart').onkeydown({ key: 'Escape', preventDefault() {} })"
+    assert.is_true(browser:eval "zoom == null && get('all').hidden")
+    local function paper() return browser:eval "getComputedStyle(document.body).backgroundColor" end
+    local before = paper()
+    browser:click "#theme"
+    assert.not_equal(before, paper())
+    browser:click "#theme"
+    assert.equal(before, paper())
+  end)
+
   it("says what is missing in an address without the token", function()
     browser:go(url:match "^[^#]*")
     browser:await "document.getElementById('state').textContent.includes('lacks the token')"
@@ -126,5 +193,22 @@ describe("The page of pmlua serve", function()
     browser:go "about:blank"
     browser:go(url)
     browser:await(value_of "DEMO::steps" .. " > 0")
+  end)
+
+  it("stops a program by a rule, on the page of pmlua live", function()
+    support.spit(dir .. "/victim.lua", (PROGRAM:gsub("[^\n]*live.start[^\n]*\n", "")))
+    start(("sh -c %s >victim 2>&1"):format(quote(command .. " live --page -- " .. command .. " victim.lua; echo status $?")))
+    local own
+    support.eventually(function()
+      own = support.exists(dir .. "/victim") and support.slurp(dir .. "/victim"):match "page at (%S+)\n"
+      return own
+    end)
+    browser:go "about:blank"
+    browser:go(own)
+    browser:await(value_of "DEMO::steps" .. " > 0")
+    save_rule("stop", "DEMO::steps", "50ms", "if value > 3 then pml.live.stop_run 'enough steps' end")
+    support.eventually(function() return support.slurp(dir .. "/victim"):find "status 143" end)
+    assert.matches("the run is stopped: enough steps", support.slurp(dir .. "/victim"))
+    browser.events = {} -- the server ends with the program
   end)
 end)

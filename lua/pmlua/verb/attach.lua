@@ -20,6 +20,7 @@ application offers, and nothing else. Globals and watch rules last as long as th
   pml.sde.find "LIB::EVENT" :read()      its value; :write(v) if it is writable; :info()
   pml.sde.find "LIB::RECORDER" :open()   :values(first, n), :quantile(percent), :count()
   pml.sde.watch(name, seconds, function(value) ... end)
+  pml.profile.open()                     records the program's calls from now on, by call path: :nodes(), :close()
   pml.live.functions(), pml.live.call(name, numbers...), pml.live.stop_run(reason), pml.live.info()
 
 On a terminal, Tab completes event names, globals and methods. Commands may be piped in, also a file of rules for pmlua live,

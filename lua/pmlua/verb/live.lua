@@ -26,12 +26,14 @@ A program that registered nothing gets a message at its end. The exit status is 
     { name = "rules", kind = "file", help = "watch rules in Lua (pml.sde.watch) that run inside the program" },
     { name = "export", kind = "text", value = "ADDR:PORT|unix:PATH", help = "also serve its metrics to Prometheus "
       .. "there, as pmlua serve does, from another process, which ends with it" },
+    { name = "page", help = "also serve a page for a browser, as pmlua serve --page does; on a free port "
+      .. "unless --export names one" },
     common.with("quiet", { help = "print nothing unless something fails" }),
   },
   command = { missing = "no command given" },
   examples = { "pmlua live -- ./solver input.mtx", "pmlua live --name SOLVER --rules stop_divergence.lua -- ./solver input.mtx",
     "pmlua live --report out -- ./solver; pmlua report out",
-    "pmlua live --export unix:metrics.socket -- ./solver input.mtx" },
+    "pmlua live --export unix:metrics.socket -- ./solver input.mtx", "pmlua live --page -- ./solver input.mtx" },
 }
 
 local NOT_RUN = 126 -- as shells say it
@@ -61,12 +63,12 @@ end
 --- it did not start. Its first line says that it listens.
 local function serve(o)
   local quote = require "pmlua.internal.quote".shell
-  local line = ("%s serve %d --export %s &"):format(quote(core.sys.realpath "/proc/self/exe"), core.sys.pid(),
-    quote(o.export))
+  local line = ("%s serve %d --export %s%s &"):format(quote(core.sys.realpath "/proc/self/exe"), core.sys.pid(),
+    quote(o.export or "127.0.0.1:0"), o.page and " --page" or "")
   local pipe <close> = io.popen(line)
   local address = pipe:read "l"
   if not address then return false end
-  if not o.quiet then io.stderr:write("pmlua live: metrics at ", address, "\n") end
+  if o.page or not o.quiet then io.stderr:write(("pmlua live: %s at "):format(o.page and "page" or "metrics"), address, "\n") end
   return true
 end
 
@@ -95,7 +97,7 @@ function M.run(o)
     if not sound then return complain("--rules " .. wrong) end
     variables.PMLUA_LIVE_RULES = real
   end
-  if o.export and not serve(o) then return 1 end
+  if (o.export or o.page) and not serve(o) then return 1 end
   return execute(o.command, variables)
 end
 

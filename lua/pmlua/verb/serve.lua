@@ -19,8 +19,9 @@ The programs' own threads do no work for it: a service thread in each program an
       .. "(port 0: any): a loopback address, a Unix socket that only this user can open, or any address together with --token" },
     { name = "token", kind = "file", help = "answer only requests with the header Authorization: Bearer TOKEN; FILE "
       .. "contains the token, and only its user may read it" },
-    { name = "page", help = "also serve a page for a browser: values as they change, charts of the last hour, sections, rules, "
-      .. "and a prompt that runs Lua as pmlua attach does; the printed address contains a token, unless --token FILE has it" },
+    { name = "page", help = "also serve a page for a browser: values as they change, charts of the last hour, sections, "
+      .. "a call tree, rules to write, and a prompt that runs Lua as pmlua attach does; the printed "
+      .. "address contains a token, unless --token FILE has it" },
     { name = "every", kind = "duration", default = "1s", min = 0.001, help = "read the programs at most this often, "
       .. "and for a fifth of the time; requests in between get the last reading" },
     { name = "dashboard", kind = "file", help = "write a Grafana dashboard (JSON) of the present metrics into FILE, and exit" },

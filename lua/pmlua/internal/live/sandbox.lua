@@ -240,8 +240,28 @@ local function find_event(name)
     "ENOEVENT"
 end
 
+local profile
+
+local function close_profile(f, handle)
+  profile = nil
+  return f(handle)
+end
+
+local profile_methods = { nodes = as_it_is, stats = as_it_is, close = close_profile }
+
+--- A profile of the application's calls, which ends with the session. Each adds to the cost of every call: one is enough.
+local function open_profile()
+  check_time()
+  if profile then refuse "profile.open: a session has one profile; close it first" end
+  local handle, err, code = core.profile.open()
+  if not handle then return nil, err, code end
+  profile = guarded(handle, "profile", profile_methods)
+  return profile
+end
+
 local function new_pml(more)
   local pml = {
+    profile = { open = open_profile },
     version = core.version,
     clock = copy(core.clock, "ticks ticks_ordered ns to_ns at_ns realtime_ns"),
     sde = { list = timed(core.sde.list, "sde.list"), find = find_event },

@@ -13,15 +13,18 @@ M["/"] = { text = [[
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>pmlua</title>
 <link rel="stylesheet" href="/page.css">
 <link rel="icon" href="data:,">
 </head>
 <body>
+<a class="skip" href="#series" id="skip">Skip to the series</a>
 <header>
 <h1>pmlua</h1>
 <label>Program <select id="program"><option value="">all</option></select></label>
 <span id="state" role="status">connecting</span>
+<button id="theme" aria-label="Switch between light and dark">&#9680;</button>
 </header>
 <main>
 <section aria-label="Series">
@@ -39,34 +42,59 @@ M["/"] = { text = [[
 <button id="all" hidden>Whole range</button>
 <button id="csv">CSV</button> <button id="png">PNG</button>
 </p>
-<canvas id="chart" height="300" aria-label="the selected series over time"></canvas>
-<p id="legend" class="hint">Select series in the table; drag in the chart to zoom.</p>
-<canvas id="histogram" height="90" aria-label="distribution of the shown values of the first selected series"></canvas>
+<canvas id="chart" height="300" tabindex="0" role="img" aria-label="the selected series over time; arrow keys move, + and - zoom,
+ Escape shows the whole range"></canvas>
+<p id="legend" class="hint">Select series in the table; drag in the chart to zoom, or use its arrow keys, + and -.</p>
+<canvas id="histogram" height="90" role="img" aria-label="distribution of the shown values of the first selected series"></canvas>
 </section>
-<section aria-label="Sections">
+<section aria-label="Sections and call tree">
 <h2>Sections</h2>
 <div class="scroll"><table id="sections"><thead><tr><th>Section</th><th>Calls</th><th>Time, s</th><th>Mean, s</th><th>Share</th>
 </tr></thead><tbody></tbody></table></div>
+<details id="tree"><summary>Call tree</summary>
+<p class="hint" id="treestate">Calls since it was opened. Meanwhile each call costs the program some 130 instructions more.</p>
+<div class="scroll"><table><thead><tr><th>Call path</th><th>Calls</th><th>Inclusive, s</th><th>Exclusive, s</th><th>Share</th>
+</tr></thead><tbody></tbody></table></div>
+</details>
+</section>
+<section aria-label="Rules">
 <h2>Rules</h2>
-<div class="scroll"><table id="rules"><thead><tr><th>Rule</th><th>Event</th><th>Runs</th><th>Last error</th></tr></thead>
+<div class="scroll"><table id="rules"><thead><tr><th>Rule</th><th>Event</th><th>Runs</th><th>Value</th><th></th></tr></thead>
 <tbody></tbody></table></div>
+<pre id="said" hidden></pre>
+<details id="editor"><summary>New rule</summary>
+<form id="rule">
+<label>Name <input name="name" autocomplete="off" maxlength="60"></label>
+<label>Event <input name="event" list="events" autocomplete="off" required></label>
+<label>Every <input name="every" value="1s" size="6" autocomplete="off" required></label>
+<datalist id="events"></datalist>
+<label class="wide"><code>function(value, series)</code><textarea name="code" rows="4" spellcheck="false" required
+ placeholder='if value &gt; 100 then pml.live.stop_run "too large" end'></textarea><code>end</code></label>
+<button>Save</button> <button type="button" id="abandon" hidden>Leave it unchanged</button>
+<p id="wrong" role="alert"></p>
+</form>
+<p class="hint">Runs inside the program on its service thread, as in pmlua attach, until pmlua serve or the program ends.</p>
+</details>
 </section>
 <section aria-label="Prompt">
 <h2>Lua inside the program</h2>
 <pre id="output" tabindex="0"></pre>
-<form id="prompt"><input id="code" autocomplete="off" spellcheck="false" aria-label="Lua code"
+<form class="line" id="prompt"><input id="code" autocomplete="off" spellcheck="false" aria-label="Lua code"
  placeholder='pml.sde.find "LIB::EVENT":read()'><button>Run</button></form>
 <p class="hint" id="candidates">Tab completes, the arrow keys recall. Choose a program first if there are several.</p>
 </section>
 </main>
 <script src="/page.js"></script>
+<script src="/program.js"></script>
 </body>
 </html>
 ]] }
 
 M["/page.css"] = { type = "text/css; charset=utf-8", text = [[
-:root { --ink: #222; --paper: #fff; --line: #ddd; --faint: #666; --mark: #005a94; }
-@media (prefers-color-scheme: dark) { :root { --ink: #ddd; --paper: #16181a; --line: #3a3d40; --faint: #999; --mark: #56b4e9; } }
+:root { color-scheme: light dark; --ink: light-dark(#1c2024, #e3e7eb); --paper: light-dark(#fff, #15181c);
+  --line: light-dark(#d8dee4, #333a42); --faint: light-dark(#5c6670, #9aa5b0); --mark: light-dark(#0b5cad, #79b8ff); }
+:root[data-theme="light"] { color-scheme: light; }
+:root[data-theme="dark"] { color-scheme: dark; }
 * { box-sizing: border-box; }
 body { margin: 0; font: 15px/1.45 "DejaVu Sans", Helvetica, Arial, sans-serif; color: var(--ink); background: var(--paper); }
 header, .bar { display: flex; flex-wrap: wrap; gap: 0.4rem 1rem; align-items: center; }
@@ -75,11 +103,13 @@ h1, h2 { font-size: 1.05rem; margin: 0.6rem 0 0.3rem; }
 h1 { margin: 0; }
 #state { margin-left: auto; color: var(--faint); }
 main { display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); gap: 0 1.5rem; padding: 0 1rem 2rem; }
-@media (max-width: 800px) { main { grid-template-columns: minmax(0, 1fr); } }
+main > section:nth-child(3) { grid-row: span 2; }
+@media (max-width: 800px) { main { grid-template-columns: minmax(0, 1fr); } main > section:nth-child(3) { grid-row: auto; } }
 .scroll { max-height: 22rem; overflow: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 0.85rem; }
 th, td { text-align: right; padding: 0.1rem 0.4rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; white-space: normal; overflow-wrap: anywhere; }
+th:first-child, td:first-child { text-align: left; }
+td:first-child { white-space: normal; overflow-wrap: anywhere; }
 thead th { position: sticky; top: 0; background: var(--paper); }
 #series tbody tr { cursor: pointer; }
 tr[aria-selected=true] { outline: 2px solid var(--mark); outline-offset: -2px; }
@@ -87,11 +117,23 @@ tr[aria-selected=true] { outline: 2px solid var(--mark); outline-offset: -2px; }
 canvas { width: 100%; display: block; }
 pre { max-height: 12rem; min-height: 3rem; overflow: auto; border: 1px solid var(--line); padding: 0.4rem; margin: 0 0 0.4rem; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: 0.85rem; }
-form { display: flex; gap: 0.4rem; }
-form input { flex: 1; min-width: 0; }
-input, select, button { font: inherit; color: inherit; background: var(--paper); }
-input, select, button { border: 1px solid var(--faint); padding: 0.1rem 0.4rem; }
-progress { width: 5rem; }
+form { display: flex; flex-wrap: wrap; gap: 0.4rem 1rem; align-items: center; }
+form.line { flex-wrap: nowrap; gap: 0.4rem; }
+form.line input { flex: 1; min-width: 0; }
+form input { max-width: 100%; }
+.wide, textarea { width: 100%; }
+textarea { display: block; font-family: monospace; }
+input, select, button, textarea { font: inherit; color: inherit; background: var(--paper); }
+input, select, button, textarea { border: 1px solid var(--faint); padding: 0.1rem 0.4rem; }
+button, summary { cursor: pointer; }
+summary { font-weight: 600; margin: 0.6rem 0 0.3rem; }
+:focus-visible { outline: 2px solid var(--mark); outline-offset: 1px; }
+.skip { position: absolute; left: -99rem; }
+.skip:focus { left: 1rem; background: var(--paper); }
+.wrong, #wrong { color: light-dark(#b3261e, #ff8a80); margin: 0; overflow-wrap: anywhere; white-space: normal; text-align: left; }
+progress { width: 5rem; max-width: 20vw; }
+@media (max-width: 500px) { main { padding: 0 0.5rem 2rem; } th, td { padding: 0.1rem 0.2rem; } progress { width: 2.5rem; }
+  #tree :is(th, td):nth-child(5) { display: none; } #tree td:first-child { min-width: 6rem; } }
 ]] }
 
 M["/page.js"] = { type = "text/javascript; charset=utf-8", text = [==[
@@ -134,8 +176,10 @@ const toggle = async (i) => {
   else { if (selected.length == COLOURS.length) selected.shift(); selected.push(i); await loadHistory([i]); }
   fillTable(); draw();
 };
+// One row can be reached by Tab; the arrow keys move on from it.
+let reached = -1;
 const fillTable = () => {
-  const body = get("series").tBodies[0];
+  const body = get("series").tBodies[0], isFocused = body.contains(document.activeElement);
   body.replaceChildren();
   let n = 0;
   const isOwn = (i) => series[i].name.startsWith("pmlua_");
@@ -145,17 +189,28 @@ const fillTable = () => {
     const s = series[i];
     if (!isShown(s) || ++n > ROWS) return;
     s.row = body.insertRow();
-    s.row.tabIndex = 0;
+    s.row.tabIndex = i == reached || n == 1 ? 0 : -1;
     s.row.title = s.name + "{" + s.labels + "}" + (s.help ? "\n" + s.help : "");
     s.row.ariaSelected = selected.includes(i);
     s.row.onclick = () => toggle(i);
-    s.row.onkeydown = (event) => { if (event.key == "Enter") toggle(i); };
+    s.row.onfocus = () => { reached = i; };
     cell(s.row, titleOf(s) + (get("program").value || programs.length < 2 ? "" : " (" + label(s, "program") + ")"));
     cell(s.row, ""); cell(s.row, "");
   });
   get("count").textContent = n > ROWS ? `the first ${ROWS} of ${n} series` : `${n} series`;
+  if (isFocused) series[reached]?.row?.focus();
   updateTable();
 };
+get("series").onkeydown = (event) => {
+  const row = event.target.closest("tbody tr");
+  if (!row) return;
+  if (event.key == "Enter" || event.key == " ") row.click();
+  else if (event.key == "ArrowDown") row.nextElementSibling?.focus();
+  else if (event.key == "ArrowUp") row.previousElementSibling?.focus();
+  else return;
+  event.preventDefault();
+};
+get("skip").onclick = (event) => { get("series").querySelector("tbody tr")?.focus(); event.preventDefault(); };
 const updateTable = () => {
   const span = timeNow - timeBefore;
   series.forEach((s, i) => {
@@ -167,36 +222,8 @@ const updateTable = () => {
   });
 };
 
-// --- sections, rules, programs ---
+// --- programs ---
 
-const fillSections = () => {
-  const found = new Map();
-  series.forEach((s, i) => {
-    const match = s.name.match(/^pmlua_section_seconds_(count|sum)$/);
-    if (!match || get("program").value && label(s, "pid") != get("program").value) return;
-    const key = label(s, "pid") + " " + label(s, "section");
-    if (!found.has(key)) found.set(key, { section: label(s, "section"), program: label(s, "program") });
-    found.get(key)[match[1]] = values[i];
-  });
-  const rows = [...found.values()].filter((r) => r.count != null).sort((a, b) => b.sum - a.sum);
-  const most = rows.length ? rows[0].sum : 1, body = get("sections").tBodies[0];
-  body.replaceChildren();
-  for (const r of rows.slice(0, ROWS)) {
-    const row = body.insertRow(), bar = document.createElement("progress");
-    cell(row, programs.length < 2 ? r.section : r.section + " (" + r.program + ")");
-    cell(row, show(r.count)); cell(row, show(r.sum)); cell(row, r.count ? show(r.sum / r.count) : "-");
-    bar.max = most || 1; bar.value = r.sum;
-    cell(row, "").append(bar);
-  }
-};
-const fillRules = () => {
-  const body = get("rules").tBodies[0];
-  body.replaceChildren();
-  for (const p of programs) for (const r of p.rules) {
-    const row = body.insertRow();
-    cell(row, r.name); cell(row, r.event); cell(row, show(r.fired)); cell(row, r.error || "-");
-  }
-};
 const fillPrograms = () => {
   const select = get("program");
   const names = programs.map((p) => p.pid + " " + p.name + (p.up ? "" : " (silent)")).join("\n");
@@ -257,8 +284,8 @@ const limits = (list) => {
 };
 // Two axes if two series are selected, one otherwise.
 const draw = () => {
-  const [c, width, height] = prepare("chart"), style = getComputedStyle(document.documentElement);
-  const ink = style.getPropertyValue("--ink"), line = style.getPropertyValue("--line"), two = selected.length == 2;
+  const [c, width, height] = prepare("chart"), two = selected.length == 2;
+  const ink = getComputedStyle(document.body).color, line = getComputedStyle(get("output")).borderTopColor;
   const left = 62, right = two ? 62 : 8, top = 8, bottom = 24, [from, to] = range();
   const lists = selected.map(drawnPoints), x = (t) => left + (t - from) / (to - from) * (width - left - right);
   const scales = two ? lists.map(limits) : [limits(lists.flat())];
@@ -310,7 +337,7 @@ const drawHistogram = (list) => {
   const most = Math.max(...bins), wide = (width - left - 8) / 24;
   c.fillStyle = COLOURS[0];
   bins.forEach((n, k) => c.fillRect(left + k * wide, height - 18 - n / most * (height - 30), wide - 1, n / most * (height - 30)));
-  c.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--ink");
+  c.fillStyle = getComputedStyle(document.body).color;
   c.textAlign = "right"; c.fillText(most + " of " + found.length, left - 4, 22);
   c.textAlign = "left"; c.fillText(show(low), left, height - 4);
   c.textAlign = "right"; c.fillText(show(high), width - 8, height - 4);
@@ -323,10 +350,19 @@ let dragFrom = null;
 get("chart").onpointerdown = (event) => { dragFrom = timeAt(event); };
 get("chart").onpointerup = (event) => {
   const ends = [dragFrom, timeAt(event)].sort((a, b) => a - b);
-  if (dragFrom != null && ends[1] - ends[0] > 0.5) { zoom = ends; get("all").hidden = false; draw(); }
+  if (dragFrom != null && ends[1] - ends[0] > 0.5) showRange(ends);
   dragFrom = null;
 };
-get("all").onclick = () => { zoom = null; get("all").hidden = true; draw(); };
+const showRange = (ends) => { zoom = ends; get("all").hidden = !ends; draw(); };
+get("all").onclick = () => showRange(null);
+get("chart").onkeydown = (event) => {
+  const [from, to] = range(), step = (to - from) / 4;
+  const ends = { ArrowLeft: [from - step, to - step], ArrowRight: [from + step, to + step],
+    "+": [from + step, to - step], "-": [from - 2 * step, to + 2 * step], Escape: null }[event.key];
+  if (ends === undefined || ends && (ends[1] - ends[0] < 0.5 || ends[1] - ends[0] > 7200)) return;
+  event.preventDefault();
+  showRange(ends);
+};
 get("pause").onclick = () => {
   paused = !paused;
   get("pause").ariaPressed = paused;
@@ -347,73 +383,24 @@ const csvText = () => {
 get("csv").onclick = () => save("series.csv", URL.createObjectURL(new Blob([csvText()], { type: "text/csv" })));
 get("png").onclick = () => save("series.png", get("chart").toDataURL());
 get("filter").oninput = fillTable;
-get("program").onchange = () => { fillTable(); fillSections(); };
+get("program").onchange = () => { fillTable(); fillSections(); fillRules(); };
 get("span").onchange = get("rates").onchange = draw;
 addEventListener("resize", draw);
 
-// --- the prompt ---
+// Light and dark: as the system, unless the button has chosen the other one; as on the documentation's pages.
+const root = document.documentElement;
+try { root.dataset.theme = localStorage.getItem("pmlua-theme") || ""; } catch (_) { /* no storage */ }
+get("theme").onclick = () => {
+  const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  const next = (root.dataset.theme || system) == "dark" ? "light" : "dark";
+  root.dataset.theme = next == system ? "" : next;
+  try { localStorage.setItem("pmlua-theme", root.dataset.theme); } catch (_) { /* no storage: the choice ends with the page */ }
+  draw();
+};
+matchMedia("(prefers-color-scheme: dark)").onchange = draw;
 
-const history = [];
-let recalled = 0;
-const print = (text) => {
-  const output = get("output");
-  output.append(text + "\n");
-  output.scrollTop = output.scrollHeight;
-};
-const target = () => Number(get("program").value) || (programs.length == 1 ? programs[0].pid : 0);
-get("prompt").onsubmit = async (event) => {
-  event.preventDefault();
-  const code = get("code").value;
-  if (!code.trim()) return;
-  history.push(code); recalled = history.length;
-  get("code").value = "";
-  print("> " + code);
-  if (!target()) return print("choose a program first");
-  try { const reply = await ask("/ask", { pid: target(), text: code }); print(reply.text); } catch (e) { print(e.message); }
-};
-get("code").onkeydown = async (event) => {
-  if (event.key == "ArrowUp" || event.key == "ArrowDown") {
-    recalled = Math.min(Math.max(recalled + (event.key == "ArrowUp" ? -1 : 1), 0), history.length);
-    get("code").value = history[recalled] || "";
-    event.preventDefault();
-  } else if (event.key == "Tab" && target() && get("code").value) {
-    event.preventDefault();
-    const code = get("code").value;
-    const reply = await ask("/complete", { pid: target(), text: code });
-    const words = reply.ok ? reply.text.split("\n").filter((w) => w) : [];
-    get("candidates").textContent = words.slice(0, 20).join("  ") || "no candidates";
-    let common = words[0] || "";
-    for (const w of words) while (!w.startsWith(common)) common = common.slice(0, -1);
-    for (let n = Math.min(common.length, code.length); n > 0; n--)
-      if (code.endsWith(common.slice(0, n))) { get("code").value = code + common.slice(n); break; }
-  }
-};
-
-// --- polling ---
-
-let rounds = 0;
-const poll = async () => {
-  let wait = 1000;
-  try {
-    const data = await ask("/data?known=" + series.length);
-    const isNew = data.time_s != timeNow;
-    for (const s of data.series) series.push(s);
-    programs = data.programs;
-    fillPrograms();
-    if (isNew && !paused) {
-      before = values; timeBefore = timeNow; values = data.values; timeNow = data.time_s;
-      remember();
-      if (data.series.length) fillTable(); else updateTable();
-      if (selected.length && !zoom) draw();
-      if (rounds++ % 5 == 0) { fillSections(); fillRules(); }
-    }
-    const up = programs.filter((p) => p.up).length;
-    get("state").textContent = programs.length ? `${up} of ${programs.length} programs answer` : "no program can be asked";
-    wait = Math.max(100, data.every_s * 1000);
-  } catch (e) { get("state").textContent = e.message; }
-  setTimeout(poll, document.hidden ? 5000 : wait);
-};
-poll();
 ]==] }
+
+M["/program.js"] = { type = M["/page.js"].type, text = require "pmlua.internal.serve.assets_program" }
 
 return M

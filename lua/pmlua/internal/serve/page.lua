@@ -8,19 +8,16 @@
 -- browser has from the address's fragment and sends as a header.
 
 local core = require "pmlua.core"
-local directory = require "pmlua.internal.live.directory"
 local json = require "pmlua.json"
 local assets = require "pmlua.internal.serve.assets"
 local recent = require "pmlua.internal.serve.recent"
+local sessions = require "pmlua.internal.serve.sessions"
 
 local M = {}
 
-local PATIENCE <const> = 6 -- seconds for an answer; the service itself stops code after 5
 local POLICY <const> = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:"
   .. "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 local HTML <const>, JSON <const> = "text/html; charset=utf-8", "application/json"
-
-local function now_s() return core.clock.ns() / 1e9 end
 
 ---@class pmlua.ServedPage
 local Page = {}
@@ -28,11 +25,11 @@ Page.__index = Page
 
 ---@param read fun(): pmlua.Families, table[], integer families, programs, and the number of the reading
 ---@param every_s number between readings
-function M.new(read, every_s) return setmetatable({ read = read, every_s = every_s, recent = recent.new(), links = {} }, Page) end
-
-function Page:close()
-  for _, link in pairs(self.links) do link:close() end
+function M.new(read, every_s)
+  return setmetatable({ read = read, every_s = every_s, recent = recent.new(), sessions = sessions.new() }, Page)
 end
+
+function Page:close() self.sessions:close() end
 
 --- The samples of families as series: constants and times of creation are left out.
 local function samples_of(families)
@@ -55,6 +52,7 @@ function Page:refresh()
   if number ~= self.number then
     self.number, self.programs = number, programs
     self.recent:add(core.clock.realtime_ns() / 1e9, samples_of(families))
+    self.sessions:refresh(programs)
   end
 end
 
@@ -95,29 +93,31 @@ function Page:history(request)
   return 200, JSON, "[" .. table.concat(out, ",") .. "]"
 end
 
-local function answer_of(ok, text) return 200, JSON, json.line { ok = ok, text = text } end
+local function object(body)
+  local value = json.decode(body)
+  return type(value) == "table" and value or {}
+end
 
---- Send code to a program, or a line to complete; the answer is taken when it has come.
+--- Send code to a program, or a line to complete.
 function Page:ask(request, kind)
-  local question = json.decode(request.body)
-  local pid = type(question) == "table" and math.tointeger(question.pid)
+  local question = object(request.body)
+  local pid = math.tointeger(question.pid)
   if not pid or type(question.text) ~= "string" then return 400 end
-  local app, err = directory.find(("%d"):format(pid))
-  if not app then return answer_of(false, core.failure.sentence(err)) end
-  local link, why = self.links[pid], nil
-  if not link then link, why = directory.connect(app) end
-  if not link then return answer_of(false, core.failure.sentence(why)) end
-  self.links[pid] = nil -- another question meanwhile has another session
-  local sent, refused = link.link:send(kind, question.text, 1)
-  if not sent then return answer_of(false, core.failure.sentence(refused)) end
-  local ends_s = now_s() + PATIENCE
-  local function look()
-    if not link.link:ready() and now_s() < ends_s then return look end
-    local text, failure, code = link.link:receive(0.5)
-    if (text or code == "EREMOTEIO") and not self.links[pid] then self.links[pid] = link else link:close() end
-    return answer_of(text ~= nil, text or core.failure.sentence(failure))
+  return self.sessions:ask("prompt", pid, kind, question.text, function(ok, text)
+    return 200, JSON, json.line { ok = ok, text = text }
+  end)
+end
+
+--- The call tree of a program, its rules made here, or a change of these.
+function Page:session(request)
+  local function reply(answer) return 200, JSON, json.line(answer) end
+  if request.method == "POST" then
+    if request.path == "/tree" then return 405 end
+    return self.sessions:change_rule(object(request.body), reply) or 400
   end
-  return look
+  local pid = math.tointeger(tonumber(parameter(request, "pid")))
+  if not pid then return 400 end
+  return self.sessions[request.path == "/tree" and "tree" or "list_rules"](self.sessions, pid, reply)
 end
 
 --- Answer a request; nil: it is not for the page.
@@ -131,6 +131,7 @@ function Page:handle(request)
   end
   if request.path == "/data" then return self:data(request) end
   if request.path == "/history" then return self:history(request) end
+  if request.path == "/rules" or request.path == "/tree" then return self:session(request) end
   local kind = ({ ["/ask"] = "eval", ["/complete"] = "complete" })[request.path]
   if kind then
     if request.method ~= "POST" then return 405 end
