@@ -105,7 +105,7 @@ h1 { margin: 0; }
 main { display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); gap: 0 1.5rem; padding: 0 1rem 2rem; }
 main > section:nth-child(3) { grid-row: span 2; }
 @media (max-width: 800px) { main { grid-template-columns: minmax(0, 1fr); } main > section:nth-child(3) { grid-row: auto; } }
-.scroll { max-height: 22rem; overflow: auto; }
+.scroll { max-height: 22rem; overflow: auto; contain: content; }
 table { border-collapse: collapse; width: 100%; font-size: 0.85rem; }
 th, td { text-align: right; padding: 0.1rem 0.4rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
@@ -181,6 +181,7 @@ let reached = -1;
 const fillTable = () => {
   const body = get("series").tBodies[0], isFocused = body.contains(document.activeElement);
   body.replaceChildren();
+  inSight.disconnect();
   let n = 0;
   const isOwn = (i) => series[i].name.startsWith("pmlua_");
   const order = series.map((_, i) => i).sort((a, b) => isOwn(a) - isOwn(b));
@@ -196,6 +197,7 @@ const fillTable = () => {
     s.row.onfocus = () => { reached = i; };
     cell(s.row, titleOf(s) + (get("program").value || programs.length < 2 ? "" : " (" + label(s, "program") + ")"));
     cell(s.row, ""); cell(s.row, "");
+    inSight.observe(s.row);
   });
   get("count").textContent = n > ROWS ? `the first ${ROWS} of ${n} series` : `${n} series`;
   if (isFocused) series[reached]?.row?.focus();
@@ -211,10 +213,15 @@ get("series").onkeydown = (event) => {
   event.preventDefault();
 };
 get("skip").onclick = (event) => { get("series").querySelector("tbody tr")?.focus(); event.preventDefault(); };
+// Only the rows that the scrolled box shows are changed, because the browser lays out the whole table for each.
+const inSight = new IntersectionObserver((entries) => {
+  for (const e of entries) e.target.inSight = e.isIntersecting;
+  updateTable();
+}, { root: get("series").parentElement, rootMargin: "100px" });
 const updateTable = () => {
   const span = timeNow - timeBefore;
   series.forEach((s, i) => {
-    if (!s.row) return;
+    if (!s.row?.inSight) return;
     const text = show(values[i]), rate = s.rising && span > 0 && before[i] != null && values[i] != null
       ? show((values[i] - before[i]) / span) : "";
     if (s.row.cells[1].textContent != text) s.row.cells[1].textContent = text;
@@ -263,10 +270,13 @@ const drawnPoints = (i) => {
 const prepare = (id) => {
   const canvas = get(id), scale = devicePixelRatio || 1, height = Number(canvas.getAttribute("data-height") || canvas.height);
   canvas.setAttribute("data-height", height);
-  canvas.width = canvas.clientWidth * scale; canvas.height = height * scale;
-  canvas.style.height = height + "px";
-  const context = canvas.getContext("2d");
-  context.scale(scale, scale);
+  const context = canvas.getContext("2d"), wide = Math.round(canvas.clientWidth * scale), high = Math.round(height * scale);
+  if (canvas.width != wide || canvas.height != high) {
+    canvas.width = wide; canvas.height = high;
+    canvas.style.height = height + "px";
+  }
+  context.setTransform(scale, 0, 0, scale, 0, 0);
+  context.clearRect(0, 0, canvas.clientWidth, height);
   context.font = "12px DejaVu Sans, Helvetica, Arial, sans-serif";
   return [context, canvas.clientWidth, height];
 };
