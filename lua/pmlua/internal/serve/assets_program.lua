@@ -213,7 +213,7 @@ get("code").onkeydown = async (event) => {
 
 // --- polling ---
 
-let rounds = 0;
+let rounds = 0, timeDrawn = 0; // the chart is drawn 5 times a second at most
 const poll = async () => {
   let wait = 1000;
   try {
@@ -226,7 +226,7 @@ const poll = async () => {
       before = values; timeBefore = timeNow; values = data.values; timeNow = data.time_s;
       remember();
       if (data.series.length) fillTable(); else updateTable();
-      if (selected.length && !zoom) draw();
+      if (selected.length && !zoom && timeNow - timeDrawn >= 0.2) { timeDrawn = timeNow; draw(); }
       if (rounds++ % 5 == 0) fillSections();
     }
     const up = programs.filter((p) => p.up).length;
