@@ -17,7 +17,7 @@
   X(clock) X(event) X(counter) X(group) X(eventset) X(region) X(samples) X(samples_log) X(workload) X(trace) X(sys) X(sde)           \
   X(section) X(profile) X(recording) X(link) X(live) X(command) X(buffer) X(intercept) X(filter) X(watchpoint) X(plugin) \
   X(substrate) X(count) X(tune) X(balance) X(flow) X(file) X(tool) X(data) X(statistics) X(failure) X(log) X(summary) X(rows) \
-  X(sampler)
+  X(sampler) X(metrics)
 /* clang-format on */
 #define LUTIL_DECLARE(name) int luaopen_pmlua_##name(lua_State *L);
 LUTIL_MODULES(LUTIL_DECLARE)

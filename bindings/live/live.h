@@ -7,6 +7,7 @@
  *     live_loop.c       the service's thread: its events and timers
  *     live_talk.c       one connection: receives questions and sends replies, never blocks
  *     live_worker.c     the thread that executes one connection's questions, so that they delay nothing else
+ *     live_values.c     replies without Lua: the values of all events, the sections
  *     live_hold.c       the code in which such a thread may be cancelled
  *
  * One thread owns a struct live and the data that it points to, except for the workers, whose headers say so. Data
@@ -44,6 +45,7 @@ struct live_session {
 };
 
 struct live_worker;
+struct pml__sde_values;
 
 struct live_connection {
   struct live_descriptor *socket; /* in struct live */
@@ -155,6 +157,17 @@ int live__open_state(struct state *s, const atomic_bool *stop, size_t memory_byt
 bool live__session_answer(struct live_session *s, const struct live_frame *question, char **text, size_t *n);
 int live__session_open(struct live_session *s, const atomic_bool *stop);
 void live__session_tick(struct live_session *s, double now);
+
+/* --- live_values.c: the connection's thread --- */
+
+/*
+ * live__values_answer - answer a question for values or sections, without Lua. *@values, NULL at first, is the
+ * connection's: end it with pml__sde_values_close(). Returns, *text and *n as live__session_answer().
+ */
+bool live__values_answer(struct pml__sde_values **values, const struct live_frame *question, char **text, size_t *n);
+static inline bool live__values_wanted(const struct live_frame *question) {
+  return question->kind == LIVE_VALUES || question->kind == LIVE_SECTIONS;
+}
 
 /* --- live_worker.c: called by the service's thread --- */
 

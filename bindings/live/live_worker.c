@@ -10,6 +10,7 @@
 
 #include "handle.h"
 #include "pml.h"
+#include "source/sde/pml_sde_values.h"
 
 #include <errno.h>
 #include <math.h>
@@ -28,10 +29,11 @@ struct live_worker {
   struct live_worker *next; /* in l->ending */
   struct live *l;
   pthread_t thread;
-  struct live_session session; /* used by the thread only */
-  bool idle;                   /* used by the thread only: it runs at idle priority */
-  atomic_bool quit;            /* set under @mutex; code that Lua runs reads it without the lock */
-  double cancel_at;            /* used by the service's thread only; HUGE_VAL: it was cancelled */
+  struct live_session session;    /* used by the thread only */
+  struct pml__sde_values *values; /* the same; freed with the worker */
+  bool idle;                      /* used by the thread only: it runs at idle priority */
+  atomic_bool quit;               /* set under @mutex; code that Lua runs reads it without the lock */
+  double cancel_at;               /* used by the service's thread only; HUGE_VAL: it was cancelled */
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   /* Under @mutex. */
@@ -89,9 +91,12 @@ static void answer(struct live_worker *w) {
   char *text = NULL;
   size_t n = 0;
   bool ok = false;
-  int err = live__session_open(&w->session, &w->quit);
+  bool native = live__values_wanted(&w->question);
+  int err = native ? 0 : live__session_open(&w->session, &w->quit);
   if (w->question.kind == LIVE_EVAL || w->question.kind == LIVE_COMPLETE) become_idle(w);
-  if (err == 0)
+  if (native)
+    ok = live__values_answer(&w->values, &w->question, &text, &n);
+  else if (err == 0)
     ok = live__session_answer(&w->session, &w->question, &text, &n);
   else if ((text = strdup(pml_error_detail(err))) != NULL)
     n = strlen(text);
@@ -135,6 +140,7 @@ static void free_worker(struct live_worker *w) {
   pthread_mutex_destroy(&w->mutex);
   live_frame_reset(&w->question);
   free(w->text);
+  pml__sde_values_close(w->values);
   free(w);
 }
 

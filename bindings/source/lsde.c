@@ -168,11 +168,19 @@ static int l_event_reset(lua_State *L) {
   return pml_pushdone(L, pml_sde_reset(check_event(L)), "sdeevent.reset");
 }
 
-/* Copied before a table is made: a finalizer may close the event, and the strings would go with it. */
-static int push_info(lua_State *L, struct pml_sde_event *ev) {
-  static const char *const types[] = {"int64", "int32", "double", "float", "other"};
+const char *lsde_kind(enum pml_sde_kind kind) {
   static const char *const kinds[] = {"placeholder", "registered", "callback", "created", "recorder",
                                       "quantile",    "count",      "group",    "set",     "per thread"};
+  return kinds[kind];
+}
+
+const char *lsde_type(enum pml_type type) {
+  static const char *const types[] = {"int64", "int32", "double", "float", "other"};
+  return types[type];
+}
+
+/* Copied before a table is made: a finalizer may close the event, and the strings would go with it. */
+static int push_info(lua_State *L, struct pml_sde_event *ev) {
   struct pml_sde_info info;
   char library[256], name[256], full[320], description[1024];
   int err = pml_sde_info(ev, &info);
@@ -186,8 +194,8 @@ static int push_info(lua_State *L, struct pml_sde_event *ev) {
   lutil_setstr(L, "event", name);
   lutil_setstr(L, "name", full);
   lutil_setstr(L, "description", description);
-  lutil_setstr(L, "kind", kinds[info.kind]);
-  lutil_setstr(L, "type", types[info.type]);
+  lutil_setstr(L, "kind", lsde_kind(info.kind));
+  lutil_setstr(L, "type", lsde_type(info.type));
   lutil_setbool(L, "writable", (info.mode & PML_SDE_RW) != 0);
   lutil_setbool(L, "instant", (info.mode & PML_SDE_INSTANT) != 0);
   return 1;

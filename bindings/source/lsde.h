@@ -44,6 +44,10 @@ struct lsde_handle *lsde_new(lua_State *L, const struct lutil_class *class, cons
 /* lsde_done - 1 with the handle on top, or closes it and gives what pml_pusherr() does. */
 int lsde_done(lua_State *L, struct lsde_handle *h, int err, const char *where);
 
+/* lsde_kind, lsde_type - their names in Lua. */
+const char *lsde_kind(enum pml_sde_kind kind);
+const char *lsde_type(enum pml_type type);
+
 /* lsde_info - method info of every handle with an event. */
 int lsde_info(lua_State *L);
 

@@ -5,6 +5,7 @@
 
 #include "source/pml_eventset.h"
 #include "source/sde/pml_sde.h"
+#include "source/sde/pml_sde_values.h"
 
 #define EIGHT 8
 #define HUNDRED 100
@@ -41,6 +42,30 @@ static void bare_sum(void *arg, size_t n) {
 static void read_set(void *set, size_t n) {
   uint64_t v[PML_EVENTSET_MAX];
   for (size_t i = 0; i < n; i++) pml_eventset_read(set, v);
+}
+
+static struct pml__sde_values *all;
+static uint64_t known;
+
+/* As a client of the live service reads: all events of the process. */
+static void read_all(void *arg, size_t n) {
+  (void)arg;
+  for (size_t i = 0; i < n; i++) {
+    char *bytes;
+    size_t size;
+    if (pml__sde_values_take(all, known, "", 0, &bytes, &size) < 0) return;
+    known = ((const struct pml__sde_values_head *)bytes)->generation;
+    sink[0] = size;
+    free(bytes);
+  }
+}
+
+static void all_row(void) {
+  if (pml__sde_values_open(&all) != 0) return;
+  struct bench_op op[2] = {{.batch = bare_sum, .arg = variable}, {.batch = read_all}};
+  bench_run(op, 2);
+  bench_row("values of 109 events for a client", &op[1], "a sum of 100 loads", &op[0], 12.0, NULL, NULL);
+  pml__sde_values_close(all);
 }
 
 static void increment_rows(struct pml_sde_library *lib) {
@@ -116,5 +141,6 @@ void bench_sde_rows(void) {
   eight_row("event set read, 8 registered", "V", EIGHT, 6.0);
   eight_row("event set read, 8 created", "C", EIGHT, 6.25); /* 15 ns where the loads take 2.4 */
   set_row("event set read, a group of 100", &group, 1, "a sum of 100 loads", bare_sum, 3.0);
+  all_row();
   pml_sde_shutdown(lib);
 }

@@ -6,9 +6,11 @@
 #include "interface/sde/sde_lib.h"
 #include "source/pml_eventset.h"
 #include "source/sde/pml_sde.h"
+#include "source/sde/pml_sde_values.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define SDE_EVENTS 8
 #define SDE_MEMBERS 100
@@ -20,6 +22,8 @@ static struct pml_sde_counter *sde_counter;
 static struct pml_recorder *sde_recorder;
 static struct pml_eventset *sde_registered1, *sde_registered8, *sde_created8, *sde_group100, *sde_mixed2;
 static uint64_t sde_values[SDE_EVENTS];
+static struct pml__sde_values *sde_all;
+static uint64_t sde_known;
 static void *libsde_counter, *libsde_recorder;
 
 static int sde_open_set(struct pml_eventset **s, const char *prefix, size_t n) {
@@ -68,6 +72,16 @@ static int libsde_open(void) {
   return err == SDE_OK ? 0 : -EINVAL;
 }
 
+/* All events of the process, as a client reads them: those below, and two recorders with their quantiles. */
+static int sde_take_all(void) {
+  char *bytes;
+  size_t n;
+  int rc = pml__sde_values_take(sde_all, sde_known, "", 0, &bytes, &n);
+  if (rc == 0) sde_known = ((const struct pml__sde_values_head *)bytes)->generation;
+  free(bytes);
+  return rc;
+}
+
 static int sde_open(void) {
   struct pml_sde_library *lib;
   int rc = pml_sde_library(&lib, "COST");
@@ -78,7 +92,8 @@ static int sde_open(void) {
   if (rc == 0) rc = sde_open_set(&sde_group100, "GROUP", 1);
   if (rc == 0) rc = sde_open_mixed(&sde_mixed2);
   if (rc == 0) rc = libsde_open();
-  return rc;
+  if (rc == 0) rc = pml__sde_values_open(&sde_all);
+  return rc == 0 ? sde_take_all() : rc;
 }
 
 static void sde_close(void) {
@@ -87,6 +102,7 @@ static void sde_close(void) {
   pml_eventset_close(sde_created8);
   pml_eventset_close(sde_group100);
   pml_eventset_close(sde_mixed2);
+  pml__sde_values_close(sde_all);
 }
 
 PATH(sde_increment, pml_sde_increment(sde_counter, 1))
@@ -103,5 +119,6 @@ PATH(eventset_start_mixed_2, pml_eventset_start(sde_mixed2))
 PATH(eventset_reset_mixed_2, pml_eventset_reset(sde_mixed2))
 PATH(eventset_accum_mixed_2, pml_eventset_accum(sde_mixed2, sde_values))
 PATH(eventset_start_stop_mixed_2, pml_eventset_start(sde_mixed2); pml_eventset_stop(sde_mixed2, sde_values))
+PATH(sde_values_of_111_events, sde_take_all())
 
 #endif

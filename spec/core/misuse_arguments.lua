@@ -57,6 +57,7 @@ M.functions = {
               all = { dir .. "/nosuch.pmlog" }, unpack = { "PMLS" }, misuses = {} },
   rows = { open = { { columns = { { field = "time" , name = "t" } }, sections = {}, events = {} } } },
   link = { connect = { "/nowhere/socket" } },
+  metrics = { answer = { "PMV1" }, value = { "PMV1", 1 }, lines = {} },
   watchpoint = { available = {}, find = { "/proc/self/exe", "main", false }, load = { "/nowhere/watchpoints" },
                  plan = { dir .. "/nowhere/plan", { { path = "/proc/self/exe", name = "main" } }, 1 } },
   plugin = { load = { { name = "nowhere" } }, find = { "misuse1" }, list = {}, read = { "nowhere.series" },
@@ -173,6 +174,7 @@ function M.methods(handles)
                 numbers = {}, sections = {} },
     rows = { log = { { path = dir .. "/nosuch.pmlog", threads = true } } },
     link = { ask = { "eval", "1 + 1", 1 }, send = { "eval", "1 + 1", 1 }, receive = { 1 }, ready = {} },
+    metricslines = { add = { "name ", 1, 1, true }, text = { { "PMV1" }, "" }, fallen = { { "PMV1" } } },
     plugin = { start = {}, collect = {}, series = {}, info = {}, stop = {} },
   }
 end

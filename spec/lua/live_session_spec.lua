@@ -121,8 +121,7 @@ describe("The question for sections", function()
     local s = assert(core.section.define { label = "asked for" })
     s:start()
     s:stop()
-    local ok, bytes = session.handle("sections", "")
-    assert.is_true(ok, bytes)
+    local bytes = assert(core.section.snapshot())
     local path = support.folder() .. "/answer.pmlog"
     support.spit(path, bytes)
     local process, found = assert(require "pmlua.sections".read(path)), nil

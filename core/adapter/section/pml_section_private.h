@@ -4,6 +4,7 @@
 #define PML_SECTION_PRIVATE_H
 
 #include "adapter/section/pml_section.h"
+#include "adapter/section/pml_section_snapshot.h"
 #include "base/pml_own.h"
 #include "base/pml_process.h"
 #include "record/log/pml_log_own.h"
@@ -150,7 +151,6 @@ static inline void pml__section_lock_leave(void) {
 
 /* ---- pml_section_table.c ---- */
 
-uint32_t pml__section_count(void);
 struct pml_section *pml__section_at(uint32_t index);
 /* Take @s, complete but for its number, into the table: 0, PML_EFULL or -ENOMEM. Under the lock. */
 int pml__section_insert(struct pml_section *s);

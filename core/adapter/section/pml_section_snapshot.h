@@ -7,6 +7,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* pml__section_count - the sections that are defined. Lock-free. */
+PML__SHARED uint32_t pml__section_count(void);
 
 /*
  * pml__section_snapshot - the bytes of a log (docs/log.md) with a row for each section and thread and, if

@@ -22,7 +22,7 @@
  * pml__number_whole - @v as "%lld" does.
  * Thread-safe. Some 60 instructions; some thousand for numbers below 1e-11 or from 2^52 on, which the C library writes.
  */
-size_t pml__number_text(char *to, double v, int digits);
+PML__SHARED size_t pml__number_text(char *to, double v, int digits);
 PML__SHARED size_t pml__number_whole(char *to, int64_t v);
 
 #endif

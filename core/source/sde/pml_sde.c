@@ -75,7 +75,7 @@ int pml__sde_full_name(char *to, const struct pml_sde_library *lib, const char *
 
 /* --- what stays --- */
 
-static _Atomic uint64_t grown;
+static _Atomic uint64_t grown, withdrawn;
 
 void pml__sde_grows(void) {
   atomic_fetch_add_explicit(&grown, 1, memory_order_relaxed);
@@ -83,6 +83,19 @@ void pml__sde_grows(void) {
 
 uint64_t pml_sde_grown(void) {
   return atomic_load_explicit(&grown, memory_order_relaxed);
+}
+
+void pml__sde_shrinks(void) {
+  atomic_fetch_add_explicit(&withdrawn, 1, memory_order_seq_cst);
+}
+
+uint64_t pml__sde_withdrawn(void) {
+  return atomic_load_explicit(&withdrawn, memory_order_seq_cst);
+}
+
+/* Relaxed: a list of events is made after this, under the lock, under which both are raised after the change. */
+uint64_t pml__sde_generation(void) {
+  return 1 + pml_sde_grown() + atomic_load_explicit(&withdrawn, memory_order_relaxed);
 }
 
 /* --- libraries --- */

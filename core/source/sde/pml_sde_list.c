@@ -249,6 +249,12 @@ static void take_selected(struct selecting *t) {
   }
 }
 
+size_t pml__sde_select_held(struct pml_sde_selection *s, struct pml_sde_event **ev) {
+  struct selecting t = {.s = s, .ev = ev};
+  take_selected(&t);
+  return t.n;
+}
+
 int pml_sde_select(struct pml_sde_selection *s, int (*visit)(const struct pml_sde_info *, void *), void *arg) {
   struct selecting t = {.s = s, .ev = malloc((s->most + 1) * sizeof *t.ev)};
   struct visitor v = {visit, arg};

@@ -6,6 +6,7 @@
 #include "base/pml_own.h"
 #include "source/sde/pml_sde.h"
 #include "source/sde/pml_sde_memo.h"
+#include "source/sde/pml_sde_values.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -142,7 +143,11 @@ void pml__sde_lock(void);
 void pml__sde_unlock(void);
 int pml__sde_full_name(char *to, const struct pml_sde_library *lib, const char *event);
 struct pml_sde_event *pml__sde_lookup(const char *name);
-void pml__sde_grows(void); /* for pml_sde_grown() */
+void pml__sde_grows(void);         /* for pml_sde_grown() */
+void pml__sde_shrinks(void);       /* an event was withdrawn; under the lock, before its readers are waited for */
+uint64_t pml__sde_withdrawn(void); /* how many were */
+/* Another number after each change of the events that are registered, or of what they say of themselves; never 0. */
+uint64_t pml__sde_generation(void);
 /* The event "LIB::EVENT", a new placeholder without references if it is not there; NULL: no memory. */
 struct pml_sde_event *pml__sde_obtain(struct pml_sde_library *lib, const char *name);
 /* @b, complete, is what is behind the placeholder @ev from now on; its name belongs to @lib. */
@@ -163,6 +168,8 @@ void pml__sde_list_remove(const struct pml_sde_event *ev);
 bool pml__sde_fits(const char *name, size_t n, const char *glob);
 /* The same in the order of registration, without the lock, on references. -ENOMEM or what @visit returned. */
 int pml__sde_each_held(int (*visit)(struct pml_sde_event *, void *), void *arg);
+/* Select as pml_sde_select(): store at most s->most events in @ev, each with a reference. Returns their number. */
+size_t pml__sde_select_held(struct pml_sde_selection *s, struct pml_sde_event **ev);
 
 static inline struct pml__sde_body *pml__sde_body_of(const struct pml_sde_event *ev) {
   return atomic_load_explicit(&((struct pml_sde_event *)ev)->body, memory_order_seq_cst); /* pml__sde_enter() */
@@ -323,9 +330,7 @@ void pml__sde_check_overflow(struct pml__sde_overflow *o, const struct pml_value
 /* The words of an event in a set's snapshot: the bits of its value; the base of later values if counting starts here, 0
  * for instant events; and flags for both. */
 enum { PML__SDE_VALUE, PML__SDE_BASE, PML__SDE_WHAT, PML__SDE_WORDS };
-#define PML__SDE_HAS 1u    /* it has a value: not a placeholder, not an empty recorder */
-#define PML__SDE_DOUBLE 2u /* the bits are a double's */
-#define PML__SDE_LEVEL 4u  /* instant */
+#define PML__SDE_LEVEL 4u /* instant; PML__SDE_HAS: not a placeholder, not an empty recorder */
 
 /* The sum of @t over one thread's cells. Relaxed: each cell is right for itself. */
 static inline uint64_t pml__sde_terms_of(struct pml__sde_terms *t, const uint64_t *cells) {

@@ -257,6 +257,7 @@ static void withdraw(struct leaving *l, struct pml_sde_event *ev) {
   struct pml__sde_body *b = pml__sde_body_of(ev);
   pml__sde_leave_groups(b);
   atomic_store_explicit(&ev->body, NULL, memory_order_seq_cst);
+  pml__sde_shrinks();
   if (b->kind == PML_SDE_PER_THREAD) atomic_fetch_add_explicit(&pml__sde_compiler_epoch, 1, memory_order_release);
   b->next = ev->retired;
   ev->retired = b;

@@ -253,7 +253,8 @@ local function expose(o)
     local app, err = directory.find(o.which)
     if not app then return complain(err) end
   end
-  local scrape = require "pmlua.internal.serve.scrape".new { which = { o.which }, patience = o.patience or 5 }
+  local scrape = require "pmlua.internal.serve.scrape".new { which = { o.which }, patience = o.patience or 5,
+    complain = complain }
   local families, why = scrape:read()
   scrape:close()
   if not families then return complain(why) end

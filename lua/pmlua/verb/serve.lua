@@ -22,8 +22,8 @@ The programs' own threads do no work for it: a service thread in each program an
     { name = "page", help = "also serve a page for a browser: values as they change, charts of the last hour, sections, "
       .. "a call tree, rules to write, and a prompt that runs Lua as pmlua attach does; the printed "
       .. "address contains a token, unless --token FILE has it" },
-    { name = "every", kind = "duration", default = "1s", min = 0.001, help = "read the programs at most this often, "
-      .. "and for a fifth of the time; requests in between get the last reading" },
+    { name = "every", kind = "duration", default = "1s", min = 0.001, help = "read the programs at most this often; "
+      .. "requests in between get the last reading" },
     { name = "dashboard", kind = "file", help = "write a Grafana dashboard (JSON) of the present metrics into FILE, and exit" },
     { name = "alerts", kind = "file", help = "write Prometheus alerts (YAML) into FILE, and exit: programs that do not "
       .. "reply, watch rules that fail or no longer run" },
@@ -46,8 +46,6 @@ local function token_of(path)
   return token
 end
 
-local REST <const> = 4 -- least time between two readings, as a multiple of what one takes
-
 --- The last reading of all programs, or a new one when that is too old; its number.
 local function reader(scrape, every_s)
   local families, due_s, number
@@ -58,8 +56,7 @@ local function reader(scrape, every_s)
       local err
       families, err = scrape:read()
       if not families then error(core.failure.sentence(err), 0) end
-      local ended_s = core.clock.ns() / 1e9
-      due_s, number = ended_s + math.max(every_s, REST * (ended_s - now_s)), number + 1
+      due_s, number = now_s + every_s, number + 1
     end
     return families, scrape:list(), number
   end
@@ -151,7 +148,8 @@ function M.run(o)
   io.stdout:flush()
   core.sys.on_interrupt()
   core.sys.raise_interrupt(false)
-  local scrape = require "pmlua.internal.serve.scrape".new { which = o.which }
+  collectgarbage("incremental", 300) -- most memory is permanent: collect rarely
+  local scrape = require "pmlua.internal.serve.scrape".new { which = o.which, complain = complain }
   local read = reader(scrape, o.every)
   local page = o.page and require "pmlua.internal.serve.page".new(read, o.every) or nil
   local handler = handler_of(read, page)

@@ -142,7 +142,8 @@ local Link = {}
 Link.__index = Link
 
 function Link:ask(...)
-  local text, err, code = self.link:ask(...)
+  local open, text, err, code = pcall(self.link.ask, self.link, ...)
+  if not open then text, err, code = refuse("ECONNRESET", "the connection is closed") end -- no question could be sent
   if code == "ECONNRESET" and not self.answered then
     self.answered = true
     core.sys.sleep(0.1)
@@ -161,7 +162,7 @@ end
 ---@param payload? string
 function Link:receive(kind, left, payload)
   local done, text, err, code = pcall(self.link.receive, self.link, left())
-  if not done then code = "ECONNRESET" end -- the link was closed because the question could not be sent
+  if not done then text, err, code = refuse("ECONNRESET", "the connection is closed") end
   if code ~= "ECONNRESET" or left() == 0 then return text, err, code end
   return self:ask(kind, payload or "", left())
 end

@@ -233,17 +233,10 @@ local function read(payload)
   return true, reading.read(payload)
 end
 
---- A log of the process's sections, without their timeline.
-local function sections()
-  local bytes, err = core.section.snapshot()
-  if not bytes then return false, first_line(err) end
-  return true, bytes
-end
-
-local kinds = { info = info, read = read, complete = complete, sections = sections, eval = eval }
+local kinds = { info = info, read = read, complete = complete, eval = eval }
 
 --- Answer one question.
----@param kind string info, read, complete, sections or eval
+---@param kind string info, read, complete or eval; C answers the others
 ---@param payload string
 ---@return boolean ok, string text
 function M.handle(kind, payload)

@@ -128,16 +128,19 @@ local function body_size(request)
   return size
 end
 
-local function response(request, status, kind, body)
-  body = body or reasons[status] .. "\n"
+--- The header of a response.
+local function header_of(request, status, kind, body)
   return ("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nCache-Control: no-store\r\n%s"
     .. "X-Content-Type-Options: nosniff\r\nConnection: %s\r\n\r\n"):format(status, reasons[status] or "Unknown",
     kind or "text/plain; charset=utf-8", #body, request.policy and "Content-Security-Policy: " .. request.policy .. "\r\n" or "",
-    request.last and "close" or "keep-alive") .. (request.method == "HEAD" and "" or body)
+    request.last and "close" or "keep-alive")
 end
 
+--- The body follows the header by itself: it is large, and not copied.
 local function finish(client, request, status, kind, body)
-  client.out, client.sent, client.last, client.later = response(request, status, kind, body), 0, request.last, nil
+  body = body or reasons[status] .. "\n"
+  client.out, client.sent, client.last, client.later = header_of(request, status, kind, body), 0, request.last, nil
+  client.body = request.method ~= "HEAD" and body or nil
 end
 
 local function refuse_request(client, request, status)
@@ -192,13 +195,15 @@ local function receive(client)
 end
 
 --- Send what the socket accepts. False: the connection ends.
-local function send(client)
+local send
+function send(client)
   local last, why, reached = client.socket:send(client.out, client.sent + 1)
   local sent = last or reached
   if sent > client.sent then client.since_s = now_s() end
   client.sent = sent
   if not last then return why == "timeout" end
-  client.out = nil
+  client.out, client.body, client.sent = client.body, nil, 0
+  if client.out then return send(client) end
   return not client.last
 end
 

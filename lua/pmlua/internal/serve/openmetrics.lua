@@ -7,7 +7,11 @@
 -- LIB::NAME is the family sde_LIB_NAME, whose letters are restricted; its label `event` has the full name, so two events that
 -- differ in other letters only are two series of one family. A value that is missing has no sample; families that start with
 -- pmlua_ count these.
+--
+-- A value is a number, or a place among the values that a program sends (pmlua.core.metrics): lines are prepared once for the
+-- names that programs have, and C writes them with each reading's values.
 
+local core = require "pmlua.core"
 local show = require "pmlua.sections".show
 
 local M = {}
@@ -24,7 +28,23 @@ local reserved = { "_total", "_count", "_sum", "_bucket", "_created", "_info" }
 local Families = {}
 Families.__index = Families
 
-function M.new() return setmetatable({ by_name = {}, list = {} }, Families) end
+--- Families without samples, which extend other families. The others do not change.
+---@param others pmlua.Families?
+function M.new(others)
+  local self = { by_name = {}, mine = {}, others = others, lines = {}, answers = {},
+    list = others and table.move(others.list, 1, #others.list, 1, {}) or {} }
+  --- Look up the value of a sample with a place in the last reading.
+  self.placed = { __index = function(sample, key)
+    local answer = key == "value" and self.answers[sample.place.program]
+    return answer and core.metrics.value(answer, sample.place.word) or nil
+  end }
+  return setmetatable(self, Families)
+end
+
+--- A place among the values of a program, instead of a value. Changes and returns the table.
+---@param place { program: integer, word: integer } program: position in Families.answers
+local Place = {}
+function M.place(place) return setmetatable(place, Place) end
 
 local escapes = { ["\\"] = "\\\\", ["\n"] = "\\n", ['"'] = '\\"' }
 
@@ -67,14 +87,20 @@ function Families:family(name, kind, help, unit)
   local family = self.by_name[name]
   if family and family.kind ~= kind then return self:family(name .. "_" .. kind, kind, help, unit) end
   if not family then
-    family = { name = name, kind = kind, help = help, unit = unit, samples = {} }
-    self.by_name[name], self.list[#self.list + 1] = family, family
+    family = { name = name, kind = kind, help = help, unit = unit, samples = {}, placed = self.placed }
+    self.by_name[name], self.list[#self.list + 1], self.mine[#self.mine + 1] = family, family, family
   end
   return family
 end
 
-local function add(family, suffix, label_text, value)
-  family.samples[#family.samples + 1] = { suffix = suffix, labels = label_text, value = value }
+--- @since_s: OpenMetrics also has a sample with this time.
+local function add(family, suffix, label_text, value, since_s)
+  local sample = { suffix = suffix, labels = label_text, since_s = since_s }
+  if getmetatable(value) == Place then
+    sample.place = value
+    setmetatable(sample, family.placed)
+  else sample.value = value end
+  family.samples[#family.samples + 1] = sample
 end
 
 local function with(label_text, name, value)
@@ -84,8 +110,7 @@ end
 --- A sample of one value, and since when it counts.
 local function add_value(family, label_text, value, since_s)
   if family.kind ~= "counter" then return add(family, "", label_text, value) end
-  add(family, "_total", label_text, value)
-  if since_s then add(family, "_created", label_text, since_s) end
+  add(family, "_total", label_text, value, since_s)
 end
 
 --- A distribution: its number, sum and quantiles; each may be missing.
@@ -94,14 +119,13 @@ local function add_summary(family, label_text, d, since_s)
   for _, q in ipairs { "0", "0.25", "0.5", "0.75", "0.95", "0.99", "1" } do
     if d.quantiles[q] then add(family, "", with(label_text, "quantile", q), d.quantiles[q]) end
   end
-  add(family, "_count", label_text, d.count)
   if d.sum then add(family, "_sum", label_text, d.sum) end
-  if since_s then add(family, "_created", label_text, since_s) end
+  add(family, "_count", label_text, d.count, since_s)
 end
 
 --- A software-defined event as the live service reports it.
 ---@param program string[] labels of the program, as pairs
----@param row table
+---@param row table its values may be places; falls: it was seen to be negative, or no number
 ---@param since_s number? the program's start
 ---@return boolean known it has a value
 function Families:event(program, row, since_s)
@@ -117,7 +141,8 @@ function Families:event(program, row, since_s)
   if row.value == nil then return false end
   local kind = (row.instant or row.kind == "count" or row.kind == "quantile") and "gauge" or
     row.instant == nil and "unknown" or "counter"
-  if kind == "counter" and tonumber(row.value) < 0 then kind = "gauge" end
+  local number_of = tonumber(row.value)
+  if kind == "counter" and (row.falls or number_of and (number_of < 0 or number_of ~= number_of)) then kind = "gauge" end
   add_value(self:family(family_name(event, kind), kind, help), label_text, row.value, since_s)
   return true
 end
@@ -197,34 +222,63 @@ local function escape_help(help, form)
   return (show(help):gsub(form == "openmetrics" and '[\\\n"]' or "[\\\n]", escapes))
 end
 
---- The families by name.
+local function by_name(a, b) return a.name < b.name end
+
+--- All families by name.
 ---@return table[]
 function Families:sorted()
-  table.sort(self.list, function(a, b) return a.name < b.name end)
+  table.sort(self.list, by_name)
   return self.list
+end
+
+local function header_of(family, form)
+  local name, kind = heading(family, form)
+  local text = ("# TYPE %s %s\n"):format(name, kind)
+  if form == "openmetrics" and family.unit then text = text .. ("# UNIT %s %s\n"):format(name, family.unit) end
+  if not family.help or family.help == "" then return text end
+  return text .. ("# HELP %s %s\n"):format(name, escape_help(family.help, form))
+end
+
+--- The lines of all own families, and their places.
+local function lines_of(self, form)
+  if self.lines[form] then return self.lines[form] end
+  local lines, places, n = core.metrics.lines(), {}, 0
+  local function line(...)
+    n = n + 1
+    assert(lines:add(...))
+  end
+  table.sort(self.mine, by_name)
+  for _, family in ipairs(self.mine) do
+    line(header_of(family, form))
+    for _, s in ipairs(family.samples) do
+      local label_text, place = s.labels ~= "" and "{" .. s.labels .. "} " or " ", s.place
+      local text = family.name .. s.suffix .. label_text
+      if place then
+        line(text, place.program, place.word, family.kind == "counter")
+        places[n] = place
+      else line(text .. number(s.value) .. "\n") end
+      if s.since_s and form == "openmetrics" then line(family.name .. "_created" .. label_text .. number(s.since_s) .. "\n") end
+    end
+  end
+  self.lines[form] = { lines = lines, places = places }
+  return self.lines[form]
+end
+
+--- The rows whose counters are negative or no numbers: no counter may be so.
+---@return table[] rows
+function Families:fallen()
+  local of, rows = lines_of(self, "openmetrics"), {}
+  for i, n in ipairs(of.lines:fallen(self.answers)) do rows[i] = of.places[n] end
+  return rows
 end
 
 --- All families as text.
 ---@param form "openmetrics"|"text"
+---@param behind string? more lines
 ---@return string
-function Families:text(form)
-  local out = {}
-  for _, family in ipairs(self:sorted()) do
-    local name, kind = heading(family, form)
-    out[#out + 1] = ("# TYPE %s %s\n"):format(name, kind)
-    if form == "openmetrics" and family.unit then out[#out + 1] = ("# UNIT %s %s\n"):format(name, family.unit) end
-    if family.help and family.help ~= "" then
-      out[#out + 1] = ("# HELP %s %s\n"):format(name, escape_help(family.help, form))
-    end
-    for _, s in ipairs(family.samples) do
-      if form == "openmetrics" or s.suffix ~= "_created" then
-        out[#out + 1] = family.name .. s.suffix .. (s.labels ~= "" and "{" .. s.labels .. "} " or " ")
-          .. number(s.value) .. "\n"
-      end
-    end
-  end
-  out[#out + 1] = form == "openmetrics" and "# EOF\n" or nil
-  return table.concat(out)
+function Families:text(form, behind)
+  local text = lines_of(self, form).lines:text(self.answers, behind or form == "openmetrics" and "# EOF\n" or "")
+  return self.others and self.others:text(form, text) or text
 end
 
 return M

@@ -31,12 +31,12 @@ end
 
 function Page:close() self.sessions:close() end
 
---- The samples of families as series: constants and times of creation are left out.
+--- The samples of families as series: constants are left out.
 local function samples_of(families)
   local samples = {}
   for _, family in ipairs(families.list) do
     for _, s in ipairs(family.samples) do
-      if family.kind ~= "info" and s.suffix ~= "_created" then
+      if family.kind ~= "info" then
         samples[#samples + 1] = { key = family.name .. s.suffix .. "{" .. s.labels .. "}", value = tonumber(s.value),
           name = family.name .. s.suffix, labels = s.labels, unit = family.unit, help = family.help,
           rising = family.kind == "counter" or s.suffix == "_count" or s.suffix == "_sum" }

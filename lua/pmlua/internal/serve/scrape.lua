@@ -6,9 +6,11 @@
 --
 -- Each question is sent to all programs at the same time and has one deadline. A program without a reply has
 -- pmlua_program_up 0 and gets no question for some seconds, so that it delays no other reading. A connection stays open,
--- because a new one costs the program a thread and a Lua state.
+-- because a new one costs the program a thread and a Lua state. Values come as numbers in the order of the events' names,
+-- which a program sends once, and again after they changed.
 
 local core = require "pmlua.core"
+local json = require "pmlua.json"
 local directory = require "pmlua.internal.live.directory"
 local openmetrics = require "pmlua.internal.serve.openmetrics"
 local own_plugins = require "pmlua.internal.own_plugins"
@@ -16,7 +18,7 @@ local view = require "pmlua.internal.live.view"
 
 local M = {}
 
-local PATIENCE <const>, AGAIN <const> = 0.9, 5 -- seconds
+local PATIENCE <const>, AGAIN <const>, SECTIONS_S <const> = 0.9, 5, 1 -- seconds
 
 local function now_s() return core.clock.ns() / 1e9 end
 
@@ -25,10 +27,12 @@ local Scrape = {}
 Scrape.__index = Scrape
 
 --- A reader of running programs.
----@param options { which: string[]?, patience: number?, patterns: string[]? } which: pids and globs of names; nil: all programs
----that this user may ask. patterns: globs of events; nil: all
+---@param options { which: string[]?, patience: number?, patterns: string[]?, complain: fun(sentence: string)? } which: pids and
+---globs of names; nil: all programs that this user may ask. patterns: globs of events for events(); nil: all. complain: gets a
+---sentence on a program whose values cannot be read
 function M.new(options)
   return setmetatable({ which = options.which, patience = options.patience or PATIENCE, programs = {},
+    complain = options.complain,
     patterns = table.concat(options.patterns or { "*" }, "\n") }, Scrape)
 end
 
@@ -86,7 +90,8 @@ end
 ---@param payload_of fun(program: table): string
 ---@param patience number seconds for all of them
 ---@param take fun(program: table, answer: string)
-local function ask(programs, kind, payload_of, patience, take)
+---@param refused? fun(program: table, why: pmlua.Failure) the program answered with an error
+local function ask(programs, kind, payload_of, patience, take, refused)
   local asked, ends_s = {}, now_s() + patience
   local function left() return math.max(0, ends_s - now_s()) end
   for _, program in ipairs(programs) do
@@ -96,8 +101,10 @@ local function ask(programs, kind, payload_of, patience, take)
     end
   end
   for _, program in ipairs(asked) do
-    local text, _, code = program.link:receive(kind, left, payload_of(program))
-    if text then take(program, text) elseif code ~= "EREMOTEIO" then fail(program, code) end
+    local text, why, code = program.link:receive(kind, left, payload_of(program))
+    if text then take(program, text)
+    elseif code ~= "EREMOTEIO" then fail(program, code)
+    elseif refused then refused(program, why) end
   end
 end
 
@@ -170,12 +177,11 @@ local function add_program(families, program)
   if not program.up then return end
   local show = require "pmlua.sections".show
   families:info { own[1], own[2], own[3], own[4], "command", show(info.command), "version", info.version }
-  if info.up_s then families:own("program_uptime_seconds", "gauge", "since the program began", own, info.up_s) end
-  local missing = 0
-  for _, row in ipairs(program.rows) do
-    if not families:event(own, row, since_s) then missing = missing + 1 end
+  if since_s then
+    info.up_s = core.clock.realtime_ns() / 1e9 - since_s
+    families:own("program_uptime_seconds", "gauge", "since the program began", own, info.up_s)
   end
-  families:own("events_without_value", "gauge", "events that could not be read, or are not registered yet", own, missing)
+  families:own("events_without_value", "gauge", "events that could not be read, or are not registered yet", own, program.missing)
   add_rules(families, own, info.rules)
 end
 
@@ -200,16 +206,105 @@ function Scrape:events()
   return programs, up
 end
 
---- Read all programs once.
----@return pmlua.Families? families, pmlua.Failure? failure
-function Scrape:read()
-  local began_s, families = now_s(), openmetrics.new()
-  local programs, up = self:events()
-  if not programs then return nil, up end
-  ask(up, "sections", nothing, self.patience, function(program, bytes)
+--- A program whose values cannot be read, because its pmlua is of another version.
+local function refuse_values(self, program, why)
+  fail(program, "ETIMEDOUT")
+  if program.refused or not self.complain then return end
+  program.refused = true
+  self.complain(("%s (%d): %s; run it with the pmlua of this command"):format(program.app.name, program.app.pid,
+    core.failure.sentence(why)))
+end
+
+local function take_values(self, program, bytes)
+  local answer, why = core.metrics.answer(bytes)
+  if not answer then return refuse_values(self, program, why) end
+  program.up, program.answer, program.missing = true, bytes, answer.missing
+  if answer.events then program.events, program.known = answer.events, answer.generation end
+  if answer.text ~= program.text then
+    program.text, program.more = answer.text, json.decode(answer.text) or {}
+    program.info.rules = program.more.rules
+  end
+end
+
+--- Read the values of all programs once.
+---@return table[]? programs
+---@return table[]|pmlua.Failure up those that are up; or the failure
+local function read_values(self)
+  local programs, err = refresh(self)
+  if not programs then return nil, err end
+  local new, known, up = {}, {}, {}
+  for _, program in ipairs(programs) do
+    program.up = false
+    local list = program.info and program.link and known or new
+    list[#list + 1] = program
+  end
+  for _, program in ipairs(#new > 0 and ask_about(new, self.patience) or {}) do
+    program.known, program.up, known[#known + 1] = 0, false, program
+  end
+  local function question(program) return ("%d"):format(program.known) end
+  ask(known, "values", question, self.patience, function(program, bytes) take_values(self, program, bytes) end,
+    function(program, why) refuse_values(self, program, why) end)
+  for _, program in ipairs(known) do up[#up + 1] = program.up and program or nil end
+  return programs, up
+end
+
+--- Make an event the row of program number i: its values become places, and the event itself is the place of the first.
+local function row_of(i, event)
+  event.program, event.value, event.description = i, event, event.description ~= "" and event.description or nil
+  openmetrics.place(event)
+  if event.kind ~= "recorder" then return event end
+  event.recorder = { count = event }
+  for k, name in ipairs { "dropped", "nans", "min", "q1", "median", "q3", "max" } do
+    event.recorder[name] = openmetrics.place { program = i, word = event.word + k }
+  end
+  return event
+end
+
+--- The families of the programs' events, made again when the programs or their events changed.
+local function families_of_events(self, programs)
+  local words = {}
+  for i, program in ipairs(programs) do
+    words[i] = program.up and ("%s %d"):format(program.app.path, program.known) or ""
+  end
+  local key = table.concat(words, "\n")
+  if key ~= self.key then
+    self.key, self.families = key, openmetrics.new()
+    for i, program in ipairs(programs) do
+      local own, since_s = identity(program)
+      for _, event in ipairs(program.up and program.events or {}) do self.families:event(own, row_of(i, event), since_s) end
+    end
+  end
+  for i, program in ipairs(programs) do self.families.answers[i] = program.up and program.answer or false end
+  local fallen = self.families:fallen()
+  for _, row in ipairs(fallen) do row.falls = true end
+  if #fallen == 0 then return self.families end
+  self.key = nil
+  return families_of_events(self, programs)
+end
+
+--- The families of sections, which extend the families of events. They are at most a second old, because a copy of the
+--- sections costs a program some 50 us for each section.
+local function families_of_sections(self, events, up)
+  local last = self.sections
+  if last and last.others == events and now_s() < self.sections_due_s then return last end
+  local families, with_sections = openmetrics.new(events), {}
+  self.sections, self.sections_due_s = families, now_s() + SECTIONS_S
+  for _, program in ipairs(up) do
+    with_sections[#with_sections + 1] = program.more.sections ~= 0 and program or nil
+  end
+  ask(with_sections, "sections", nothing, self.patience, function(program, bytes)
     local report, own, since_s = report_of(self, bytes), identity(program)
     if report then families:sections(own, report, since_s) end
   end)
+  return families
+end
+
+--- Read all programs once.
+---@return pmlua.Families? families, pmlua.Failure? failure
+function Scrape:read()
+  local began_s, programs, up = now_s(), read_values(self)
+  if not programs then return nil, up end
+  local families = openmetrics.new(families_of_sections(self, families_of_events(self, programs), up))
   for _, program in ipairs(programs) do add_program(families, program) end
   families:own("scrape_seconds", "gauge", "what reading all programs took", {}, now_s() - began_s)
   return families
