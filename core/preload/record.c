@@ -36,6 +36,7 @@
 #include "adapter/mpi/pml_mpi_job.h"
 #include "adapter/openmp/pml_openmp.h"
 #include "adapter/wrap/pml_wrap.h"
+#include "base/pml_array.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
 #include "base/pml_process.h"
@@ -61,6 +62,7 @@
 #include <unistd.h>
 
 #define EVENTS_BYTES 4096
+#define PLUGINS_BYTES 4096
 
 static struct {
   char dir[PATH_MAX - 64];
@@ -80,21 +82,32 @@ static struct {
 /* ---- facts about the process ---- */
 
 struct text {
-  size_t n;
-  char at[4096];
+  char *at; /* {0} is an empty text; note_text() frees it */
+  size_t n, room;
 };
 
+/* Without memory it is omitted. */
 __attribute__((format(printf, 2, 3))) static void say(struct text *t, const char *format, ...) {
-  va_list args;
+  va_list args, again;
   va_start(args, format);
-  int n = vsnprintf(t->at + t->n, sizeof t->at - t->n, format, args);
+  va_copy(again, args);
+  int n = vsnprintf(NULL, 0, format, args);
+  if (n > 0 && PML__ARRAY_ROOM(t->at, t->room, t->n + (size_t)n + 1)) {
+    (void)vsnprintf(t->at + t->n, (size_t)n + 1, format, again);
+    t->n += (size_t)n;
+  }
+  va_end(again);
   va_end(args);
-  if (n > 0 && (size_t)n < sizeof t->at - t->n) t->n += (size_t)n;
-  t->at[t->n] = '\0'; /* omit a line that does not fit */
 }
 
 static void note(const char *key, const char *text) {
   pml_recording_note(record.calls, key, text);
+}
+
+/* Also frees it. */
+static void note_text(const char *key, struct text *t) {
+  note(key, t->at != NULL ? t->at : "");
+  free(t->at);
 }
 
 static void note_number(const char *key, uint64_t n) {
@@ -156,39 +169,43 @@ static void note_left(bool at_end) {
   noted = s.shared;
   struct text t = {0};
   (void)pml_intercept_unrecorded(say_unrecorded, &t);
-  note("left_functions", t.at);
+  note_text("left_functions", &t);
 }
 
 static void note_unmatched(void) {
   struct text t = {0};
   (void)pml_intercept_unmatched(say_unmatched, &t);
-  note("unmatched_patterns", t.at);
+  note_text("unmatched_patterns", &t);
 }
 
 static void note_events(void) {
   struct text t = {0};
   for (size_t i = 0; i < record.nevents; i++) say(&t, "%s\n", record.event[i]);
-  note("events", t.at);
+  note_text("events", &t);
   const char *remarks = pml__setting("PMLUA_RECORD_REMARKS");
   if (remarks != NULL) note("remarks", remarks);
   if (!record.plugins) return;
-  pml__record_plugins_units(t.at, sizeof t.at);
-  note("units", t.at);
+  char units[PLUGINS_BYTES];
+  pml__record_plugins_units(units, sizeof units);
+  note("units", units);
 }
 
 /* The first note stays unless the process ends normally. */
 static void note_troubles(bool at_end) {
   struct text t = {0};
   char line[1024];
-  if (record.plugins) pml__record_plugins_troubles(t.at, sizeof t.at);
-  t.n = strlen(t.at);
+  if (record.plugins) {
+    char plugins[PLUGINS_BYTES];
+    pml__record_plugins_troubles(plugins, sizeof plugins);
+    say(&t, "%s", plugins);
+  }
   if (record.substrates && !at_end && record.nsubstrates > 0)
     say(&t, "a process did not exit normally (_exit, a signal, exec, still running): its substrate plugins "
             "did not get to write their data\n");
   for (size_t i = 0; record.substrates && pml__record_substrates_trouble(i, line, sizeof line); i++)
     say(&t, "%s\n", line);
   if (pml_mpi_trouble() != NULL) say(&t, "%s\n", pml_mpi_trouble());
-  note("troubles", t.at);
+  note_text("troubles", &t);
 }
 
 /* An event without a counter reads 0 at each call, which is not a count. */
@@ -205,7 +222,7 @@ static void note_absent(void) {
   struct text t = {0};
   for (size_t i = 0; i < record.nevents; i++)
     if (is_absent(record.event[i])) say(&t, "%s\n", record.event[i]);
-  note("absent", t.at);
+  note_text("absent", &t);
 }
 
 static void note_program(void) {

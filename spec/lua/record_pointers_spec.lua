@@ -161,6 +161,78 @@ int main(int n, char **v) {
     end
   end)
 
+  --- Each function counts its calls. The library's own code and data have the addresses of some; `called` is called by name only.
+  it("counts or names functions whose address their own library stores", function()
+    support.spit(dir .. "/own.c", [[
+#include <stdio.h>
+#include <stdlib.h>
+static int n[5];
+void own_end(void) { n[0]++; }
+void own_table(void) { n[1]++; }
+__attribute__((visibility("protected"))) void own_protected(void) { n[2]++; }
+int own_order(const void *a, const void *b) { n[3]++; return *(const char *)a - *(const char *)b; }
+void own_called(void) { n[4]++; }
+static void report(void) {
+  FILE *f = fopen("truth", "w");
+  for (int i = 0; f != NULL && i < 5; i++) fprintf(f, "%d ", n[i]);
+}
+static void (*const table[])(void) = {own_table, own_protected};
+void own_begin(int k) {
+  char text[4] = "dcb";
+  atexit(report);
+  atexit(own_end);
+  qsort(text, 3, 1, own_order);
+  table[k % 2]();
+  table[(k + 1) % 2]();
+}]])
+    support.spit(dir .. "/owner.c", [[
+void own_begin(int), own_end(void), own_table(void), own_protected(void), own_called(void);
+int main(int n, char **v) {
+  own_begin(n);
+  if (v == 0) return 1;
+  for (int i = 0; i < 7; i++) own_end(), own_table(), own_protected(), own_called();
+  return 0;
+}]])
+    local names = { "own_end", "own_table", "own_protected", "own_order", "own_called" }
+    for _, how in ipairs { "-Wl,-Bsymbolic", "-Wl,-Bsymbolic-functions", "-Wl,-Bsymbolic,-z,now -fno-plt", "" } do
+      local line = "gcc -O2 -fPIC -shared %s own.c -o libown.so && gcc -O1 owner.c -o owner -L. -lown -Wl,-rpath,$PWD"
+      assert.equal(0, (shell(line:format(how))))
+      for _, options in ipairs { "--lib 'libown*'", "--sym 'own_*'", "" } do
+        local out = support.done(shell(("rm -rf r; %s record --json %s -o r -- ./owner"):format(command, options)))
+        local all, calls, named = json.decode(out:match "{\n.*"), {}, {}
+        for _, f in ipairs(all.functions) do calls[f.name] = f.calls end
+        for _, left in ipairs(all.processes[1].left_functions) do named[left.name] = left.missing end
+        local i = 0
+        for truth in support.slurp(dir .. "/truth"):gmatch "%d+" do
+          i = i + 1
+          local have, name = calls[names[i]] or 0, names[i]
+          local hidden = not x86 and (name == "own_end" or name == "own_order") or (options == "" and name == "own_order")
+          assert.is_true(have == tonumber(truth) or (have < tonumber(truth) and named[name] == "pointers") or hidden,
+            ("%s %s: %s: %d of %s"):format(how, options, name, have, truth))
+        end
+        assert.same({ 5, 7 }, { i, calls.own_called })
+        assert.is_nil(named.own_called)
+      end
+    end
+  end)
+
+  it("names all functions, however many they are", function()
+    local declared, names = {}, {}
+    for i = 1, 300 do
+      declared[i] = ("void function_with_a_long_name_%03d(void) {}"):format(i)
+      names[i] = ("function_with_a_long_name_%03d"):format(i)
+    end
+    support.spit(dir .. "/long.c", table.concat(declared, "\n"))
+    local source = "void %s(void);\nvoid (*volatile table[])(void) = {%s};\nint main(void) { table[0](); return 0; }"
+    support.spit(dir .. "/longer.c", source:format(table.concat(names, "(void), "), table.concat(names, ", ")))
+    assert.equal(0, (shell "gcc -fPIC -shared long.c -o liblong.so && gcc longer.c -o longer -L. -llong -Wl,-rpath,$PWD"))
+    local out, err = support.done(shell(("rm -rf r; %s record --json --lib 'liblong*' -o r -- ./longer"):format(command)))
+    local named = {}
+    for _, left in ipairs(json.decode(out:match "{\n.*").processes[1].left_functions) do named[left.name] = true end
+    for _, name in ipairs(names) do assert.is_true(named[name], name) end
+    assert.truthy(err:find("and 296 more", 1, true), err)
+  end)
+
   it("does not claim that a function was not called if it cannot be sure", function()
     support.compile(dir, { ["only.c"] = [[
 #include <zlib.h>

@@ -90,6 +90,9 @@ extern const uint32_t pml__arch_jump_slot, pml__arch_glob_dat, pml__arch_abs64, 
 typedef void pml_arch_seen(void *arg, uintptr_t slot, uintptr_t operand, bool call);
 bool pml_arch_scan(const uint8_t *text, size_t n, uintptr_t at, uintptr_t lo, uintptr_t hi, pml_arch_seen *seen,
                    void *arg);
+/* The same for instructions that compute an address in [@lo, @hi) without reading there. */
+bool pml_arch_scan_addresses(const uint8_t *text, size_t n, uintptr_t at, uintptr_t lo, uintptr_t hi,
+                             pml_arch_seen *seen, void *arg);
 
 /*
  * Code in memory. landing: *@to is where code continues after an exception in the call that ends at @after, 0: nowhere;

@@ -34,13 +34,15 @@
  * dlsym() equal the function's address, dladdr() recognises them, and look-ups of selected functions are counted. With
  * @dlsym the program gets the thunk; a program that compares addresses or calls dladdr(), as Ruby does, may then fail.
  *
- * Not seen: calls inside a library that do not go through its slots (-Bsymbolic, hidden functions); calls by pointers
- * in data that the loader filled (virtual functions, tables of functions), of which pml_intercept_unrecorded() names
- * the functions of other objects; calls by an address that code took through a slot, because comparisons of addresses
- * must still hold: then the code of the calls through the slot is changed to use another slot (pml_intercept_code.h),
- * and pml_intercept_unrecorded() names the function (on arm64 this affects all calls through slots outside of the PLT,
- * because they look like loads); calls of signal handlers that interrupt the recording itself, which are counted. Also
- * not seen:
+ * Not seen: calls inside a library that do not go through its slots (-Bsymbolic, hidden functions); calls by pointers.
+ * pml_intercept_unrecorded() names functions with an address in data that the loader filled (virtual functions, tables
+ * of functions), and functions of a library whose address its own code computes (callbacks, with -Bsymbolic). An
+ * object's own functions are named only if @lib or @sym selects them, or if another object calls them by name. On arm64
+ * code is not examined; packed relocations (DT_RELR) are not either. Calls by an address that code took through a slot
+ * are not seen because comparisons of addresses must still hold: the code of calls through that slot is changed to use
+ * another slot (pml_intercept_code.h), and pml_intercept_unrecorded() names the function. On arm64 this affects all
+ * calls through slots outside of the PLT, because they look like loads. Calls of signal handlers that interrupt the
+ * recording itself are counted. Also not seen:
  * - objects of dlmopen(), which are counted: another namespace has a separate libc, which shares no data with this one;
  * - with @dlsym, results of RTLD_NEXT and RTLD_DEFAULT in a library, because they depend on its position among the
  *   others; in the program, RTLD_NEXT of the program's functions, and functions of libraries that may be closed again,
@@ -116,9 +118,8 @@ struct pml_intercept_stats {
   uint64_t objects;   /* inspected objects */
   uint64_t functions; /* intercepted functions */
   uint64_t slots;     /* filled with thunks */
-  uint64_t
-      shared;    /* slots and data left alone because code may read the address in them (pml_intercept_unrecorded()) */
-  uint64_t deep; /* calls not recorded: too many open calls, or calls from too many places in the code */
+  uint64_t shared;    /* addresses left alone because code may read them (pml_intercept_unrecorded()) */
+  uint64_t deep;      /* calls not recorded: too many open calls, or calls from too many places in the code */
   uint64_t nested;    /* calls not recorded: made by the recording itself, or by a handler that interrupted it */
   uint64_t unseen;    /* look-ups of chosen functions by dlsym(): calls through these pointers are not recorded */
   uint64_t elsewhere; /* objects opened by dlmopen() in another namespace: calls there are not recorded */
@@ -159,8 +160,8 @@ typedef int pml_intercept_unmatched_visit(const struct pml_intercept_unmatched *
  */
 PML__SHARED int pml_intercept_unmatched(pml_intercept_unmatched_visit *visit, void *arg);
 
-/* A chosen function some of whose calls may be missing: code takes its address, or data of another object contains it,
- * so calls by pointer are not recorded. */
+/* A chosen function some of whose calls may be missing: code takes its address, or data contain it, so calls by pointer
+ * are not recorded. */
 struct pml_intercept_unrecorded {
   const char *function, *library;
   bool calls; /* some calls through a slot are not recorded either, because their code could not be changed */

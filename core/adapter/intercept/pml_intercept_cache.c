@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/adapter/intercept/pml_intercept_cache.c - files of the scan cache: a header, the calls, and a byte per slot. */
+/* core/adapter/intercept/pml_intercept_cache.c - files of the scan cache: a header, the calls, the functions with a
+ * stored address, and a byte per slot. */
 #include "adapter/intercept/pml_intercept_cache.h"
 
 #include "base/pml_file.h"
@@ -25,9 +26,9 @@
 struct head {
   char magic[8];
   uint64_t check; /* hash of the file's identity and of the rest of this file */
-  uint64_t n, nsites;
+  uint64_t n, nsites, nstored;
 };
-static const char magic[8] = "pmluses2";
+static const char magic[8] = "pmluses3";
 
 static char folder[PATH_MAX - NAME_BYTES]; /* "": no folder */
 
@@ -48,35 +49,52 @@ static uint64_t hash_of(const struct pml__file *f) {
   return hash;
 }
 
+static size_t sites_bytes(const struct head *h) {
+  return h->nsites * sizeof(struct pml__scan_site);
+}
+
+static size_t stored_bytes(const struct head *h) {
+  return h->nstored * sizeof(uint32_t);
+}
+
 static uint64_t check_of(const struct pml__file *f, const struct head *h, const unsigned char *rest) {
-  uint64_t hash = pml__scan_mix_one(pml__scan_mix_one(hash_of(f), h->n), h->nsites);
-  return pml__scan_mix(hash, rest, h->nsites * sizeof(struct pml__scan_site) + h->n);
+  uint64_t hash = pml__scan_mix_one(hash_of(f), h->n);
+  hash = pml__scan_mix_one(pml__scan_mix_one(hash, h->nsites), h->nstored);
+  return pml__scan_mix(hash, rest, sites_bytes(h) + stored_bytes(h) + h->n);
 }
 
 /* ---- reading ---- */
 
-/* Slots that do not exist are ignored, and operands are checked before code is changed. */
-static bool take_sites(struct pml__scan *s, const unsigned char *at, size_t n) {
-  struct pml__scan_site *site = n > 0 ? malloc(n * sizeof *site) : NULL;
-  if (n > 0 && site == NULL) return false;
-  if (n > 0) memcpy(site, at, n * sizeof *site);
-  free(s->site);
-  s->site = site;
-  s->nsites = n;
+/* A copy of @bytes at @at for *@to; false: no memory. */
+static bool take(void *to, const unsigned char *at, size_t bytes) {
+  void *had, *copy = bytes > 0 ? malloc(bytes) : NULL;
+  if (bytes > 0 && copy == NULL) return false;
+  if (bytes > 0) memcpy(copy, at, bytes);
+  memcpy(&had, to, sizeof had);
+  free(had);
+  memcpy(to, &copy, sizeof copy);
+  return true;
+}
+
+/* Slots and symbols that do not exist are ignored, and operands are checked before code is changed. */
+static bool take_lists(struct pml__scan *s, const struct head *h, const unsigned char *at) {
+  if (!take(&s->site, at, sites_bytes(h))) return false;
+  s->nsites = h->nsites;
+  if (!take(&s->stored, at + sites_bytes(h), stored_bytes(h))) return false;
+  s->nstored = h->nstored;
   return true;
 }
 
 bool pml__scan_cache_parse(const unsigned char *at, size_t bytes, struct pml__scan *s) {
   struct head h;
-  const size_t n = s->n - s->ncalls, site = sizeof(struct pml__scan_site);
-  if (bytes < sizeof h || bytes - sizeof h < n) return false;
+  const size_t n = s->n - s->ncalls;
+  if (bytes < sizeof h) return false;
   memcpy(&h, at, sizeof h);
-  size_t sites = (bytes - sizeof h - n) / site;
-  const unsigned char *uses = at + sizeof h + sites * site;
-  if (memcmp(h.magic, magic, sizeof magic) != 0 || h.n != n || h.nsites != sites ||
-      sizeof h + sites * site + n != bytes || h.check != check_of(&s->file, &h, at + sizeof h) ||
-      !take_sites(s, at + sizeof h, sites))
+  if (memcmp(h.magic, magic, sizeof magic) != 0 || h.n != n || h.nsites > SITES_MAX || h.nstored > SITES_MAX ||
+      sizeof h + sites_bytes(&h) + stored_bytes(&h) + n != bytes || h.check != check_of(&s->file, &h, at + sizeof h) ||
+      !take_lists(s, &h, at + sizeof h))
     return false;
+  const unsigned char *uses = at + bytes - n;
   for (size_t i = 0; i < n; i++) {
     struct pml__scan_slot *slot = &s->slot[s->ncalls + i];
     slot->called = (uses[i] & CALLED) != 0;
@@ -116,7 +134,8 @@ bool pml__scan_cache_find(struct pml__scan *s) {
   size_t n = s->n - s->ncalls, bytes, least = sizeof(struct head) + n;
   if (folder[0] == '\0' || n > SLOTS_MAX) return false;
   path_of(path, &s->file);
-  unsigned char *at = read_own(path, least, least + SITES_MAX * sizeof(struct pml__scan_site), &bytes);
+  unsigned char *at =
+      read_own(path, least, least + SITES_MAX * (sizeof(struct pml__scan_site) + sizeof(uint32_t)), &bytes);
   bool found = at != NULL && pml__scan_cache_parse(at, bytes, s);
   free(at);
   errno = saved;
@@ -142,9 +161,10 @@ static void put(const char *path, const unsigned char *at, size_t bytes) {
 }
 
 static void fill(unsigned char *at, const struct pml__scan *s) {
-  struct head h = {.n = s->n - s->ncalls, .nsites = s->nsites};
-  unsigned char *site = at + sizeof h, *uses = site + h.nsites * sizeof *s->site;
-  if (h.nsites > 0) memcpy(site, s->site, h.nsites * sizeof *s->site);
+  struct head h = {.n = s->n - s->ncalls, .nsites = s->nsites, .nstored = s->nstored};
+  unsigned char *site = at + sizeof h, *stored = site + sites_bytes(&h), *uses = stored + stored_bytes(&h);
+  if (h.nsites > 0) memcpy(site, s->site, sites_bytes(&h));
+  if (h.nstored > 0) memcpy(stored, s->stored, stored_bytes(&h));
   for (size_t i = 0; i < h.n; i++) {
     const struct pml__scan_slot *slot = &s->slot[s->ncalls + i];
     uses[i] = (slot->called ? CALLED : 0u) | (slot->used ? USED : 0u) | (slot->missed ? MISSED : 0u);
@@ -157,8 +177,9 @@ static void fill(unsigned char *at, const struct pml__scan *s) {
 void pml__scan_cache_put(const struct pml__scan *s) {
   char path[PATH_MAX];
   int saved = errno;
-  size_t n = s->n - s->ncalls, bytes = sizeof(struct head) + s->nsites * sizeof *s->site + n;
-  if (folder[0] == '\0' || n > SLOTS_MAX || s->nsites > SITES_MAX || !may_write()) return;
+  size_t n = s->n - s->ncalls;
+  size_t bytes = sizeof(struct head) + s->nsites * sizeof *s->site + s->nstored * sizeof *s->stored + n;
+  if (folder[0] == '\0' || n > SLOTS_MAX || s->nsites > SITES_MAX || s->nstored > SITES_MAX || !may_write()) return;
   unsigned char *at = malloc(bytes);
   if (at != NULL) {
     fill(at, s);

@@ -75,6 +75,7 @@ static void skip_relative(struct pml__object *o, size_t n) {
   if (n == 0 || ELF64_R_TYPE(o->rela[n - 1].r_info) != pml__arch_relative) return;
   o->rela += n;
   o->nrela -= n;
+  o->nrelative = n;
 }
 
 static void read_tables(struct pml__object *o, const Elf64_Addr *v) {

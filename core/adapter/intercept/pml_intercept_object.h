@@ -35,6 +35,7 @@ struct pml__object {
   bool program;
   bool startup; /* loaded with the program: it is never unloaded, and its exports are global */
   bool wanted;  /* its functions are chosen; set by the caller */
+  bool fresh;   /* it is new, or some of them have new thunks; set by the caller */
   enum pml__hooks_role role;
   /* from its dynamic section, or NULL and 0 */
   const Elf64_Sym *sym;
@@ -44,6 +45,7 @@ struct pml__object {
   const Elf64_Verneed *verneed;
   const uint32_t *gnu_hash, *hash;
   size_t nsym, nstr, njmprel, nrela; /* bounds; there may be fewer symbols */
+  size_t nrelative;                  /* relocations without a symbol, before rela[0] */
   void *handle;                      /* set while it is pinned */
   const Elf64_Phdr *phdr;
   size_t nphdr;

@@ -18,6 +18,7 @@ uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *l
 void pml__intercept_thunk_ahead(uintptr_t target);
 /* The function behind a thunk; 0: @address is not one. */
 uintptr_t pml__intercept_target(uintptr_t address);
+bool pml__intercept_knows(uintptr_t target); /* it has a thunk, by any name */
 uint32_t pml__intercept_functions(void);
 int pml__intercept_thunks_error(void); /* error of the last thunk that could not be created, since the last call */
 void pml__intercept_thunks_watch_forks(void);

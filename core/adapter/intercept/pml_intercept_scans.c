@@ -10,6 +10,7 @@
 #include "adapter/arch/pml_arch.h"
 #include "adapter/intercept/pml_intercept_cache.h"
 #include "adapter/intercept/pml_intercept_landing.h"
+#include "adapter/intercept/pml_intercept_stored.h"
 #include "base/pml_array.h"
 
 #include <errno.h>
@@ -119,6 +120,7 @@ struct uses {
   uintptr_t image; /* beginning of the object */
   struct pml__scan_site *use;
   size_t n, room;
+  struct pml__stored stored;
 };
 
 static uintptr_t place_of(const struct uses *u, uintptr_t slot) {
@@ -145,7 +147,8 @@ static void note_use(void *arg, uintptr_t slot, uintptr_t operand, bool call) {
 
 static void look_at_text(void *arg, const uint8_t *text, size_t n, uintptr_t at) {
   struct uses *u = arg;
-  (void)pml_arch_scan(text, n, at, u->lo, u->lo + u->places * sizeof u->lo, note_use, u);
+  if (u->at != NULL) (void)pml_arch_scan(text, n, at, u->lo, u->lo + u->places * sizeof u->lo, note_use, u);
+  pml__stored_text(&u->stored, text, n, at);
 }
 
 static bool landing(void *arg, uintptr_t after, uintptr_t *to, bool *ends) {
@@ -197,22 +200,39 @@ static void keep_sites(struct pml__scan *s, struct uses *u) {
   if (s->site == NULL) free(u->use);
 }
 
-static bool read_code(const struct pml__object *o, struct pml__scan *s) {
-  uintptr_t lo = UINTPTR_MAX, hi = 0;
+/* An index of the address slots by their positions. NULL: without slots, without memory, or if they are too far apart.
+ */
+static uint32_t *index_slots(const struct pml__object *o, const struct pml__scan *s, struct uses *u) {
+  uintptr_t hi = 0;
+  u->lo = UINTPTR_MAX;
   for (size_t i = s->ncalls; i < s->n; i++) {
     uintptr_t at = o->base + o->rela[s->slot[i].index].r_offset;
-    if (at < lo) lo = at;
+    if (at < u->lo) u->lo = at;
     if (at > hi) hi = at;
   }
-  struct uses u = {.slot = s->slot, .lo = lo, .places = (hi - lo) / sizeof hi + 1, .image = o->lo};
+  u->places = u->lo <= hi ? (hi - u->lo) / sizeof hi + 1 : 0;
+  uint32_t *at = u->places > 0 && u->places <= PLACES_MAX ? calloc(u->places, sizeof *at) : NULL;
+  for (size_t i = s->ncalls; at != NULL && i < s->n; i++)
+    at[place_of(u, o->base + o->rela[s->slot[i].index].r_offset)] = (uint32_t)i + 1;
+  return at;
+}
+
+static bool read_code(const struct pml__object *o, struct pml__scan *s) {
+  struct uses u = {.slot = s->slot, .image = o->lo};
+  bool readable = pml_arch_scan(NULL, 0, 0, 0, 0, note_use, NULL);
+  u.at = index_slots(o, s, &u);
   s->far = u.places > PLACES_MAX;
-  if (lo > hi || s->far || !pml_arch_scan(NULL, 0, 0, 0, 0, note_use, NULL)) return true;
-  u.at = calloc(u.places, sizeof *u.at);
-  if (u.at == NULL) return false;
-  for (size_t i = s->ncalls; i < s->n; i++)
-    u.at[place_of(&u, o->base + o->rela[s->slot[i].index].r_offset)] = (uint32_t)i + 1;
-  pml__object_read_text(o, PML_ARCH_SCAN_SHARED, look_at_text, &u);
+  if (!pml__stored_begin(&u.stored, o) || (u.at == NULL && u.places > 0 && !s->far)) {
+    free(u.at);
+    free(u.stored.at);
+    return false;
+  }
+  bool slots = readable && u.at != NULL;
+  if (slots || (readable && u.stored.at != NULL)) pml__object_read_text(o, PML_ARCH_SCAN_SHARED, look_at_text, &u);
   free(u.at);
+  free(s->stored);
+  s->stored = pml__stored_end(&u.stored, &s->nstored);
+  if (!slots) return true;
   follow_loads(o, &u);
   keep_sites(s, &u);
   return true;
@@ -247,10 +267,17 @@ static bool find_uses(const struct pml__object *o, struct pml__scan *s) {
   return true;
 }
 
+static bool have_uses(const struct pml__object *o, struct pml__scan *s) {
+  return s->code_read = s->code_read || find_uses(o, s);
+}
+
 int pml__scan_calls_only(const struct pml__object *o, struct pml__scan *s, const struct pml__scan_slot *slot) {
-  if (!s->code_read && !find_uses(o, s)) return -ENOMEM;
-  s->code_read = true;
-  return slot->called && !slot->used;
+  return have_uses(o, s) ? slot->called && !slot->used : -ENOMEM;
+}
+
+uint32_t *pml__scan_stored(const struct pml__object *o, struct pml__scan *s, size_t *n) {
+  *n = have_uses(o, s) ? s->nstored : 0;
+  return s->stored;
 }
 
 /* ---- cache ---- */
@@ -258,6 +285,7 @@ int pml__scan_calls_only(const struct pml__object *o, struct pml__scan *s, const
 static void drop(struct pml__scan *s) {
   free(s->slot);
   free(s->site);
+  free(s->stored);
   *s = (struct pml__scan){0};
 }
 
@@ -273,11 +301,11 @@ static struct pml__scan *place_for(size_t slots) {
   struct pml__scan *place = NULL;
   size_t all = slots;
   for (size_t i = 0; i < SCANS_MAX; i++) {
-    all += scan[i].n + scan[i].nsites;
+    all += scan[i].n + scan[i].nsites + scan[i].nstored / 2;
     if (scan[i].slot == NULL) place = &scan[i];
   }
   for (struct pml__scan *s; (place == NULL || all > SLOTS_KEPT) && (s = oldest())->slot != NULL; place = s) {
-    all -= s->n + s->nsites;
+    all -= s->n + s->nsites + s->nstored / 2;
     drop(s);
   }
   return place;

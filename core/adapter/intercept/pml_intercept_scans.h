@@ -3,7 +3,8 @@
  * core/adapter/intercept/pml_intercept_scans.h - scan results of objects, cached by file identity.
  *
  * All functions need the lock of pml_intercept.c. Memory: 8 bytes for each slot of a function, and for each call of a
- * function whose address is also used; 4 MiB in total, or one object that needs more.
+ * function whose address is also used, and 4 for each function of pml__scan_stored(); 4 MiB in total, or one object
+ * that needs more.
  */
 #ifndef PML_INTERCEPT_SCANS_H
 #define PML_INTERCEPT_SCANS_H
@@ -49,8 +50,9 @@ struct pml__file {
 struct pml__scan {
   struct pml__scan_slot *slot; /* NULL: a free entry */
   struct pml__scan_site *site; /* calls through slots whose address is also used; sorted by slot */
-  size_t n, ncalls, nsites;    /* slots of calls come first */
-  bool named, code_read, far;  /* far: its slots lie too far apart to be scanned */
+  uint32_t *stored;            /* functions that it exports and whose address its own code or data have: symbols */
+  size_t n, ncalls, nsites, nstored; /* slots of calls come first */
+  bool named, code_read, far;        /* far: its slots lie too far apart to be scanned */
   struct pml__file file;
   uint64_t use;
 };
@@ -67,6 +69,15 @@ int pml__scan_calls_only(const struct pml__object *o, struct pml__scan *s, const
 
 /* The calls through @slot, *@n of them, after its code was read. */
 const struct pml__scan_site *pml__scan_sites(const struct pml__scan *s, const struct pml__scan_slot *slot, size_t *n);
+
+/*
+ * pml__scan_stored - the functions that @o exports and whose address its code loads, or its data contain, without a
+ * symbol that another object could define (-Bsymbolic, protected and hidden names; tables of functions): *@n symbols,
+ * any of which may have the mark PML__SCAN_NOTED. NULL: none, or no memory. The first call reads the code, of which
+ * loads are recognised on x86-64.
+ */
+#define PML__SCAN_NOTED (UINT32_C(1) << 31)
+uint32_t *pml__scan_stored(const struct pml__object *o, struct pml__scan *s, size_t *n);
 
 /* Whether uses of slots in the code can be recognised as calls. */
 bool pml__scan_shows_calls(const struct pml__scan *s);

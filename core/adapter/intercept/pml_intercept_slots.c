@@ -128,7 +128,11 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, st
   if (of == NULL || !of->wanted || !pml__object_is_code(of, value) || !is_chosen(x, slot, name, n)) return 0;
   if (has_wrapper(x, o, name) || has_wrapper(x, of, name) || pml__entries_has(value)) return 0;
   pml__choice_note(x->choice, name, n);
-  return pml__intercept_thunk(value, name, pml__object_file(&x->all.at[of - x->all.at]));
+  struct pml__object *library = &x->all.at[of - x->all.at];
+  uint32_t functions = pml__intercept_functions();
+  uintptr_t thunk = pml__intercept_thunk(value, name, pml__object_file(library));
+  library->fresh |= pml__intercept_functions() != functions;
+  return thunk;
 }
 
 /* The name is the slot's symbol, because calls of the function would be recorded under it. */
@@ -210,11 +214,8 @@ static int fill_slots(struct pml__slots *x, const struct pml__object *o, struct 
 
 /* ---- tables ---- */
 
-/*
- * Data with the address of another object's function, such as a table of functions, stays unchanged because the program
- * may compare it. Tables with an object's own functions, such as virtual functions, are not noted because most calls
- * through such tables stay in the object.
- */
+/* Data with the address of another object's function, such as a table of functions, stays unchanged because the program
+ * may compare it. */
 static void note_tables(struct pml__slots *x, const struct pml__object *o) {
   for (size_t i = 0; i < o->nrela; i++) {
     const Elf64_Rela *r = &o->rela[i];
@@ -228,6 +229,37 @@ static void note_tables(struct pml__slots *x, const struct pml__object *o) {
     if (!pml__choice_function(x->choice, name, n)) continue;
     (void)note_unrecorded(x, o, r, value);
     x->stats->shared++;
+  }
+}
+
+static bool is_selected(const struct pml__choice *c) {
+  return c->lib.n > 0 || c->sym.n > 0;
+}
+
+/* A library may also pass on addresses of functions that it defines. Without a selection only functions that others
+ * call by name are noted: a C++ library has thousands of virtual functions. */
+static void note_stored(struct pml__slots *x, struct pml__object *o) {
+  bool named = is_selected(x->choice);
+  struct pml__scan *scan = pml__scan_of(o, &x->stats->scans);
+  size_t n, length;
+  uint32_t *symbol = scan != NULL ? pml__scan_stored(o, scan, &n) : NULL;
+  for (size_t i = 0; symbol != NULL && i < n; i++) {
+    const Elf64_Sym *s = pml__object_symbol(o, symbol[i]); /* none for a mark */
+    const char *name = s != NULL ? pml__object_name(o, s, &length) : NULL;
+    if (name == NULL || !(named || pml__intercept_knows(o->base + s->st_value))) continue;
+    symbol[i] |= PML__SCAN_NOTED;
+    if (!pml__choice_function(x->choice, name, length)) continue;
+    (void)pml__unrecorded_note(name, pml__object_file(o));
+    x->stats->shared++;
+  }
+}
+
+static void note_all_stored(struct pml__slots *x) {
+  for (size_t i = 0; i < x->all.n; i++) {
+    struct pml__object *o = &x->all.at[i];
+    if (!o->wanted || !o->fresh || !pml__object_pin(o)) continue;
+    note_stored(x, o);
+    pml__object_unpin(o);
   }
 }
 
@@ -350,9 +382,11 @@ static int scan_all(struct pml__slots *x, struct patience *patience, bool unload
     x->again = k != NULL && !(unloaded && !o->startup);
     if (x->again && !is_due(&patience[i], &k->patience)) continue;
     if (!x->again) patience[i] = (struct patience){false, 0, 1};
+    o->fresh |= !x->again && is_selected(x->choice);
     err = scan_object(x, o);
     patience[i].unbound = x->unbound;
   }
+  if (err == 0 && x->any_wanted && !x->choice->hooks) note_all_stored(x);
   return err;
 }
 

@@ -90,10 +90,12 @@ static bool read_file(const struct pml__object *o, size_t shared, pml__seen_text
   return whole;
 }
 
-/* Populate all pages at once, if the kernel supports it (Linux 5.14). */
-static void bring(uintptr_t lo, size_t n) {
+/* Populate all pages at once, if the kernel supports it (Linux 5.14). False: some cannot be read, as headers that were
+ * changed after loading may claim. */
+static bool bring(uintptr_t lo, size_t n) {
   uintptr_t from = lo & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
-  (void)madvise((void *)from, lo + n - from, MADV_POPULATE_READ); /* NOLINT(performance-no-int-to-ptr) */
+  void *at = (void *)from; /* NOLINT(performance-no-int-to-ptr) */
+  return madvise(at, lo + n - from, MADV_POPULATE_READ) == 0 || madvise(at, 0, MADV_POPULATE_READ) != 0;
 }
 
 void pml__object_read_text(const struct pml__object *o, size_t shared, pml__seen_text *seen, void *arg) {
@@ -102,8 +104,7 @@ void pml__object_read_text(const struct pml__object *o, size_t shared, pml__seen
     for (uint32_t i = 0; i < o->nsegments; i++) {
       const struct pml__segment *s = &o->segment[i];
       size_t n = (s->flags & PF_X) != 0 ? pml__object_readable(o, s) : 0;
-      if (n == 0) continue;
-      bring(s->lo, n);
+      if (n == 0 || !bring(s->lo, n)) continue;
       seen(arg, (const uint8_t *)s->lo, n, s->lo); /* NOLINT(performance-no-int-to-ptr) */
     }
   errno = saved;

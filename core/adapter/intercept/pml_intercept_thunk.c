@@ -154,6 +154,18 @@ uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *l
   return thunk;
 }
 
+bool pml__intercept_knows(uintptr_t target) {
+  uint64_t hash = hash_of(target);
+  bool known = false;
+  pml__process_look(); /* as above */
+  pml__lock_take(&table);
+  uint32_t mask = functions.nbuckets - 1, i = functions.nbuckets > 0 ? first_bucket(hash, functions.nbuckets) : 0;
+  for (; functions.nbuckets > 0 && !known && functions.bucket[i].number != 0; i = (i + 1) & mask)
+    known = functions.bucket[i].mark == (uint32_t)hash && function_at(functions.bucket[i].number - 1)->target == target;
+  pml__lock_leave(&table);
+  return known;
+}
+
 /* The table may have been replaced: the data is only prefetched, never read. */
 void pml__intercept_thunk_ahead(uintptr_t target) {
   const struct bucket *bucket = __atomic_load_n(&functions.bucket, __ATOMIC_RELAXED);

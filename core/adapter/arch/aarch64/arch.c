@@ -58,6 +58,11 @@ bool pml_arch_is_call(const uint8_t *operand) {
   return false;
 }
 
+bool pml_arch_scan_addresses(const uint8_t *text, size_t n, uintptr_t at, uintptr_t lo, uintptr_t hi,
+                             pml_arch_seen *seen, void *arg) {
+  return pml_arch_scan(text, n, at, lo, hi, seen, arg);
+}
+
 bool pml_arch_only_called(const struct pml_arch_code *c, uintptr_t operand) {
   (void)c, (void)operand;
   return false;

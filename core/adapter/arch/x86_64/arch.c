@@ -132,6 +132,27 @@ static void scan_piece(const uint8_t *p, size_t n, const struct range *r) {
       look_at(p + __builtin_ctz(bits), r);
 }
 
+/* The operands of lea. */
+static inline uint32_t addresses_of_16(const uint8_t *p) {
+  const __m128i mask = _mm_set1_epi8((char)0xc7), relative = _mm_set1_epi8(0x05), lea = _mm_set1_epi8((char)0x8d);
+  __m128i operand = _mm_loadu_si128((const __m128i *)(const void *)p);
+  __m128i before = _mm_loadu_si128((const __m128i *)(const void *)(p - 1));
+  return (uint32_t)_mm_movemask_epi8(
+      _mm_and_si128(_mm_cmpeq_epi8(_mm_and_si128(operand, mask), relative), _mm_cmpeq_epi8(before, lea)));
+}
+
+bool pml_arch_scan_addresses(const uint8_t *text, size_t n, uintptr_t at, uintptr_t lo, uintptr_t hi,
+                             pml_arch_seen *seen, void *arg) {
+  struct range r = {lo, hi - lo, at - (uintptr_t)text, seen, arg};
+  size_t i = 1;
+  for (; i + 16 + DISTANCE <= n; i += 16)
+    for (uint32_t bits = addresses_of_16(text + i); bits != 0; bits &= bits - 1)
+      look_at(text + i + __builtin_ctz(bits), &r);
+  for (; i + 1 + DISTANCE <= n; i++)
+    if ((text[i] & 0xc7) == 0x05 && text[i - 1] == 0x8d) look_at(text + i, &r);
+  return true;
+}
+
 bool pml_arch_scan(const uint8_t *text, size_t n, uintptr_t at, uintptr_t lo, uintptr_t hi, pml_arch_seen *seen,
                    void *arg) {
   struct range r = {lo, hi - lo, at - (uintptr_t)text, seen, arg};
