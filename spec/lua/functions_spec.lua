@@ -166,15 +166,16 @@ describe("pmlua record of functions of the program", function()
 
   it("records a call of a prepared function through a slot once", function()
     local caller = "extern long plugged(int); int main(void) { for (int i = 0; i < 9; i++) plugged(i); }\n"
-    support.compile(at.dir, { ["slot.c"] = caller, ["plug.c"] = plugin }, "gcc -O1 -fPIC -shared -fpatchable-function-entry=5 plug.c -o libplug.so && "
-      .. "gcc slot.c -o slot -L. -lplug -Wl,-rpath,$PWD")
+    support.compile(at.dir, { ["slot.c"] = caller, ["plug.c"] = plugin },
+      "gcc -O1 -fPIC -shared -fpatchable-function-entry=5 plug.c -o libplug.so && gcc slot.c -o slot -L. -lplug -Wl,-rpath,$PWD")
     local by_name = at.recorded "-o once --lib libplug --func plugged -- ./slot"
     assert.equal(9, by_name.plugged.calls)
   end)
 
   it("says which pattern matches nothing, and what a program needs", function()
     local _, _, _, said = record("g++ -O2 -pthread -ldl", "--func deep")
-    assert.truthy(said:find("--func 'deep' matches no function that is compiled for recording, as by pmlua cc --functions", 1, true))
+    local wanted = "--func 'deep' matches no function that is compiled for recording, as by pmlua cc --functions"
+    assert.truthy(said:find(wanted, 1, true))
   end)
 
   it("are recorded in programs that pmlua cc compiles", function()
