@@ -22,21 +22,9 @@ static struct pml_scorep *plugins[PML_SCOREP_MAX];
 
 /* ---- calls ---- */
 
-static const char *const call_names[] = {"init",
-                                         "assign_id",
-                                         "init_mpp",
-                                         "set_callbacks",
-                                         "get_event_functions",
-                                         "get_requirement",
-                                         "new_definition_handle",
-                                         "create_location",
-                                         "activate_cpu_location",
-                                         "deactivate_cpu_location",
-                                         "delete_location",
-                                         "pre_unify",
-                                         "write_data",
-                                         "dump_manifest",
-                                         "finalize"};
+#define NAME(id, name) #name,
+static const char *const call_names[] = {PML__SCOREP_CALLS(NAME)};
+#undef NAME
 
 struct calling {
   struct pml_scorep *p;
@@ -96,23 +84,9 @@ static uint64_t call(uint64_t arg) {
 }
 
 bool pml__scorep_has(const struct pml_scorep *p, enum pml__scorep_call which) {
-  /* in the order of the enumeration */
-  const SCOREP_SubstratePluginInfo *i = &p->info;
-  const bool has[] = {i->init != NULL,
-                      i->assign_id != NULL,
-                      i->init_mpp != NULL,
-                      i->set_callbacks != NULL,
-                      i->get_event_functions != NULL,
-                      i->get_requirement != NULL,
-                      i->new_definition_handle != NULL,
-                      i->create_location != NULL,
-                      i->activate_cpu_location != NULL,
-                      i->deactivate_cpu_location != NULL,
-                      i->delete_location != NULL,
-                      i->pre_unify != NULL,
-                      i->write_data != NULL,
-                      i->dump_manifest != NULL,
-                      i->finalize != NULL};
+#define HAS(id, name) p->info.name != NULL,
+  const bool has[] = {PML__SCOREP_CALLS(HAS)};
+#undef HAS
   return has[which];
 }
 

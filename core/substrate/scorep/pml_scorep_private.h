@@ -117,23 +117,26 @@ struct pml_scorep {
 
 /* --- pml_scorep.c: calls of plugins, which stop exceptions --- */
 
-enum pml__scorep_call {
-  PML__SCOREP_INIT,
-  PML__SCOREP_ASSIGN_ID,
-  PML__SCOREP_INIT_MPP,
-  PML__SCOREP_SET_CALLBACKS,
-  PML__SCOREP_GET_EVENTS,
-  PML__SCOREP_GET_REQUIREMENT,
-  PML__SCOREP_DEFINE,
-  PML__SCOREP_CREATE,
-  PML__SCOREP_ACTIVATE,
-  PML__SCOREP_DEACTIVATE,
-  PML__SCOREP_DELETE,
-  PML__SCOREP_PRE_UNIFY,
-  PML__SCOREP_WRITE_DATA,
-  PML__SCOREP_MANIFEST,
-  PML__SCOREP_FINALIZE
-};
+/* Numbers and names of a plugin's functions. */
+#define PML__SCOREP_CALLS(X)                                                                                           \
+  X(INIT, init)                                                                                                        \
+  X(ASSIGN_ID, assign_id)                                                                                              \
+  X(INIT_MPP, init_mpp)                                                                                                \
+  X(SET_CALLBACKS, set_callbacks)                                                                                      \
+  X(GET_EVENTS, get_event_functions)                                                                                   \
+  X(GET_REQUIREMENT, get_requirement)                                                                                  \
+  X(DEFINE, new_definition_handle)                                                                                     \
+  X(CREATE, create_location)                                                                                           \
+  X(ACTIVATE, activate_cpu_location)                                                                                   \
+  X(DEACTIVATE, deactivate_cpu_location)                                                                               \
+  X(DELETE, delete_location)                                                                                           \
+  X(PRE_UNIFY, pre_unify)                                                                                              \
+  X(WRITE_DATA, write_data)                                                                                            \
+  X(MANIFEST, dump_manifest)                                                                                           \
+  X(FINALIZE, finalize)
+#define PML__SCOREP_CALL(id, name) PML__SCOREP_##id,
+enum pml__scorep_call { PML__SCOREP_CALLS(PML__SCOREP_CALL) };
+#undef PML__SCOREP_CALL
 
 struct pml__scorep_arguments {
   SCOREP_AnyHandle handle;
