@@ -2,6 +2,7 @@
 /* core/read/log/pml_recorder_log.c - elements of recorders in a log. */
 #include "read/log/pml_recorder_log.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 
 #include <errno.h>
@@ -64,15 +65,9 @@ void pml__log_cells_drop(struct pml__log_cells *c) {
 
 const struct pml__log_cell *pml__log_cells_of(const struct pml__log_cells *c, uint32_t number,
                                               enum pml__log_cell_what what, size_t *n) {
-  size_t low = 0, high = c->n;
+  size_t low;
   const struct pml__log_cell key = {.number = number, .what = what};
-  while (low < high) {
-    size_t middle = (low + high) / 2;
-    if (by_number(&c->cell[middle], &key) < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PML__ARRAY_SEARCH(low, c->n, by_number(&c->cell[low], &key) < 0);
   for (*n = 0; low + *n < c->n && c->cell[low + *n].number == number && c->cell[low + *n].what == what;) ++*n;
   return *n > 0 ? &c->cell[low] : NULL;
 }
@@ -89,18 +84,14 @@ struct lane {
   bool found; /* the extent that the address is in */
 };
 
+static bool is_before(const struct pml__log_entry *e, uint32_t number, uint64_t owner) {
+  return e->key < number || (e->key == number && e->owner < owner);
+}
+
 static void find_extents(struct lane *l, const struct pml__log_recorder *d, uint64_t owner) {
   const struct pml__log_cells *c = l->cells;
-  size_t low = 0, high = c->nelements;
-  while (low < high) {
-    size_t middle = (low + high) / 2;
-    const struct pml__log_entry *e = &c->log->entry[c->elements[middle]];
-    if (e->key < d->number || (e->key == d->number && e->owner < owner))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  l->from = l->to = low;
+  PML__ARRAY_SEARCH(l->from, c->nelements, is_before(&c->log->entry[c->elements[l->from]], d->number, owner));
+  l->to = l->from;
   for (; l->to < c->nelements; l->to++) {
     const struct pml__log_entry *e = &c->log->entry[c->elements[l->to]];
     if (e->key != d->number || e->owner != owner) break;

@@ -139,11 +139,7 @@ static int list_event(const struct event *e, const struct pml__log_cells *c, voi
   struct pml__sde_left left = {0};
   int found = e->recorder ? list_recorder(&left, e, c) : list_counter(&left, e, c);
   if (found <= 0) return found;
-  if (list->n % 64 == 0) {
-    struct pml__sde_left *more = realloc(list->at, (list->n + 64) * sizeof *more);
-    if (more == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
-    list->at = more;
-  }
+  if (!PML__ARRAY_ROOM(list->at, list->room, list->n + 1)) return pml_fail(-ENOMEM, "no memory to read a log");
   left.name = strdup(e->name);
   if (left.name == NULL) return pml_fail(-ENOMEM, "no memory to read a log");
   list->at[list->n++] = left;

@@ -19,7 +19,7 @@ struct pml__sde_left {
 };
 struct pml__sde_log {
   struct pml__sde_left *at;
-  size_t n;
+  size_t n, room;
 };
 
 /*

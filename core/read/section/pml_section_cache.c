@@ -2,6 +2,7 @@
 /* core/read/section/pml_section_cache.c - a log's sections in memory, by label. */
 #include "read/section/pml_section_cache.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "read/log/pml_log_read.h"
 
@@ -51,28 +52,16 @@ void pml__section_cache_close(struct pml__section_cache *c) {
 }
 
 static size_t first_labelled(const struct pml__section_cache *c, const char *label) {
-  size_t low = 0, high = c->reader.sections.n;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (strcmp(section_at(&c->label[middle])->label, label) < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  size_t i;
+  PML__ARRAY_SEARCH(i, c->reader.sections.n, strcmp(section_at(&c->label[i])->label, label) < 0);
+  return i;
 }
 
 /* Where the rows of the sections from @index on begin. */
 static size_t first_row(const struct pml__section_cache *c, uint64_t index) {
-  size_t low = 0, high = c->rows.n;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (((const struct pml__section_stored *)c->rows.at[middle])->entry.section->index < index)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  size_t i;
+  PML__ARRAY_SEARCH(i, c->rows.n, ((const struct pml__section_stored *)c->rows.at[i])->entry.section->index < index);
+  return i;
 }
 
 void pml__section_cache_view(const struct pml__section_cache *c, const char *label, struct pml__section_reader *view) {

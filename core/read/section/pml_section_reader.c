@@ -2,6 +2,7 @@
 /* core/read/section/pml_section_reader.c - section definitions and statistics in a log. */
 #include "read/section/pml_section_reader.h"
 
+#include "base/pml_array.h"
 #include "base/pml_error.h"
 #include "read/log/pml_log_read.h"
 
@@ -20,14 +21,7 @@ void *pml__section_zeros(size_t bytes) {
 
 /* @bytes of the list's own, zeroed, or NULL. */
 static void *keep(struct pml__section_items *list, size_t bytes) {
-  if (list->n == list->capacity) {
-    size_t capacity = list->capacity == 0 ? 64 : 2 * list->capacity;
-    void **more = realloc(list->at, capacity * sizeof *more);
-    if (more == NULL) return NULL;
-    list->at = more;
-    list->capacity = capacity;
-  }
-  void *one = pml__section_zeros(bytes);
+  void *one = PML__ARRAY_ROOM(list->at, list->capacity, list->n + 1) ? pml__section_zeros(bytes) : NULL;
   if (one != NULL) list->at[list->n++] = one;
   return one;
 }
@@ -48,15 +42,9 @@ static int by_index(const void *a, const void *b) {
 
 /* Where the sections from @index on begin. */
 static size_t first_from(const struct pml__section_reader *b, uint32_t index) {
-  size_t low = 0, high = b->sections.n;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (((const struct pml__section_definition *)b->sections.at[middle])->index < index)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  size_t i;
+  PML__ARRAY_SEARCH(i, b->sections.n, ((const struct pml__section_definition *)b->sections.at[i])->index < index);
+  return i;
 }
 
 struct pml__section_definition *pml__section_reader_at(const struct pml__section_reader *b, uint32_t index) {

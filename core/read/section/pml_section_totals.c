@@ -3,6 +3,7 @@
 #include "read/section/pml_section_totals.h"
 
 #include "adapter/section/pml_section_private.h"
+#include "base/pml_array.h"
 #include "read/section/pml_sde_log_read.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ struct adding {
   struct sum *sum;
   struct pml__section_totals *totals;
   uint64_t *thread; /* seen so far */
-  size_t threads;
+  size_t threads, room;
 };
 
 static int place_of(const void *key, const void *at) {
@@ -69,11 +70,7 @@ static int add_values(struct sum *sum, const struct pml__section_entry *row) {
 /* A thread's extents lie in any order, most often behind each other. */
 static int see_thread(struct adding *a, uint64_t thread) {
   if (a->threads > 0 && a->thread[a->threads - 1] == thread) return 0;
-  if (a->threads % 64 == 0) {
-    uint64_t *more = realloc(a->thread, (a->threads + 64) * sizeof *more);
-    if (more == NULL) return -ENOMEM;
-    a->thread = more;
-  }
+  if (!PML__ARRAY_ROOM(a->thread, a->room, a->threads + 1)) return -ENOMEM;
   a->thread[a->threads++] = thread;
   return 0;
 }
@@ -172,7 +169,7 @@ static uint64_t different(uint64_t *thread, size_t n) {
 int pml__section_reader_summary(const struct pml__section_reader *b, struct pml_summary *s, int64_t number,
                                 struct pml__section_totals *totals) {
   *totals = (struct pml__section_totals){0};
-  struct adding a = {b, pml__section_zeros((b->sections.n + 1) * sizeof *a.sum), totals, NULL, 0};
+  struct adding a = {b, pml__section_zeros((b->sections.n + 1) * sizeof *a.sum), totals, NULL, 0, 0};
   if (a.sum == NULL) return -ENOMEM;
   int err = pml__section_reader_rows(b, add_row, &a);
   for (size_t i = 0; i < b->sections.n && err == 0; i++) err = add_section(&a, i, s, number);

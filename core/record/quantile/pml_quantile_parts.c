@@ -2,6 +2,7 @@
 /* core/record/quantile/pml_quantile_parts.c - partial radix sort by the highest differing bits. */
 #include "record/quantile/pml_quantile_parts.h"
 
+#include "base/pml_array.h"
 #include "record/quantile/pml_quantile_sort.h"
 
 #include <stdlib.h>
@@ -61,15 +62,9 @@ static bool sort_part(struct pml__parts *p, uint64_t *key, size_t part) {
 
 /* The part that the key of @index is in. */
 static size_t part_at(const struct pml__parts *p, size_t index) {
-  size_t low = 0, high = PARTS - 1;
-  while (low < high) {
-    size_t middle = (low + high) / 2;
-    if (p->end[middle] > index)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
+  size_t i;
+  PML__ARRAY_SEARCH(i, PARTS - 1, p->end[i] <= index);
+  return i;
 }
 
 bool pml__parts_key(struct pml__parts *p, uint64_t *key, size_t index, uint64_t *out) {

@@ -2,6 +2,8 @@
 /* core/record/quantile/pml_quantile_sort.c - radix sort of 64-bit keys, and a merge sort for any comparator. */
 #include "record/quantile/pml_quantile_sort.h"
 
+#include "base/pml_array.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,15 +120,9 @@ void pml__merge_keys(uint64_t *first, size_t n_first, size_t n_second, uint64_t 
 }
 
 size_t pml__keys_rank(const uint64_t *key, size_t n, uint64_t limit) {
-  size_t low = 0, high = n;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (key[middle] <= limit)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  size_t i;
+  PML__ARRAY_SEARCH(i, n, key[i] <= limit);
+  return i;
 }
 
 void pml__merge_elements(void *first, size_t n_first, size_t n_second, void *scratch, size_t bytes,
