@@ -10,6 +10,12 @@
 #include "compat/pmlib/pmlib.h"
 #include "interface/pmlib/pmlib_api_C.h"
 
+/* A function of the interface that only calls another one. */
+#define CALL(name, parameters, call)                                                                                   \
+  PML_API void name parameters {                                                                                       \
+    call;                                                                                                              \
+  }
+
 void C_pm_printgroup(const char *fc, uintptr_t p_group, uintptr_t p_comm, const int *pp_ranks, int group, int legend,
                      int fp_sort);
 void C_pm_printcomm(const char *fc, uintptr_t new_comm, int icolor, int key, int legend, int fp_sort);
