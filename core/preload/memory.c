@@ -42,14 +42,8 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t n, size_t bytes);
-void *__real_realloc(void *block, size_t bytes);
-void *__real_aligned_alloc(size_t line, size_t bytes);
-char *__real_strdup(const char *text);
-char *__real_strndup(const char *text, size_t most);
-size_t __real_malloc_usable_size(void *block);
-void __real_free(void *block);
+#define REAL(name) __typeof__(name) __real_##name;
+PML__MEMORY_LIST(REAL)
 
 struct block {
   struct block *next;
@@ -268,11 +262,5 @@ char *__wrap_strdup(const char *text) {
   return __wrap_strndup(text, SIZE_MAX);
 }
 
-const struct pml__memory pml__memory = {__wrap_malloc,
-                                        __wrap_calloc,
-                                        __wrap_realloc,
-                                        __wrap_aligned_alloc,
-                                        __wrap_strdup,
-                                        __wrap_strndup,
-                                        __wrap_malloc_usable_size,
-                                        __wrap_free};
+#define WRAP(name) __wrap_##name,
+const struct pml__memory pml__memory = {PML__MEMORY_LIST(WRAP)};

@@ -5,7 +5,9 @@
 
 #include "base/pml_api.h"
 
-#include <stddef.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
 
 /*
  * pml__memory_own - from now on pmlua allocates from a private heap, not the program's.
@@ -14,26 +16,19 @@
 PML__SHARED void pml__memory_own(void);
 PML__SHARED void pml__memory_seal(void);
 
-/* The functions that replace the C library's in libpmlua.so; those in libpmlua-read.so and in the command call
- * these. */
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t n, size_t bytes);
-void *__wrap_realloc(void *block, size_t bytes);
-void *__wrap_aligned_alloc(size_t line, size_t bytes);
-char *__wrap_strdup(const char *text);
-char *__wrap_strndup(const char *text, size_t most);
-size_t __wrap_malloc_usable_size(void *block);
-void __wrap_free(void *block);
+/* The functions that replace the C library's in libpmlua.so; those in libpmlua-read.so and in the command call these.
+ */
+/* clang-format off */
+#define PML__MEMORY_LIST(X)                                                                                            \
+  X(malloc) X(calloc) X(realloc) X(aligned_alloc) X(strdup) X(strndup) X(malloc_usable_size) X(free)
+/* clang-format on */
+#define PML__MEMORY_WRAP(name) __typeof__(name) __wrap_##name;
+PML__MEMORY_LIST(PML__MEMORY_WRAP)
 
 struct pml__memory {
-  void *(*malloc)(size_t bytes);
-  void *(*calloc)(size_t n, size_t bytes);
-  void *(*realloc)(void *block, size_t bytes);
-  void *(*aligned_alloc)(size_t line, size_t bytes);
-  char *(*strdup)(const char *text);
-  char *(*strndup)(const char *text, size_t most);
-  size_t (*malloc_usable_size)(void *block);
-  void (*free)(void *block);
+#define PML__MEMORY_MEMBER(name) __typeof__(name) *name;
+  PML__MEMORY_LIST(PML__MEMORY_MEMBER)
+#undef PML__MEMORY_MEMBER
 };
 extern PML__SHARED const struct pml__memory pml__memory;
 
