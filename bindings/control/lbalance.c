@@ -85,23 +85,7 @@ static int l_stop(lua_State *L) {
   return 0;
 }
 
-static const char *line(const void *h, size_t i) {
-  return pml_balance_line(((const struct handle *)h)->balancer, i);
-}
-
-static bool entry(const void *h, size_t i, struct pml_tune_entry *e) {
-  return pml_balance_entry(((const struct handle *)h)->balancer, i, e);
-}
-
-static int l_lines(lua_State *L) {
-  tune_push_lines(L, &check(L)->h, line);
-  return 1;
-}
-
-static int l_log(lua_State *L) {
-  tune_push_log(L, &check(L)->h, entry);
-  return 1;
-}
+TUNE_MESSAGES(pml_balance, balancer)
 
 static void push_record(lua_State *L, const struct pml_balance_record *r) {
   static const struct field fields[] = {EACH(FIELD, struct pml_balance_record, thread, region, hz),

@@ -244,23 +244,7 @@ static int l_stop(lua_State *L) {
   return 0;
 }
 
-static const char *line(const void *h, size_t i) {
-  return pml_tune_line(((const struct handle *)h)->tune, i);
-}
-
-static bool entry(const void *h, size_t i, struct pml_tune_entry *e) {
-  return pml_tune_entry(((const struct handle *)h)->tune, i, e);
-}
-
-static int l_lines(lua_State *L) {
-  tune_push_lines(L, &check(L)->h, line);
-  return 1;
-}
-
-static int l_log(lua_State *L) {
-  tune_push_log(L, &check(L)->h, entry);
-  return 1;
-}
+TUNE_MESSAGES(pml_tune, tune)
 
 static int l_stats(lua_State *L) {
   static const struct field fields[] = FIELDS(struct pml_tune_stats, entered, writes, refused, lost, files);
