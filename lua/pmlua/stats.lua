@@ -247,23 +247,6 @@ function M.rounds_interval(medians, level)
   return at(sorted, low), at(sorted, n + 1 - low)
 end
 
--- Doubled midranks of both arrays together, first the ranks of `a`. Doubling makes them integers.
-local function midranks(a, b)
-  local all = {}
-  for i = 1, #a do all[i] = { v = a[i], at = i } end
-  for i = 1, #b do all[#a + i] = { v = b[i], at = #a + i } end
-  table.sort(all, function(x, y) return x.v < y.v end)
-  local ranks, ties, i = {}, 0, 1
-  while i <= #all do
-    local j = i
-    while all[j + 1] and all[j + 1].v == all[i].v do j = j + 1 end
-    for k = i, j do ranks[all[k].at] = i + j end
-    local t = j - i + 1
-    ties, i = ties + t ^ 3 - t, j + 1
-  end
-  return ranks, ties
-end
-
 -- Share of the choices of m out of all ranks whose sum is as far from its mean as the one seen: exact, ties included.
 local function exact_p(ranks, m, seen, mean)
   local ways = {} -- ways[k][s]: choices of k ranks with sum s
@@ -301,7 +284,7 @@ end
 ---@return number p
 function M.rank_sum(a, b)
   local m, n = #a, #b
-  local ranks, ties = midranks(a, b)
+  local ranks, ties = distributions.of(table.move(b, 1, n, m + 1, table.move(a, 1, m, 1, {})))
   local seen, total = 0, m + n
   for i = 1, m do seen = seen + ranks[i] end
   local mean = m * (total + 1) -- mean of the sum of doubled ranks
@@ -312,21 +295,6 @@ function M.rank_sum(a, b)
   local variance = m * n / 12 * (total + 1 - ties / (total * (total - 1)))
   if variance <= 0 then return 1 end
   return M.two_sided_normal(math.max(0, math.abs(seen - mean) / 2 - 0.5) / math.sqrt(variance))
-end
-
--- Doubled midranks of absolute values.
-local function absolute_ranks(values)
-  local sizes, ranks = {}, {}
-  for i, v in ipairs(values) do sizes[i] = { v = math.abs(v), at = i } end
-  table.sort(sizes, function(x, y) return x.v < y.v end)
-  local i = 1
-  while i <= #sizes do
-    local j = i
-    while sizes[j + 1] and sizes[j + 1].v == sizes[i].v do j = j + 1 end
-    for k = i, j do ranks[sizes[k].at] = i + j end
-    i = j + 1
-  end
-  return ranks
 end
 
 -- Share of all choices of signs whose sum of positive ranks is as far from its mean as the one seen: exact, ties included.
@@ -353,11 +321,11 @@ end
 ---@param differences number[]
 ---@return number p
 function M.signed_rank(differences)
-  local others = {}
+  local others, sizes = {}, {}
   for _, d in ipairs(differences) do
-    if d ~= 0 then others[#others + 1] = d end
+    if d ~= 0 then others[#others + 1], sizes[#sizes + 1] = d, math.abs(d) end
   end
-  local ranks, seen, all, squares = absolute_ranks(others), 0, 0, 0
+  local ranks, seen, all, squares = (distributions.of(sizes)), 0, 0, 0
   for i, r in ipairs(ranks) do
     all, squares = all + r, squares + r * r
     if others[i] > 0 then seen = seen + r end

@@ -23,28 +23,15 @@ local MOST = 0.95 -- largest correlation: beyond it, values carry almost no info
 local LEAST_EFFECTIVE = 2.5
 local NAMED = 2.33
 
---- Midranks less their mean.
-local function centred_ranks(values)
-  local n, order, ranks, i = #values, {}, {}, 1
-  for k = 1, n do order[k] = k end
-  table.sort(order, function(a, b) return values[a] < values[b] end)
-  while i <= n do
-    local j = i
-    while j < n and values[order[j + 1]] == values[order[i]] do j = j + 1 end
-    for k = i, j do ranks[order[k]] = (i + j - n - 1) / 2 end
-    i = j + 1
-  end
-  return ranks
-end
-
 --- Values in the order in which they were measured.
 ---@return pmlua.Dependence
 function M.of(values)
   local n, product, square = #values, 0, 0
   local none = { widening = 1, effective = n, df = n - 1, sure = false }
   if n < FEWEST then return none end
-  local ranks = centred_ranks(values)
+  local ranks = (require "pmlua.internal.ranks".of(values))
   for i = 1, n do
+    ranks[i] = (ranks[i] - n - 1) / 2 -- midranks less their mean
     square = square + ranks[i] ^ 2
     product = product + (ranks[i - 1] or 0) * ranks[i]
   end

@@ -39,6 +39,22 @@ local function sums(m, n)
   return chance[m]
 end
 
+--- Doubled midranks of values, which are integers, and the sum of t^3 - t over ties of t values.
+---@return integer[] ranks, number ties
+function M.of(values)
+  local order, ranks, ties, i = {}, {}, 0, 1
+  for k = 1, #values do order[k] = k end
+  table.sort(order, function(a, b) return values[a] < values[b] end)
+  while i <= #order do
+    local j = i
+    while order[j + 1] and values[order[j + 1]] == values[order[i]] do j = j + 1 end
+    for k = i, j do ranks[order[k]] = i + j end
+    local t = j - i + 1
+    ties, i = ties + t ^ 3 - t, j + 1
+  end
+  return ranks, ties
+end
+
 --- Chance of each sum, from 0 on, of the ranks of positive values among n.
 ---@return table<integer, number>
 function M.signs(n) return kept(n, signs, n) end
