@@ -112,10 +112,7 @@ local function interrupts_table(cpus)
   for _, c in ipairs(cpus) do
     local names = {}
     for name in pairs(c.interrupts) do names[#names + 1] = name end
-    table.sort(names, function(a, b)
-      if c.interrupts[a] ~= c.interrupts[b] then return c.interrupts[a] > c.interrupts[b] end
-      return a < b
-    end)
+    table.sort(names, require "pmlua.internal.order".most(c.interrupts))
     for i = 1, math.min(INTERRUPTS, #names) do
       rows[#rows + 1] = { c.cpu, names[i], c.interrupts[names[i]] / c.took * 1e9 }
     end

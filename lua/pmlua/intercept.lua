@@ -149,11 +149,6 @@ local function add(f, node, outermost)
   end
 end
 
-local function by_time(a, b)
-  if a.exclusive_ns ~= b.exclusive_ns then return a.exclusive_ns > b.exclusive_ns end
-  return a.library .. a.name < b.library .. b.name
-end
-
 ---@class pmlua.InterceptedFunction
 ---@field name string as in the symbol table
 ---@field library string
@@ -182,7 +177,7 @@ function Interception:functions()
     end
   end
   for _, f in pairs(found) do list[#list + 1] = f end
-  table.sort(list, by_time)
+  table.sort(list, require "pmlua.internal.order".by("-exclusive_ns", "library", "name"))
   return list
 end
 

@@ -276,10 +276,7 @@ local function left(processes, what)
       list[#list + 1] = one
     end
   end
-  table.sort(list, function(a, b)
-    if a.name ~= b.name then return a.name < b.name end
-    return a.process < b.process
-  end)
+  table.sort(list, require "pmlua.internal.order".by("name", "process"))
   return list
 end
 

@@ -161,10 +161,7 @@ function M.outliers(series, fence_lo, fence_hi, limit)
       if series[i] < fence_lo or series[i] > fence_hi then out[#out + 1] = { index = i, value = series[i] } end
     end
   end
-  table.sort(out, function(a, b)
-    if a.value ~= b.value then return a.value > b.value end
-    return a.index < b.index
-  end)
+  table.sort(out, require "pmlua.internal.order".by("-value", "index"))
   for i = #out, limit + 1, -1 do out[i] = nil end
   return out
 end

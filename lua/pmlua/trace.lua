@@ -121,10 +121,7 @@ end
 -- the outer one; a phase that extends past its outer phase is cut there.
 local function sequence(phases, first, last)
   local sorted, out, open = table.move(phases, 1, #phases, 1, {}), {}, {}
-  table.sort(sorted, function(a, b)
-    if a.enter ~= b.enter then return a.enter < b.enter end
-    return a.leave > b.leave
-  end)
+  table.sort(sorted, require "pmlua.internal.order".by("enter", "-leave"))
   local function close_until(ticks)
     while open[#open] and open[#open].leave <= ticks do
       local p = table.remove(open)

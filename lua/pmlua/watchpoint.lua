@@ -152,10 +152,7 @@ local function read_lanes(store, s)
   table.sort(tids)
   for i, tid in ipairs(tids) do number[tid] = i - 1 end
   for _, lane in ipairs(lanes) do lane.thread = number[lane.tid] end
-  table.sort(lanes, function(a, b)
-    if a.point ~= b.point then return a.point < b.point end
-    return a.thread < b.thread
-  end)
+  table.sort(lanes, require "pmlua.internal.order".by("point", "thread"))
   return lanes
 end
 

@@ -29,10 +29,7 @@ local function whole_time(seen)
   return seen.samples and seen.samples / views.samples_per_second or seen.seconds
 end
 
-local function longest_first(a, b)
-  if a.exclusive_s ~= b.exclusive_s then return a.exclusive_s > b.exclusive_s end
-  return a.name < b.name
-end
+local longest_first = require "pmlua.internal.order".by("-exclusive_s", "name")
 
 -- Sums over the functions of each library, and a row for the time that the view does not attribute.
 local function libraries(seen)

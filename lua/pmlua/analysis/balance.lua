@@ -19,10 +19,7 @@ local M = {}
 ---@field most_process integer? that process
 ---@field most_rank integer? its rank
 
-local function longer(a, b)
-  if a.exclusive_s ~= b.exclusive_s then return a.exclusive_s > b.exclusive_s end
-  return a.number < b.number
-end
+local longer = require "pmlua.internal.order".by("-exclusive_s", "number")
 
 local function add(sum, row)
   sum.calls, sum.unreturned = sum.calls + row.calls, sum.unreturned + row.unreturned

@@ -251,10 +251,7 @@ local function add_all(reader, sums, spans, window)
 end
 
 local function most_first(list, name)
-  table.sort(list, function(a, b)
-    if a.path_s ~= b.path_s then return a.path_s > b.path_s end
-    return a[name] < b[name]
-  end)
+  table.sort(list, require "pmlua.internal.order".by("-path_s", name))
   for _, r in ipairs(list) do r.of = nil end
 end
 
@@ -268,10 +265,7 @@ local function add_ranks(parts)
     end
     r.path_s = r.path_s + p.to_s - p.from_s
   end
-  table.sort(list, function(a, b)
-    if a.path_s ~= b.path_s then return a.path_s > b.path_s end
-    return a.process < b.process
-  end)
+  table.sort(list, require "pmlua.internal.order".by("-path_s", "process"))
   return list
 end
 

@@ -89,10 +89,7 @@ end
 local function list_causes(sum)
   local list = {}
   for node, seconds in pairs(sum.causes) do list[#list + 1] = { path = M.path_of(node), wait_s = seconds } end
-  table.sort(list, function(a, b)
-    if a.wait_s ~= b.wait_s then return a.wait_s > b.wait_s end
-    return a.path < b.path
-  end)
+  table.sort(list, require "pmlua.internal.order".by("-wait_s", "path"))
   sum.causes = list
 end
 
@@ -169,10 +166,7 @@ local function list_late(sums)
     if by[key] then by[key].wait_s = by[key].wait_s + late.wait_s
     else by[key], list[#list + 1] = late, late end
   end
-  table.sort(list, function(a, b)
-    if a.wait_s ~= b.wait_s then return a.wait_s > b.wait_s end
-    return a.location < b.location or a.location == b.location and a.cause < b.cause
-  end)
+  table.sort(list, require "pmlua.internal.order".by("-wait_s", "location", "cause"))
   return list
 end
 

@@ -17,11 +17,7 @@ local function keep_outliers(cell, series, summary, round)
   for _, o in ipairs(stats.outliers(series, summary.fence_lo, summary.fence_hi, outlier_limit)) do
     all[#all + 1] = { round = round, index = o.index - 1, value = o.value } -- as in samples.csv.gz
   end
-  table.sort(all, function(a, b)
-    if a.value ~= b.value then return a.value > b.value end
-    if a.round ~= b.round then return a.round < b.round end
-    return a.index < b.index
-  end)
+  table.sort(all, require "pmlua.internal.order".by("-value", "round", "index"))
   for i = #all, outlier_limit + 1, -1 do all[i] = nil end
 end
 

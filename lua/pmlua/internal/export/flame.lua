@@ -96,10 +96,7 @@ local function placed(root, width, least)
       end
     end
   end
-  table.sort(list, function(a, b)
-    if a.depth ~= b.depth then return a.depth < b.depth end
-    return a.x < b.x
-  end)
+  table.sort(list, require "pmlua.internal.order".by("depth", "x"))
   return list, deepest, left_out
 end
 

@@ -168,11 +168,6 @@ local function counters_of(processes)
   return counters
 end
 
-local function by_time(a, b)
-  if a.exclusive_ns ~= b.exclusive_ns then return a.exclusive_ns > b.exclusive_ns end
-  return a.library .. a.name < b.library .. b.name
-end
-
 ---@class pmlua.calls.counter
 ---@field event string
 ---@field counted_by string compiler
@@ -205,7 +200,7 @@ function M.of(results)
   add_sums(functions, processes)
   add_values(functions, processes)
   for i = #functions, 1, -1 do functions[functions[i].library .. "\0" .. functions[i].name] = nil end
-  table.sort(functions, by_time)
+  table.sort(functions, require "pmlua.internal.order".by("-exclusive_ns", "library", "name"))
   return { processes = processes, functions = functions, counters = counters_of(processes),
     openmp = constructs(results) }
 end

@@ -70,11 +70,6 @@ local function adopt(parallel, implicit)
   parallel.by_thread = implicit.by_thread
 end
 
-local function by_time(a, b)
-  if a.ns ~= b.ns then return a.ns > b.ns end
-  return a.name .. a.construct < b.name .. b.construct
-end
-
 --- The constructs of all processes, those that took longest first. Tasks created and executed are one.
 ---@param results pmlua.logs.result[]
 ---@return pmlua.openmp.construct[]
@@ -97,7 +92,7 @@ function M.of(results)
   for _, c in ipairs(list) do
     if c.construct == "parallel" then adopt(c, known[(c.name:gsub("^omp parallel", "omp implicit task"))]) end
   end
-  table.sort(list, by_time)
+  table.sort(list, require "pmlua.internal.order".by("-ns", "name", "construct"))
   return list
 end
 

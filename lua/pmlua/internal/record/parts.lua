@@ -114,10 +114,7 @@ local function ordered(list)
   end
   local function visit(key)
     local here = inside[key] or {}
-    table.sort(here, function(a, b)
-      if a.inclusive_ns ~= b.inclusive_ns then return a.inclusive_ns > b.inclusive_ns end
-      return a.key < b.key
-    end)
+    table.sort(here, require "pmlua.internal.order".by("-inclusive_ns", "key"))
     for _, p in ipairs(here) do
       out[#out + 1] = p
       visit(p.key)

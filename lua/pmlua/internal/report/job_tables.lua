@@ -167,10 +167,7 @@ end
 
 local function table_of_pairs(job)
   local most = table.move(job.pairs, 1, #job.pairs, 1, {})
-  table.sort(most, function(a, b)
-    if a.bytes ~= b.bytes then return a.bytes > b.bytes end
-    return a.from < b.from or a.from == b.from and a.to < b.to
-  end)
+  table.sort(most, require "pmlua.internal.order".by("-bytes", "from", "to"))
   local rows = { { "FROM", "TO", "MESSAGES", "DATA" } }
   for i = 1, math.min(#most, PAIRS) do
     local p = most[i]

@@ -110,10 +110,7 @@ local function measure(lanes, begun)
       times[c.name] = times[c.name] + c.last - c.first
     end
   end
-  table.sort(names, function(a, b)
-    if times[a] ~= times[b] then return times[a] > times[b] end
-    return a < b
-  end)
+  table.sort(names, require "pmlua.internal.order".most(times))
   return ended, depth + 1, names
 end
 

@@ -134,7 +134,7 @@ end
 --- The longest parts, in the order of time.
 local function path_parts(read, path)
   local longest = table.move(path.parts, 1, #path.parts, 1, {})
-  local function earlier(a, b) return a.from_s < b.from_s or a.from_s == b.from_s and a.to_s < b.to_s end
+  local earlier = require "pmlua.internal.order".by("from_s", "to_s")
   table.sort(longest, function(a, b)
     local x, y = a.to_s - a.from_s, b.to_s - b.from_s
     if x ~= y then return x > y end

@@ -16,10 +16,7 @@ local PAIRS <const> = 1 << 17 -- of ranks, that are in memory at once
 local function by_name(counts)
   local list = {}
   for name, events in pairs(counts) do list[#list + 1] = { kind = name, events = events } end
-  table.sort(list, function(a, b)
-    if a.events ~= b.events then return a.events > b.events end
-    return a.kind < b.kind
-  end)
+  table.sort(list, require "pmlua.internal.order".by("-events", "kind"))
   return list
 end
 

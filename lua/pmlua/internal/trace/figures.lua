@@ -52,10 +52,7 @@ local function regions_of(lanes)
       if region then times[region] = times[region] + 1 end
     end
   end
-  table.sort(names, function(a, b)
-    if times[a] ~= times[b] then return times[a] > times[b] end
-    return a < b
-  end)
+  table.sort(names, require "pmlua.internal.order".most(times))
   return names
 end
 

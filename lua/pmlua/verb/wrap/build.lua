@@ -22,7 +22,7 @@ local function reasons(left)
     if not count[why] then list[#list + 1] = why end
     count[why] = (count[why] or 0) + 1
   end
-  table.sort(list, function(a, b) return count[a] > count[b] or count[a] == count[b] and a < b end)
+  table.sort(list, require "pmlua.internal.order".most(count))
   for i, why in ipairs(list) do list[i] = ("%d: %s"):format(count[why], why) end
   return list
 end

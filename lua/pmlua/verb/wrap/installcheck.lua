@@ -30,7 +30,7 @@ local function rows_of(trials)
       most[name] = math.max(most[name] or 0, n)
     end
   end
-  table.sort(names, function(a, b) return most[a] > most[b] or most[a] == most[b] and a < b end)
+  table.sort(names, require "pmlua.internal.order".most(most))
   local rows = {}
   for i = 1, math.min(#names, LINES) do
     rows[i] = { short(names[i]) }
