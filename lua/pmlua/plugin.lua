@@ -205,13 +205,13 @@ local function label(series)
 end
 
 local function draw(all, rows, path)
-  local picture, quote = require "pmlua.internal.picture", require "pmlua.internal.quote"
+  local picture = require "pmlua.internal.picture"
   local names, lines = {}, {}
-  for i, series in ipairs(all) do names[i] = quote.gnuplot(label(series)) end
+  for i, series in ipairs(all) do names[i] = label(series) end
   for i, row in ipairs(rows) do lines[i] = row and ("%.9g %.17g"):format(row[3], row[4]) or "\n" end
   return picture.draw("plugins", { ["series.dat"] = table.concat(lines, "\n") .. "\n",
     ["run.gp"] = picture.run_gp("What plugins measured in their own time", { "series_n = " .. #all,
-      ("array series_name[%d] = [%s]"):format(#all, table.concat(names, ", ")) }) }, path)
+      picture.array("series_name", names) }) }, path)
 end
 
 --- Write the plugins' series of a recorded process as a table STEM.dat and a plot STEM.svg; without series, write nothing.

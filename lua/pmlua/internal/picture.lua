@@ -55,6 +55,13 @@ function M.run(words, options)
   return failed(code, ("cannot run %s: %s"):format(program, output))
 end
 
+--- An array of texts for gnuplot's scripts.
+function M.array(name, texts)
+  local words = {}
+  for i, text in ipairs(texts) do words[i] = quote.gnuplot(text) end
+  return ("array %s[%d] = [%s]"):format(name, #texts, table.concat(words, ", "))
+end
+
 --- The words that run gnuplot on a script, without the user's settings.
 function M.gnuplot_words(script, format, file, program)
   local setting = ("format=%s; output_file=%s"):format(quote.gnuplot(format), quote.gnuplot(file))

@@ -136,9 +136,17 @@ local function data_of(lanes, ended, depths, colour)
   return table.concat(lines, "\n") .. "\n"
 end
 
-local function array(name, texts)
-  for i, text in ipairs(texts) do texts[i] = quote.gnuplot(text) end
-  return ("array %s[%d] = [%s]"):format(name, #texts, table.concat(texts, ", "))
+--- The colour of each name, those with most time first, and the names beside the colours, of which the last is all others'.
+---@param shown? fun(name: string): string
+---@return table<string, integer> colour, string[] keys
+function M.keys(names, shown)
+  local colour, keys = {}, {}
+  for i, name in ipairs(names) do
+    colour[name] = math.min(i, COLOURS)
+    if i < COLOURS or #names == COLOURS then keys[i] = report.short(shown and shown(name) or name, 30) end
+  end
+  if #names > COLOURS then keys[COLOURS] = ("%d others"):format(#names - COLOURS + 1) end
+  return colour, keys
 end
 
 local function note_of(all, shown, dropped)
@@ -160,17 +168,13 @@ function M.draw(r, path)
   end
   for i = #lanes, LANES + 1, -1 do lanes[i] = nil end
   local ended, depths, names = measure(lanes, begun)
-  local colour, keys, titles = {}, {}, {}
-  for i, name in ipairs(names) do
-    colour[name] = math.min(i, COLOURS)
-    if i < COLOURS or #names == COLOURS then keys[i] = report.short(sections.show(name), 30) end
-  end
-  if #names > COLOURS then keys[COLOURS] = ("%d others"):format(#names - COLOURS + 1) end
+  local colour, keys = M.keys(names, sections.show)
+  local titles = {}
   for i, lane in ipairs(lanes) do titles[i] = lane.name end
   local run = picture.run_gp("Sections of each thread: " .. report.short(r.processes[1].command, 60), {
     "lanes = " .. #lanes, "depths = " .. depths, "colours = " .. #keys, ("ended = %.12g"):format(ended / 1e9),
-    "timeline_note = " .. quote.gnuplot(note_of(all, #lanes, dropped)), array("lane_name", titles),
-    array("colour_name", keys) })
+    "timeline_note = " .. quote.gnuplot(note_of(all, #lanes, dropped)), picture.array("lane_name", titles),
+    picture.array("colour_name", keys) })
   return picture.draw("timeline", { ["run.gp"] = run, ["timeline.dat"] = data_of(lanes, ended, depths, colour) }, path)
 end
 

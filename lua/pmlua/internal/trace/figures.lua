@@ -15,7 +15,7 @@ local units = require "pmlua.internal.report.units"
 local M = {}
 
 local COLUMNS <const> = 800 -- columns of the width: narrower boxes are not visible
-local LANES <const>, COLOURS <const>, BLOCKS <const>, SERIES <const> = 64, 8, 64, 12
+local LANES <const>, BLOCKS <const>, SERIES <const> = 64, 64, 12
 local NONE <const> = false -- no region
 
 local refuse = core.failure.refuse
@@ -71,12 +71,6 @@ local function boxes_of(lane, from_s, step_s, place, colour, lines)
   end
 end
 
-local function array(name, texts)
-  local words = {}
-  for i, text in ipairs(texts) do words[i] = quote.gnuplot(text) end
-  return ("array %s[%d] = [%s]"):format(name, #texts, table.concat(words, ", "))
-end
-
 local function lane_name(reader, location)
   local l = reader:locations()[location]
   local p = reader:processes()[l.process]
@@ -89,16 +83,6 @@ local function window_of(reader, where)
   return from, math.min(window[2] or math.huge, reader:about().length_s)
 end
 
-local function keys_of(names)
-  local colour, keys = {}, {}
-  for i, name in ipairs(names) do
-    colour[name] = math.min(i, COLOURS)
-    if i < COLOURS or #names == COLOURS then keys[i] = report.short(name, 30) end
-  end
-  if #names > COLOURS then keys[COLOURS] = ("%d others"):format(#names - COLOURS + 1) end
-  return colour, keys
-end
-
 function M.timeline(reader, where, name, path)
   local from, to = window_of(reader, where)
   if to <= from then return refuse("ENODATA", "the window is empty: there is nothing to draw") end
@@ -108,7 +92,7 @@ function M.timeline(reader, where, name, path)
   if #rows == 0 then return refuse("ENODATA", "no call lies in the window: there is nothing to draw") end
   local step = (to - from) / COLUMNS
   local lanes, order, lines, titles = columns_of(rows, step), {}, {}, {}
-  local colour, keys = keys_of(regions_of(lanes))
+  local colour, keys = require "pmlua.internal.report.timeline".keys(regions_of(lanes))
   for location in pairs(lanes) do order[#order + 1] = location end
   table.sort(order)
   for place = 1, math.min(#order, LANES) do
@@ -119,7 +103,7 @@ function M.timeline(reader, where, name, path)
   local run = picture.run_gp("What each location was in: " .. title_of(name), { "lanes = " .. #titles, "depths = 1",
     "colours = " .. #keys, ("began = %.12g"):format(from), ("ended = %.12g"):format(to),
     "timeline_note = " .. quote.gnuplot(note), 'time_label = "time since the beginning of the trace"',
-    array("lane_name", titles), array("colour_name", keys) })
+    picture.array("lane_name", titles), picture.array("colour_name", keys) })
   return picture.draw("timeline", { ["run.gp"] = run, ["timeline.dat"] = table.concat(lines, "\n") .. "\n" }, path)
 end
 
