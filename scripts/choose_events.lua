@@ -10,6 +10,7 @@
 -- GROUP...` shows any of these plans, and `pmlua choose GROUP... --run -- COMMAND` runs one. A sample is the time for
 -- planning a row.
 
+local lists = require "pmlua.internal.lists"
 local pml = require "pmlua"
 
 local function plan_of(chooser, names)
@@ -29,8 +30,7 @@ end
 
 local function factors(options)
   local names = #options.command > 0 and options.command or pml.groups.pmus()
-  local levels = {}
-  for i, name in ipairs(names) do levels[i] = pmu_of(name) and name end
+  local levels = lists.map(names, function(name) return pmu_of(name) and name end)
   return { { "PMU", levels }, { "threads", { "any", "2", "1" } } }
 end
 
@@ -77,8 +77,7 @@ local function plan_column(name)
   }
 end
 
-local columns = {}
-for i, name in ipairs(pml.groups.NAMES) do columns[i] = plan_column(name) end
+local columns = lists.map(pml.groups.NAMES, plan_column)
 columns[#columns + 1] = plan_column "all"
 
 return pml.experiment {

@@ -7,6 +7,7 @@
 -- through plugins, sections 3 and 3.4: metrics that belong to no thread are sampled beside the program at their own
 -- intervals, and drawn under its regions. A value that covers the time since the previous one is spread over that time.
 
+local lists = require "pmlua.internal.lists"
 local pml = require "pmlua"
 local series_of = require "pmlua.internal.host.series"
 local own_plugins = require "pmlua.internal.own_plugins"
@@ -121,17 +122,11 @@ end
 --- The series of a column, if this machine has it.
 local function column_series(column, series, order)
   if column.event:sub(1, 1) ~= "^" then return series[column.event] end
-  for _, s in ipairs(order) do
-    if s.event:find(column.event) then return s end
-  end
+  return lists.find(order, function(s) return s.event:find(column.event) end)
 end
 
 function Lab:spans(phase)
-  local spans = {}
-  for _, visit in ipairs(self.visits) do
-    if visit.phase == phase then spans[#spans + 1] = visit end
-  end
-  return spans
+  return lists.filter(self.visits, function(visit) return visit.phase == phase end)
 end
 
 --- A column of data.dat.

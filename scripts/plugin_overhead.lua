@@ -16,6 +16,7 @@ local pml = require "pmlua"
 local stats = require "pmlua.stats"
 local tabulate = require "pmlua.tabulate"
 local build = require "programs.build"
+local lists = require "pmlua.internal.lists"
 local subjects = require "plugin_overhead.subjects"
 
 -- --- a line through the runs of each subject, and what metrics add to its slope ---
@@ -24,8 +25,7 @@ local subjects = require "plugin_overhead.subjects"
 
 --- The time of a run before draining and collecting: median of the rounds.
 local function hot_time(cell)
-  local of = {}
-  for i, r in ipairs(cell.rounds) do of[i] = r.extra.hot end
+  local of = lists.map(cell.rounds, function(r) return r.extra.hot end)
   return #of > 0 and stats.median(of) or nil
 end
 
@@ -221,8 +221,7 @@ local scale, folder
 
 -- Without a plugin the program is always measured.
 local function chosen(text)
-  local known = {}
-  for i, subject in ipairs(subjects.all) do known[i] = subject.name end
+  local known = lists.map(subjects.all, function(subject) return subject.name end)
   return command_line.choose(text, known, "subjects", { none = true })
 end
 

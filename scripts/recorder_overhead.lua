@@ -11,6 +11,7 @@
 
 local statistics = require("pmlua.core").statistics
 local command_line = require "pmlua.internal.cli.experiment"
+local lists = require "pmlua.internal.lists"
 local pml = require "pmlua"
 local stats = require "pmlua.stats"
 local tabulate = require "pmlua.tabulate"
@@ -22,11 +23,7 @@ local spikes = require "recorder_overhead.spikes"
 local most_in_series = 1 << 16 -- per thread; the most that a figure can show
 
 local function measured(run)
-  local out = {}
-  for _, cell in ipairs(run.cells) do
-    if cell.summary then out[#out + 1] = cell end
-  end
-  return out
+  return lists.filter(run.cells, function(cell) return cell.summary end)
 end
 
 -- From the shortest to the longest sample, in logarithmic bins; unlike histogram.dat, it leaves nothing out.

@@ -11,6 +11,7 @@
 
 local pml = require "pmlua"
 local core = require "pmlua.core"
+local lists = require "pmlua.internal.lists"
 local preload = require "pmlua.internal.preload"
 local mpi = require "programs.mpi"
 
@@ -37,9 +38,7 @@ local function of_user(words)
   local weak = false
   for _, word in ipairs(words) do weak = weak or word:find("{n}", 1, true) ~= nil end
   return function(_, ranks)
-    local out = {}
-    for i, word in ipairs(words) do out[i] = word:gsub("{n}", tostring(ranks)) end
-    return out
+    return lists.map(words, function(word) return word:gsub("{n}", tostring(ranks)) end)
   end, { weak and "weak" or "strong" }
 end
 
@@ -153,8 +152,7 @@ function Lab:measure(p)
   if not processes then return nil, ("%s: %s"):format(self.title, err) end
   local run, why = figures_of(processes)
   if not run then return nil, why end
-  local hosts = {}
-  for rank, process in ipairs(processes) do hosts[rank] = process.host end
+  local hosts = lists.map(processes, function(process) return process.host end)
   run.per_cpu = self.job:per_cpu(hosts)
   return run.seconds, run
 end
@@ -178,8 +176,7 @@ end
 --- The run of median length.
 ---@return scaling.Run?
 local function middle(cell)
-  local runs = {}
-  for i, r in ipairs(cell.rounds) do runs[i] = r.extra end
+  local runs = lists.map(cell.rounds, function(r) return r.extra end)
   table.sort(runs, function(a, b) return a.seconds < b.seconds end)
   return runs[(#runs + 1) // 2]
 end

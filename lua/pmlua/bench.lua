@@ -10,6 +10,7 @@
 
 local core = require "pmlua.core"
 local fields = require "pmlua.internal.fields"
+local lists = require "pmlua.internal.lists"
 local stats = require "pmlua.stats"
 
 ---@class pmlua.BenchOptions
@@ -77,9 +78,7 @@ local function sample(f, n, set)
 end
 
 local function per_call(list, n)
-  local out = {}
-  for i, v in ipairs(list) do out[i] = v / n end
-  return out
+  return lists.map(list, function(v) return v / n end)
 end
 
 -- Medians of what each event counted, per call, less the empty loop's.
@@ -87,8 +86,7 @@ local function counts_of(events, full, bare, n)
   local out = {}
   for k, name in ipairs(events) do
     local function median_of(list)
-      local values = {}
-      for i, counts in ipairs(list) do values[i] = counts[k] end
+      local values = lists.map(list, function(counts) return counts[k] end)
       return stats.median(values)
     end
     out[name] = (median_of(full) - median_of(bare)) / n

@@ -19,6 +19,7 @@
 local fields = require "pmlua.internal.fields"
 local dat = require "pmlua.internal.dat"
 local json = require "pmlua.json"
+local lists = require "pmlua.internal.lists"
 local results = require "pmlua.results"
 local shape = require "pmlua.internal.shape"
 local shift = require "pmlua.internal.shift"
@@ -35,14 +36,11 @@ local fewest_rounds = 5
 local fewest_starts = 3 -- with two per side and times of two modes, one comparison in eight has another mode on each side
 
 local function factor_names(run)
-  local names = {}
-  for i, f in ipairs(run.meta.factors or {}) do names[i] = type(f) == "table" and f.name or nil end
-  return names
+  return lists.map(run.meta.factors or {}, function(f) return type(f) == "table" and f.name or nil end)
 end
 
 local function label_of(names, row)
-  local parts = {}
-  for i, name in ipairs(names) do parts[i] = ("%s=%s"):format(name, tostring(row[name])) end
+  local parts = lists.map(names, function(name) return ("%s=%s"):format(name, tostring(row[name])) end)
   return #parts > 0 and table.concat(parts, " ") or "all"
 end
 
@@ -103,21 +101,14 @@ local function resolution_of(run)
   return run.meta.sample_unit == "ticks" and ns / (tonumber(run.meta.calls) or 1) or 0
 end
 
-local function constant(values, value)
-  for _, v in ipairs(values) do
-    if v ~= value then return false end
-  end
-  return true
-end
+local function constant(values, value) return lists.all(values, function(v) return v == value end) end
 
 local function least(values) return math.min(table.unpack(values)) end
 
 -- The scale on which values are compared: logarithms, where there are any.
 local function scaled(cell, values)
   if cell.additive then return values end
-  local out = {}
-  for i, v in ipairs(values) do out[i] = math.log(v) end
-  return out
+  return lists.map(values, math.log)
 end
 
 -- The rounds that have both.
@@ -133,8 +124,7 @@ end
 --- Standard deviation that a drift over the rounds adds to the median: drift before the first round may have been as large, in
 --- either direction.
 local function drift_of(cell)
-  local values = {}
-  for i, round in ipairs(shared_rounds(cell, cell)) do values[i] = cell.by_round[round] end
+  local values = lists.map(shared_rounds(cell, cell), function(round) return cell.by_round[round] end)
   local trend = shape.trend(values)
   return trend and trend.p <= level and math.abs(trend.extent) / math.sqrt(3) or 0
 end
@@ -411,8 +401,7 @@ local function open_side(dirs, reference, metric)
 end
 
 local function paths_of(runs)
-  local paths = {}
-  for i, run in ipairs(runs) do paths[i] = run.path end
+  local paths = lists.map(runs, function(run) return run.path end)
   return table.concat(paths, " ")
 end
 
@@ -454,11 +443,7 @@ end
 
 -- The other factors with two levels or more.
 local function others_of(levels, names, factor)
-  local others = {}
-  for _, name in ipairs(names) do
-    if name ~= factor and (levels[name] or 0) > 1 then others[#others + 1] = name end
-  end
-  return others
+  return lists.filter(names, function(name) return name ~= factor and (levels[name] or 0) > 1 end)
 end
 
 -- Cells that differ in the factor alone, in the order of data.dat: { label =, cells = { ... } }.

@@ -11,6 +11,7 @@
 -- of normal noise at the same places, tried in the same way, at most one does as well.
 
 local design = require "pmlua.internal.model.design"
+local lists = require "pmlua.internal.lists"
 local refuse = require "pmlua.core".failure.refuse
 local rng = require "pmlua.internal.rng"
 local stats = require "pmlua.stats"
@@ -68,9 +69,7 @@ local function value_of(shape, n)
 end
 
 local function column_of(points, values)
-  local column = {}
-  for i, p in ipairs(points) do column[i] = values(p) end
-  return column
+  return lists.map(points, values)
 end
 
 local function ones(points) return column_of(points, function() return 1.0 end) end
@@ -243,8 +242,7 @@ local function point_of(row, names, value, where)
     if row[k] ~= v then return nil end
   end
   if row[value] == nil then return nil end
-  local p = {}
-  for i, name in ipairs(names) do p[i] = row[name] end
+  local p = lists.map(names, function(name) return row[name] end)
   p[#names + 1] = row[value]
   return p
 end

@@ -13,6 +13,7 @@ local dat = require "pmlua.internal.dat"
 local disk = require "pmlua.internal.file"
 local figure = require "pmlua.internal.experiment.figure"
 local lfs = require "lfs"
+local lists = require "pmlua.internal.lists"
 local picture = require "pmlua.internal.picture"
 local quote = require "pmlua.internal.quote"
 local selection = require "pmlua.internal.experiment.selection"
@@ -86,14 +87,11 @@ local function tables_of(path)
 end
 
 local function factor_names(meta)
-  local names = {}
-  for i, f in ipairs(meta.factors or {}) do names[i] = tostring(type(f) == "table" and f.name or f) end
-  return names
+  return lists.map(meta.factors or {}, function(f) return tostring(type(f) == "table" and f.name or f) end)
 end
 
 local function command_of(meta)
-  local words = {}
-  for i, word in ipairs(type(meta.command) == "table" and meta.command or {}) do words[i] = tostring(word) end
+  local words = lists.map(type(meta.command) == "table" and meta.command or {}, tostring)
   return table.concat(words, " ")
 end
 
@@ -325,12 +323,7 @@ local function draw_file(runs, options)
   end)
 end
 
-local function anything_measured(data)
-  for _, row in ipairs(data.rows) do
-    if (row.samples or 0) > 0 then return true end
-  end
-  return false
-end
+local function anything_measured(data) return lists.any(data.rows, function(row) return (row.samples or 0) > 0 end) end
 
 ---@class pmlua.PlotOptions
 ---@field stem? string name of the plot; otherwise what meta.json says, or generic

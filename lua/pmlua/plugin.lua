@@ -13,6 +13,7 @@
 local core = require "pmlua.core"
 local fields = require "pmlua.internal.fields"
 local disk = require "pmlua.internal.file"
+local lists = require "pmlua.internal.lists"
 local refuse = core.failure.refuse
 
 ---@class pml.plugin
@@ -109,8 +110,7 @@ end
 
 --- The code of a plugin whose function is in this state.
 local function text_of(t)
-  local names = {}
-  for i, event in ipairs(events_of(t)) do names[i] = ("%q"):format(event.name) end
+  local names = lists.map(events_of(t), function(event) return ("%q"):format(event.name) end)
   return ("return { events = { %s }, %s = (function()\n%s\nend)() }"):format(table.concat(names, ", "),
     t.read and "read" or "collect", require("pmlua.internal.live.source").of(t.read or t.collect))
 end
@@ -149,8 +149,7 @@ Follower.__index = Follower
 ---@param handles pmlua.Plugin[]
 ---@return pmlua.PluginFollower
 function M.follower(handles)
-  local plugins = {}
-  for i, p in ipairs(handles) do plugins[i] = { handle = p } end
+  local plugins = lists.map(handles, function(p) return { handle = p } end)
   return setmetatable({ plugins = plugins, since = core.clock.ticks(), since_ns = core.clock.ns() }, Follower)
 end
 

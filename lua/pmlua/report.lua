@@ -10,6 +10,7 @@ local units = require "pmlua.internal.report.units"
 local sections = require "pmlua.sections"
 local surveys = require "pmlua.internal.report.survey"
 local core = require "pmlua.core"
+local lists = require "pmlua.internal.lists"
 local refuse, summary = core.failure.refuse, core.summary
 
 ---@class pml.report
@@ -358,12 +359,7 @@ end
 --- Are there durations of calls in any process?
 ---@param r pmlua.Report
 ---@return boolean
-function M.has_quantiles(r)
-  for _, p in ipairs(r.processes) do
-    if p.totals.recorded then return true end
-  end
-  return false
-end
+function M.has_quantiles(r) return lists.any(r.processes, function(p) return p.totals.recorded end) end
 
 --- The display name of a process in tables.
 ---@param report pmlua.Report

@@ -11,6 +11,7 @@
 local build = require "programs.build"
 local groups = require "pmlua.groups"
 local kernels = require "counted.kernels"
+local lists = require "pmlua.internal.lists"
 local llvm = require "pmlua.internal.cc.llvm"
 local paths = require "pmlua.internal.wrap.paths"
 local pmus = require "pmlua.pmus"
@@ -141,8 +142,7 @@ end
 
 --- Count by events: kernel -> calls -> counts in their order.
 function Lab:run(program, repeats, events)
-  local quoted = {}
-  for i, word in ipairs(self:words(program, repeats, events)) do quoted[i] = build.quote(word) end
+  local quoted = lists.map(self:words(program, repeats, events), build.quote)
   local done, err = self.folder:run(table.concat(quoted, " "), LIMIT_S)
   local all
   if done then all, err = read(self.folder.path .. "/counts", #events) end
@@ -261,8 +261,7 @@ function M.new(pml, options)
     if not self.absent[name] then self.present[#self.present + 1] = name end
   end
   if #self.present > 0 then return self end
-  local reasons = {}
-  for i, a in ipairs(self:lacking()) do reasons[i] = ("%s: %s"):format(a.who, a.why) end
+  local reasons = lists.map(self:lacking(), function(a) return ("%s: %s"):format(a.who, a.why) end)
   return nil, "no counter is available; " .. table.concat(reasons, "; ")
 end
 

@@ -5,6 +5,7 @@
 --
 -- Shows the run with the median time of each view. Shares refer to this time; for a sampled run, to its samples.
 
+local lists = require "pmlua.internal.lists"
 local tabulate = require "pmlua.tabulate"
 local views = require "library_time.views"
 
@@ -52,11 +53,7 @@ end
 
 -- The measured cells whose views see functions.
 local function looking(run)
-  local out = {}
-  for _, cell in ipairs(run.cells) do
-    if cell.summary and cell.p.view ~= "plain" then out[#out + 1] = cell end
-  end
-  return out
+  return lists.filter(run.cells, function(cell) return cell.summary and cell.p.view ~= "plain" end)
 end
 
 local function library_table(cells)

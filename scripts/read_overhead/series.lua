@@ -5,6 +5,7 @@
 --
 -- Values derived from several rows of data.dat. The plot itself needs only the standard tables.
 
+local lists = require "pmlua.internal.lists"
 local slope = require "read_overhead.slope"
 
 local M = {}
@@ -22,11 +23,7 @@ end
 --- The first cell with the given factors.
 ---@param want table<string, any>
 ---@return table? cell
-function M.find(run, want)
-  for _, cell in ipairs(run.cells) do
-    if same(cell.p, want) then return cell end
-  end
-end
+function M.find(run, want) return lists.find(run.cells, function(cell) return same(cell.p, want) end) end
 
 --- Median of a cell in ns, or nil.
 function M.median(run, want)

@@ -10,6 +10,7 @@
 -- "section" and "function" with object (for functions; the command's file is "program"), name, calls, count and the
 -- difference between the runs that were made to save it. Names are escaped as in section files.
 
+local lists = require "pmlua.internal.lists"
 local sections = require "pmlua.sections"
 local refuse = require "pmlua.core".failure.refuse
 
@@ -44,20 +45,13 @@ end
 local function is_own(object, program)
   if object == program then return true end
   if object:sub(1, 1) ~= "/" or object:match("[^/]*$"):find("^libpmlua[%w-]*%.so") then return false end
-  for _, folder in ipairs(SYSTEM) do
-    if object:find(folder) then return false end
-  end
-  return true
+  return not lists.any(SYSTEM, function(folder) return object:find(folder) end)
 end
 
 local function any(globs)
-  local patterns = {}
-  for i, g in ipairs(globs) do patterns[i] = glob(g) end
+  local patterns = lists.map(globs, glob)
   return function(name)
-    for _, pattern in ipairs(patterns) do
-      if name:find(pattern) then return true end
-    end
-    return false
+    return lists.any(patterns, function(pattern) return name:find(pattern) end)
   end
 end
 

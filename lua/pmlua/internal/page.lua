@@ -8,6 +8,7 @@
 -- gnuplot's figures are images, in which a browser runs nothing, and the page's policy allows one script, by its hash.
 
 local disk = require "pmlua.internal.file"
+local lists = require "pmlua.internal.lists"
 local quote = require "pmlua.internal.quote"
 local html = quote.html
 local tabulate = require "pmlua.tabulate"
@@ -115,8 +116,7 @@ local function flatten(record, prefix, rows)
     local v, name = record[key], prefix .. tostring(key):gsub("_", " ")
     if type(v) ~= "table" then rows[#rows + 1] = { name, M.word(v) }
     elseif #v > 0 and type(v[1]) ~= "table" then
-      local words = {}
-      for i, word in ipairs(v) do words[i] = M.word(word) end
+      local words = lists.map(v, M.word)
       rows[#rows + 1] = { name, table.concat(words, ", ") }
     else flatten(v, name .. ", ", rows) end
   end
@@ -248,8 +248,7 @@ end
 local function values_of(list)
   local out = {}
   for i, one in ipairs(list) do
-    local words = {}
-    for k, v in ipairs(one.values) do words[k] = ("%.6g"):format(v) end
+    local words = lists.map(one.values, function(v) return ("%.6g"):format(v) end)
     out[i] = ('<details><summary>%s</summary><pre class="values">%s</pre></details>\n'):format(html(one.label),
       html(table.concat(words, " ")))
   end
@@ -258,8 +257,7 @@ end
 
 --- A command line as a shell takes it.
 function M.command(words)
-  local out = {}
-  for i, word in ipairs(words) do out[i] = quote.shell((tostring(word):gsub("%z", "?"))) end
+  local out = lists.map(words, function(word) return quote.shell((tostring(word):gsub("%z", "?"))) end)
   return table.concat(out, " ")
 end
 

@@ -8,6 +8,7 @@
 
 local core = require "pmlua.core"
 local json = require "pmlua.json"
+local lists = require "pmlua.internal.lists"
 local state = require "pmlua.internal.state"
 
 local M = {}
@@ -116,8 +117,7 @@ end
 --- Every event against its loop.
 ---@return table[] rows
 function M.events()
-  local rows = {}
-  for i, known in ipairs(KNOWN) do rows[i] = examine(table.unpack(known)) end
+  local rows = lists.map(KNOWN, function(known) return examine(table.unpack(known)) end)
   if not core.event.has_pmu() then return rows end
   for _, f in ipairs(FLOPS) do
     local event = core.event.parse(f[1])
@@ -152,9 +152,7 @@ end
 function M.sound(rows)
   local verdicts = {}
   for _, row in ipairs(rows) do verdicts[row.event] = row.verdict end
-  for _, event in ipairs(GROUP_EVENTS) do
-    if verdicts[event] == "right" then return event end
-  end
+  return lists.find(GROUP_EVENTS, function(event) return verdicts[event] == "right" end)
 end
 
 --- How many counters of the processor count at the same time: opened and tried, one more each time; some read 0 beyond a few.

@@ -6,6 +6,7 @@
 
 local common = require "pmlua.internal.cli.common"
 local core = require "pmlua.core"
+local lists = require "pmlua.internal.lists"
 local printable = require "pmlua.internal.printable"
 local tabulate = require "pmlua.tabulate"
 
@@ -358,8 +359,7 @@ local function printrows(rows)
 end
 
 local function csv(rows)
-  local cells = {}
-  for i, row in ipairs(rows) do cells[i] = { row.name, row.status, row.finding, row.remedy } end
+  local cells = lists.map(rows, function(row) return { row.name, row.status, row.finding, row.remedy } end)
   return require "pmlua.internal.cli.csv".table({ "name", "status", "finding", "remedy" }, cells)
 end
 
@@ -381,8 +381,7 @@ end
 local function print_errata()
   local errata = require "pmlua.internal.errata".here()
   if #errata == 0 then return end
-  local lines = {}
-  for i, e in ipairs(errata) do lines[i] = { e.number ~= "" and e.number or "-", e.events, e.what } end
+  local lines = lists.map(errata, function(e) return { e.number ~= "" and e.number or "-", e.events, e.what } end)
   io.write("\nerrata of this processor, by its maker:\n", tabulate({ "number", "events", "what" }, lines), "\n")
 end
 

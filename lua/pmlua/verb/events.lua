@@ -7,6 +7,7 @@ local common = require "pmlua.internal.cli.common"
 local core = require "pmlua.core"
 local own_plugins = require "pmlua.internal.own_plugins"
 local complain = require "pmlua.internal.cli.complain" "events"
+local lists = require "pmlua.internal.lists"
 local printable = require "pmlua.internal.printable"
 local tabulate = require "pmlua.tabulate"
 
@@ -69,11 +70,7 @@ local titles = {
 }
 
 local function select(rows)
-  local selected = {}
-  for _, row in ipairs(rows) do
-    if row.available then selected[#selected + 1] = row end
-  end
-  return selected
+  return lists.filter(rows, function(row) return row.available end)
 end
 
 --- Rows by source, and within it by the reason why they are unavailable ("" first), each in the order of the list.

@@ -5,6 +5,7 @@
 
 local columns = require "pmlua.internal.export.columns"
 local common = require "pmlua.internal.cli.common"
+local lists = require "pmlua.internal.lists"
 local windows = require "pmlua.internal.trace.window"
 
 -- Forms of tables, and of call paths.
@@ -94,8 +95,7 @@ function M.check(o)
 end
 
 local function columns_of(t)
-  local rows = {}
-  for i, c in ipairs(t.columns) do rows[i] = { c.name, c.type, c.unit, c.about } end
+  local rows = lists.map(t.columns, function(c) return { c.name, c.type, c.unit, c.about } end)
   return require "pmlua.internal.cli.csv".table({ "column", "type", "unit", "meaning" }, rows)
 end
 
@@ -172,8 +172,7 @@ local function export_logs(o)
   if o.columns then return io.write(columns_of(one)) end
   if source.merged and one.of_logs then note(source.merged) end
   if o.to ~= "sqlite" then return write_table(o, one) end
-  local all = {}
-  for i, name in ipairs(columns.NAMES) do all[i] = tables.of(source, name) end
+  local all = lists.map(columns.NAMES, function(name) return tables.of(source, name) end)
   return require "pmlua.internal.export.write".sqlite(all, o.out)
 end
 

@@ -4,6 +4,7 @@
 -- Try:  pmlua scripts/timers.lua --quick --json | head
 
 local json = require "pmlua.json"
+local lists = require "pmlua.internal.lists"
 local own = require "pmlua.internal.experiment.columns"
 local tabulate = require "pmlua.tabulate"
 
@@ -12,12 +13,7 @@ local M = {}
 -- More rows than these are not printed, they are in data.dat.
 local most_rows = 64
 
-local function all_measured(run)
-  for _, cell in ipairs(run.cells) do
-    if cell.status ~= "ok" then return false end
-  end
-  return true
-end
+local function all_measured(run) return lists.all(run.cells, function(cell) return cell.status == "ok" end) end
 
 --- A line for each cell that is not steady, to be printed below a table.
 function M.unsteady(run)

@@ -5,6 +5,7 @@
 
 local fields = require "pmlua.internal.fields"
 local figure = require "pmlua.internal.experiment.figure"
+local lists = require "pmlua.internal.lists"
 local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
@@ -34,10 +35,7 @@ local function where(run, wanted)
   for _, f in ipairs(factors_of(run)) do known[f.name] = true end
   for _, w in ipairs(wanted or {}) do
     if not known[w.name] then return refuse("EINVAL", "where: " .. fields.sentence(w.name, known, "factor")) end
-    local kept = {}
-    for _, row in ipairs(rows) do
-      if figure.is_level(row[w.name], w.value) then kept[#kept + 1] = row end
-    end
+    local kept = lists.filter(rows, function(row) return figure.is_level(row[w.name], w.value) end)
     if #kept == 0 then
       local levels = levels_of(rows, w.name)
       for i, v in ipairs(levels) do levels[i] = tostring(v) end

@@ -8,6 +8,7 @@
 -- A full factorial, visited round after round, each round in a new order: drift during a run (clock
 -- frequency, temperature, load of the machine) then spreads over all cells instead of affecting some.
 
+local lists = require "pmlua.internal.lists"
 local rng = require "pmlua.internal.rng"
 
 local M = {}
@@ -56,14 +57,12 @@ function M.factors(factors)
 end
 
 local function label(factors, p)
-  local parts = {}
-  for i, f in ipairs(factors) do parts[i] = ("%s=%s"):format(f.name, p[f.name]) end
+  local parts = lists.map(factors, function(f) return ("%s=%s"):format(f.name, p[f.name]) end)
   return #parts > 0 and table.concat(parts, " ") or "all"
 end
 
 local function short_label(factors, p)
-  local parts = {}
-  for i, f in ipairs(factors) do parts[i] = tostring(p[f.name]) end
+  local parts = lists.map(factors, function(f) return tostring(p[f.name]) end)
   return #parts > 0 and table.concat(parts, " ") or "all"
 end
 

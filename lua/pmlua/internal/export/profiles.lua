@@ -4,6 +4,7 @@
 -- Try:  pmlua export out --to folded | flamegraph.pl >flame.svg
 
 local json = require "pmlua.json"
+local lists = require "pmlua.internal.lists"
 
 local M = {}
 
@@ -51,8 +52,7 @@ local function number(field, n) return n == 0 and "" or varint(field << 3) .. va
 local function bytes(field, text) return varint(field << 3 | 2) .. varint(#text) .. text end
 
 local function packed(field, list)
-  local parts = {}
-  for i, n in ipairs(list) do parts[i] = varint(n) end
+  local parts = lists.map(list, varint)
   return bytes(field, table.concat(parts))
 end
 
@@ -73,8 +73,7 @@ end
 local function value_types(stacks, text)
   local kinds = { { "calls", "count" }, { "time", "nanoseconds" } }
   if stacks.value ~= "time" and stacks.value ~= "calls" then kinds[3] = { stacks.value, stacks.unit } end
-  local parts = {}
-  for i, k in ipairs(kinds) do parts[i] = bytes(1, number(1, text(k[1])) .. number(2, text(k[2]))) end
+  local parts = lists.map(kinds, function(k) return bytes(1, number(1, text(k[1])) .. number(2, text(k[2]))) end)
   return table.concat(parts), #kinds
 end
 

@@ -6,6 +6,7 @@
 local disk = require "pmlua.internal.file"
 local job_text = require "pmlua.internal.report.job_text"
 local jobs = require "pmlua.internal.report.job"
+local lists = require "pmlua.internal.lists"
 local units = require "pmlua.internal.report.units"
 local report = require "pmlua.report"
 local surveys = require "pmlua.internal.report.survey"
@@ -20,12 +21,7 @@ local M = {}
 
 local function mode(path) return require "lfs".attributes(path, "mode") end
 
-local function has_logs(folder)
-  for _, name in ipairs(disk.names(folder)) do
-    if name:find "%.pmlog$" then return true end
-  end
-  return false
-end
+local function has_logs(folder) return lists.any(disk.names(folder), function(name) return name:find "%.pmlog$" end) end
 
 --- The folders that contain logs: a folder and its subfolders of ranks.
 local function places(folder)

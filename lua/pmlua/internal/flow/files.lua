@@ -4,6 +4,7 @@
 -- Try:  pmlua record --flow -o out -- ./solver; ls out
 
 local disk = require "pmlua.internal.file"
+local lists = require "pmlua.internal.lists"
 local picture = require "pmlua.internal.picture"
 
 local M = {}
@@ -61,10 +62,7 @@ end
 ---@param results pmlua.logs.result[]
 ---@param o { flow_file?: string, color?: string }
 function M.report(results, dir, o, complain)
-  local with = {}
-  for _, p in ipairs(results) do
-    if p.flow and #p.flow.graphs > 0 then with[#with + 1] = p end
-  end
+  local with = lists.filter(results, function(p) return p.flow and #p.flow.graphs > 0 end)
   for _, p in ipairs(with) do
     local options = { color = o.color, title = "process " .. p.name }
     local base = ("%s/flow-%s"):format(dir, p.name)

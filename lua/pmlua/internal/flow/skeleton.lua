@@ -11,6 +11,7 @@
 
 local core = require "pmlua.core"
 local flowgraph = require "pmlua.internal.flow.graph"
+local lists = require "pmlua.internal.lists"
 
 local M = {}
 
@@ -61,8 +62,7 @@ local function condition(s, edge)
     s.tables[#s.tables + 1] = edge
     return ("AMONG(label_%d_%d)"):format(s.g, #s.tables)
   end
-  local parts = {}
-  for i, label in ipairs(edge.labels) do parts[i] = form[#label]:format(table.unpack(label)) end
+  local parts = lists.map(edge.labels, function(label) return form[#label]:format(table.unpack(label)) end)
   return table.concat(parts, " || ")
 end
 
@@ -80,10 +80,7 @@ end
 
 --- The edges that become do-while loops: how many begin at each node, which end there, innermost first, and all of them.
 local function loops(graph)
-  local back = {}
-  for _, edge in ipairs(graph.edges) do
-    if edge.to <= edge.from then back[#back + 1] = edge end
-  end
+  local back = lists.filter(graph.edges, function(edge) return edge.to <= edge.from end)
   table.sort(back, function(a, b) -- the outer loop before the inner one
     if a.to ~= b.to then return a.to < b.to end
     return a.from > b.from

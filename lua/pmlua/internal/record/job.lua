@@ -7,6 +7,7 @@
 local archive = require "pmlua.internal.record.archive"
 local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
+local lists = require "pmlua.internal.lists"
 local logs = require "pmlua.internal.record.logs"
 local units = require "pmlua.internal.report.units"
 local reader = require "pmlua.internal.report.job"
@@ -28,12 +29,7 @@ local function mark_of(job, rank) return folder_of(job, rank) .. "/complete" end
 -- ---- the logs of a rank ----
 
 --- Whether a log has notes on a child that has no log.
-local function notes_others(r)
-  for _, c in ipairs(r.children or {}) do
-    if not c.has_log then return true end
-  end
-  return false
-end
+local function notes_others(r) return lists.any(r.children or {}, function(c) return not c.has_log end) end
 
 --- Whether the job's summary has all that is in a log, except for call paths.
 local function is_summed(r)
@@ -59,12 +55,7 @@ local function leave(job, lines, failed)
   return done, err
 end
 
-local function are_complete(job, ranks)
-  for _, rank in ipairs(ranks) do
-    if not exists(mark_of(job, rank)) then return false end
-  end
-  return true
-end
+local function are_complete(job, ranks) return lists.all(ranks, function(rank) return exists(mark_of(job, rank)) end) end
 
 --- The recorded ranks, in order, by their folders: after MPI_Init each has one.
 local function recorded(job)
@@ -223,12 +214,7 @@ end
 --- Whether the folder is one of a job, with a folder for each rank.
 function M.is_job(dir) return #logs.ranks(dir) > 0 end
 
-local function has_logs(job, ranks)
-  for _, rank in ipairs(ranks) do
-    if #logs.files(folder_of(job, rank)) > 0 then return true end
-  end
-  return false
-end
+local function has_logs(job, ranks) return lists.any(ranks, function(rank) return #logs.files(folder_of(job, rank)) > 0 end) end
 
 --- Report a job that could not be reported at its end, for example because its launcher was killed. A job with ranks
 --- that run, or may run on another host, is not completed, because its ranks report it when they end.

@@ -8,6 +8,7 @@
 -- Try:  for _, p in ipairs(require("pmlua.internal.record.logs").gather("pmlua-record-4711")) do print(p.name, p.ended) end
 
 local core = require "pmlua.core"
+local lists = require "pmlua.internal.lists"
 
 local M = {}
 
@@ -332,10 +333,7 @@ end
 
 --- The names of the logs in a folder, sorted.
 function M.files(dir)
-  local files = {}
-  for _, file in ipairs(require "pmlua.internal.file".names(dir)) do
-    if M.parse(file) then files[#files + 1] = file end
-  end
+  local files = lists.filter(require "pmlua.internal.file".names(dir), M.parse)
   table.sort(files)
   return files
 end
@@ -388,12 +386,7 @@ end
 
 --- Whether any of these still writes to its log.
 ---@param list { ended: string }[]
-function M.running(list)
-  for _, r in ipairs(list) do
-    if r.ended == "running" then return true end
-  end
-  return false
-end
+function M.running(list) return lists.any(list, function(r) return r.ended == "running" end) end
 
 --- Read all logs of a folder, and write the missing files of those whose processes ended.
 ---@param o? { progress?: fun(done: integer, all: integer) } called while a flow is made

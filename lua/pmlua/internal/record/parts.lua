@@ -10,6 +10,7 @@
 local disk = require "pmlua.internal.file"
 local flowgraph = require "pmlua.internal.flow.graph"
 local json = require "pmlua.json"
+local lists = require "pmlua.internal.lists"
 
 local M = {}
 
@@ -63,8 +64,7 @@ local function add_rank(all, index, rank, graphs)
   local own, own_index = {}, {}
   for _, graph in ipairs(graphs) do unite(own, own_index, graph) end
   for _, graph in ipairs(own) do
-    local times = {}
-    for i, node in ipairs(graph.nodes) do times[i] = node.inclusive_ns end
+    local times = lists.map(graph.nodes, function(node) return node.inclusive_ns end)
     local to = unite(all, index, graph)
     to.of = to.of or {}
     table.insert(to.of, rank)
@@ -229,10 +229,7 @@ end
 
 local function has_spreads(data)
   if not are_paths(data.paths) then return false end
-  for _, p in ipairs(data.paths) do
-    if not is_spread(p.spread) then return false end
-  end
-  return true
+  return lists.all(data.paths, function(p) return is_spread(p.spread) end)
 end
 
 --- The call paths of a job that ended; nil: no file, or, with a reason, a damaged one.

@@ -6,6 +6,7 @@
 local core = require "pmlua.core"
 local calls = require "pmlua.internal.record.functions"
 local disk = require "pmlua.internal.file"
+local lists = require "pmlua.internal.lists"
 local logs = require "pmlua.internal.record.logs"
 local printable = require "pmlua.internal.printable"
 
@@ -43,8 +44,7 @@ local function shortened(name) return #name <= NAME and name or name:sub(1, NAME
 --- The counters of the events, and their stage: one line.
 local function counters_text(counters)
   if #counters == 0 then return nil end
-  local names = {}
-  for i, c in ipairs(counters) do names[i] = c.event end
+  local names = lists.map(counters, function(c) return c.event end)
   return ("%s: counted by the %s\n"):format(table.concat(names, ", "), require("pmlua.countfile").label(counters[1].stage))
 end
 
@@ -493,12 +493,7 @@ local function check(results, o, dir, complain)
   return all
 end
 
-local function has_flow(results)
-  for _, r in ipairs(results) do
-    if r.flow then return true end
-  end
-  return false
-end
+local function has_flow(results) return lists.any(results, function(r) return r.flow end) end
 
 local function gather(o, dir)
   local show, clear = M.progress(o.quiet)

@@ -6,6 +6,7 @@
 
 local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
+local lists = require "pmlua.internal.lists"
 local ranks_in = require "pmlua.internal.record.logs".ranks
 local refuse = core.failure.refuse
 
@@ -296,12 +297,7 @@ local function job_of_most(of)
 end
 
 --- The log of a rank that is of the job, if there is one.
-local function choose(list, job)
-  for _, log in ipairs(list) do
-    if log.job == job then return log end
-  end
-  return list[1]
-end
+local function choose(list, job) return lists.find(list, function(log) return log.job == job end) or list[1] end
 
 --- Note ranks whose logs belong to another job than most, and ranks that also have logs of other jobs.
 local function report_jobs(job, of, most, is_needed)

@@ -7,6 +7,7 @@ local core = require "pmlua.core"
 local csv = require "pmlua.internal.cli.csv"
 local units = require "pmlua.internal.report.units"
 local json = require "pmlua.json"
+local lists = require "pmlua.internal.lists"
 local sections = require "pmlua.sections"
 local sorted = require "pmlua.internal.sorted"
 local tables = require "pmlua.internal.report.job_tables"
@@ -78,10 +79,7 @@ end
 ---@param threads? boolean
 local function ranks_text(job, threads)
   local ranks, without = read_all(job)
-  local mpi = {}
-  for _, row in ipairs(job.calls) do
-    if tables.is_mpi(row) then mpi[#mpi + 1] = row end
-  end
+  local mpi = lists.filter(job.calls, tables.is_mpi)
   local text = tables.lined_up("Sections of each rank", lines_of(ranks, "section", job.sections, { "SECTION" }, name_of), 1)
     .. (threads and threads_of(job, ranks) or "")
     .. tables.lined_up("MPI of each rank", lines_of(ranks, "call", mpi, { "FUNCTION" }, name_of), 1)
@@ -256,8 +254,7 @@ function M.rows(job)
     for _, row in ipairs(list) do
       local r = M.row_of(row, job)
       r.kind = kind
-      local line = {}
-      for i, name in ipairs(columns) do line[i] = r[name] end
+      local line = lists.map(columns, function(name) return r[name] end)
       rows[#rows + 1] = line
     end
   end

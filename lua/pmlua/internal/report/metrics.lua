@@ -9,6 +9,7 @@
 
 local countfile = require "pmlua.countfile"
 local groups = require "pmlua.groups"
+local lists = require "pmlua.internal.lists"
 local refuse = require "pmlua.core".failure.refuse
 
 local M = {}
@@ -23,12 +24,7 @@ local function counts_of(group, row, no_work)
   return counts
 end
 
-local function uses_work(metric)
-  for _, name in ipairs(metric.formula.names) do
-    if name == "work" then return true end
-  end
-  return false
-end
+local function uses_work(metric) return lists.any(metric.formula.names, function(name) return name == "work" end) end
 
 local function complete(metric, row, no_work)
   if no_work and uses_work(metric) then return false end

@@ -5,6 +5,7 @@
 -- Try:  print(#require("pmlua.internal.report.survey").read({ "out" }).processes)
 
 local core = require "pmlua.core"
+local lists = require "pmlua.internal.lists"
 local sections = require "pmlua.sections"
 
 -- --- the processes of a survey ---
@@ -200,10 +201,7 @@ local function add_files(survey, files, folders)
 end
 
 local function in_folders(paths)
-  for _, path in ipairs(paths) do
-    if require "lfs".attributes(path, "mode") ~= "directory" then return false end
-  end
-  return true
+  return not lists.any(paths, function(path) return require "lfs".attributes(path, "mode") ~= "directory" end)
 end
 
 --- Read the processes of files and folders for a report. Each log is read once, and the memory for it does not grow with

@@ -6,6 +6,7 @@
 -- Times of several processes share one axis by their hosts' clocks. Calls that are too short to be visible are merged: each
 -- piece of a thread has the colour of the region that took most of it.
 
+local lists = require "pmlua.internal.lists"
 local picture = require "pmlua.internal.picture"
 local quote = require "pmlua.internal.quote"
 local report = require "pmlua.report"
@@ -115,11 +116,7 @@ local function measure(lanes, begun)
 end
 
 local function at_depth(calls, depth)
-  local list = {}
-  for _, c in ipairs(calls) do
-    if c.depth == depth then list[#list + 1] = c end
-  end
-  return list
+  return lists.filter(calls, function(c) return c.depth == depth end)
 end
 
 --- Lines for gnuplot: from, to [s], lane, depth, colour.
@@ -169,8 +166,7 @@ function M.draw(r, path)
   for i = #lanes, LANES + 1, -1 do lanes[i] = nil end
   local ended, depths, names = measure(lanes, begun)
   local colour, keys = M.keys(names, sections.show)
-  local titles = {}
-  for i, lane in ipairs(lanes) do titles[i] = lane.name end
+  local titles = lists.map(lanes, function(lane) return lane.name end)
   local run = picture.run_gp("Sections of each thread: " .. report.short(r.processes[1].command, 60), {
     "lanes = " .. #lanes, "depths = " .. depths, "colours = " .. #keys, ("ended = %.12g"):format(ended / 1e9),
     "timeline_note = " .. quote.gnuplot(note_of(all, #lanes, dropped)), picture.array("lane_name", titles),

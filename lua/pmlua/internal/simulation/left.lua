@@ -8,6 +8,7 @@
 local disk = require "pmlua.internal.file"
 local callgrind = require "pmlua.internal.simulation.callgrind"
 local core = require "pmlua.core"
+local lists = require "pmlua.internal.lists"
 local logs = require "pmlua.internal.record.logs"
 
 local M = {}
@@ -77,11 +78,7 @@ end
 
 --- A forked child has its parent's threads by name, though not one instruction of them.
 local function without_idle(threads)
-  local out = {}
-  for _, t in ipairs(threads) do
-    if t.totals[1] > 0 then out[#out + 1] = t end
-  end
-  return out
+  return lists.filter(threads, function(t) return t.totals[1] > 0 end)
 end
 
 local function finish(process)

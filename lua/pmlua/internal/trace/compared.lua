@@ -6,6 +6,7 @@
 local core = require "pmlua.core"
 local csv = require "pmlua.internal.cli.csv"
 local disk = require "pmlua.internal.file"
+local lists = require "pmlua.internal.lists"
 local printable = require "pmlua.internal.printable"
 local tables = require "pmlua.internal.report.job_tables"
 local units = require "pmlua.internal.report.units"
@@ -20,10 +21,7 @@ function M.is_trace(path)
   if require "lfs".attributes(path, "mode") ~= "directory" then return false end
   if require "pmlua.internal.report.run".is_one(path) then return false end
   if core.sys.realpath(path .. "/traces.otf2") then return true end
-  for _, name in ipairs(disk.names(path) or {}) do
-    if name:find "%.pmlog$" then return true end
-  end
-  return false
+  return lists.any(disk.names(path) or {}, function(name) return name:find "%.pmlog$" end)
 end
 
 ---@return pmlua.analysis.Difference?, string? err

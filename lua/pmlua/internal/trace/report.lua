@@ -7,6 +7,7 @@ local causes = require "pmlua.internal.trace.causes"
 local csv = require "pmlua.internal.cli.csv"
 local facts = require "pmlua.internal.trace.facts"
 local json = require "pmlua.json"
+local lists = require "pmlua.internal.lists"
 local printable = require "pmlua.internal.printable"
 local tables = require "pmlua.internal.report.job_tables"
 local units = require "pmlua.internal.report.units"
@@ -32,8 +33,7 @@ local function title(read)
 end
 
 local function kinds_line(read)
-  local parts = {}
-  for i, k in ipairs(read.kinds) do parts[i] = ("%d %s"):format(k.events, k.kind) end
+  local parts = lists.map(read.kinds, function(k) return ("%d %s"):format(k.events, k.kind) end)
   return #parts > 0 and "events: " .. table.concat(parts, ", ") .. "\n" or ""
 end
 
@@ -191,8 +191,7 @@ local columns = {
 }
 
 local function line_of(which, row)
-  local cells = {}
-  for k, column in ipairs(columns[which]) do cells[k] = row[column] or "" end
+  local cells = lists.map(columns[which], function(column) return row[column] or "" end)
   return csv.line(cells, #cells)
 end
 

@@ -14,6 +14,7 @@
 local folder = require "pmlua.internal.wrap.folder"
 local generate = require "pmlua.internal.wrap.generate"
 local library = require "pmlua.internal.wrap.library"
+local lists = require "pmlua.internal.lists"
 local paths = require "pmlua.internal.wrap.paths"
 local plan = require "pmlua.internal.wrap.plan"
 local shell = require "pmlua.internal.wrap.shell"
@@ -77,12 +78,7 @@ end
 
 --- Whether all libraries are shared. The dynamic linker does not see functions that are linked into a program, so a static
 --- library gets static wrappers for link time only.
-local function shared_only(p)
-  for _, l in ipairs(p.libraries) do
-    if l.archive then return false end
-  end
-  return true
-end
+local function shared_only(p) return not lists.any(p.libraries, function(l) return l.archive end) end
 
 function M.file(cfg, kind, suffix)
   return ("%s/libpmlua-wrap-%s-%s.%s"):format(cfg.build, cfg.name, kind, suffix)
@@ -108,8 +104,7 @@ local function commands(cfg, p, kind, where)
 end
 
 local function flags(p)
-  local lines = {}
-  for i, f in ipairs(p.functions) do lines[i] = "-Wl,--wrap=" .. f.symbol .. "\n" end
+  local lines = lists.map(p.functions, function(f) return "-Wl,--wrap=" .. f.symbol .. "\n" end)
   return table.concat(lines)
 end
 

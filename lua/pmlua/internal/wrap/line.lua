@@ -3,6 +3,7 @@
 --
 -- Try:  pmlua cc --wrap zlib -- gcc app.c -lz -o app
 
+local lists = require "pmlua.internal.lists"
 local paths = require "pmlua.internal.wrap.paths"
 local shell = require "pmlua.internal.wrap.shell"
 local words_of = require "pmlua.internal.cc.words"
@@ -31,10 +32,7 @@ local OF_ARCHIVE = { "-lotf2", "-lpthread", "-ldl", "-lm" }
 
 --- Whether the program has no shared library at all.
 local function is_static(words)
-  for _, word in ipairs(words) do
-    if word == "-static" or word == "--static" or word == "-static-pie" then return true end
-  end
-  return false
+  return lists.any(words, function(word) return word == "-static" or word == "--static" or word == "-static-pie" end)
 end
 
 --- Add one wrapper's words before all inputs and after them; return whether it becomes part of the program.

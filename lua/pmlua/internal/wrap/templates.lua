@@ -8,6 +8,7 @@
 -- Try:  print(require("pmlua.internal.wrap.templates").parse("Vec<int>::push(int const&)").name)
 
 local choose = require "pmlua.internal.wrap.choose"
+local lists = require "pmlua.internal.lists"
 
 local M = {}
 
@@ -71,8 +72,7 @@ function M.parse(title)
   if result then name = name:sub(blanks[#blanks] + 1) end
   local parts = split(name:gsub("::$", ""), "::")
   if operator then parts[#parts + 1] = operator end
-  local parameters = {}
-  for i, p in ipairs(inside ~= "" and split(inside, ",") or {}) do parameters[i] = trim(p) end
+  local parameters = lists.map(inside ~= "" and split(inside, ",") or {}, trim)
   return { result = result, parts = parts, name = table.concat(parts, "::"), parameters = parameters,
     const = qualifiers:find("const", 1, true) ~= nil, operator = operator }
 end
@@ -116,8 +116,7 @@ local function result_of(p, of_class)
     return p.operator:sub(10)
   end
   if p.result then return p.result end
-  local arguments = {}
-  for i, t in ipairs(p.parameters) do arguments[i] = ("std::declval<%s>()"):format(t) end
+  local arguments = lists.map(p.parameters, function(t) return ("std::declval<%s>()"):format(t) end)
   local object = table.concat(p.parts, "::", 1, #p.parts - 1)
   return ("decltype(std::declval<%s%s &>().%s(%s))"):format(object, p.const and " const" or "", last,
     table.concat(arguments, ", ")),

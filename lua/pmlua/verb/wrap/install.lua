@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- `pmlua wrap install`: copy a built wrapper to where pmlua cc finds it.
 
+local lists = require "pmlua.internal.lists"
 local out = require "pmlua.internal.wrap.say"
 local say, complain = out.say, out.complain
 
@@ -18,10 +19,7 @@ Copies what the working folder has built beside pmlua itself, where pmlua cc, li
 
 local function is_searched(dir)
   local core = require "pmlua.core"
-  for _, place in ipairs(require("pmlua.internal.wrap.paths").installed()) do
-    if core.sys.realpath(place) == dir then return true end
-  end
-  return false
+  return lists.any(require("pmlua.internal.wrap.paths").installed(), function(place) return core.sys.realpath(place) == dir end)
 end
 
 ---@return integer status
