@@ -34,34 +34,25 @@ static void set_double(double *to, double v) {
 
 static const struct {
   const char *name, *description;
-  unsigned mode;
   enum pml_type type;
   void *variable;
 } event[] = {
-    {"numiter_I", "Iterations so far, or that the last solve took", PML_SDE_RO | PML_SDE_INSTANT, PML_TYPE_INT64,
-     &told.iterations},
-    {"SpmvCount_I", "Sparse matrix-vector products of the solve", PML_SDE_RO | PML_SDE_INSTANT, PML_TYPE_INT64,
-     &told.spmv},
-    {"InitialResidual_D", "Norm of the residual before the first iteration", PML_SDE_RO | PML_SDE_INSTANT,
-     PML_TYPE_DOUBLE, &told.initial},
-    {"FinalResidual_D", "Norm of the residual at the end, by the solver's own account", PML_SDE_RO | PML_SDE_INSTANT,
-     PML_TYPE_DOUBLE, &told.final},
-    {"IterativeResidual_D", "Norm of the residual of the newest iteration", PML_SDE_RO | PML_SDE_INSTANT,
-     PML_TYPE_DOUBLE, &told.iterative},
-    {"SolverRuntime_D", "Time of the solver, without the preconditioner's set-up [s]", PML_SDE_RO | PML_SDE_INSTANT,
-     PML_TYPE_DOUBLE, &told.runtime_s},
-    {"TrueResidual_D", "Norm of b - A x at the end", PML_SDE_RO | PML_SDE_INSTANT, PML_TYPE_DOUBLE,
-     &told.true_residual},
-    {"SetupRuntime_D", "Time to set the preconditioner up [s]", PML_SDE_RO | PML_SDE_INSTANT, PML_TYPE_DOUBLE,
-     &told.setup_s},
-    {"MatrixRows_I", "Rows of the matrix", PML_SDE_RO | PML_SDE_INSTANT, PML_TYPE_INT64, &told.rows},
-    {"MatrixNonzeros_I", "Entries of the matrix", PML_SDE_RO | PML_SDE_INSTANT, PML_TYPE_INT64, &told.nonzeros},
+    {"numiter_I", "Iterations so far, or that the last solve took", PML_TYPE_INT64, &told.iterations},
+    {"SpmvCount_I", "Sparse matrix-vector products of the solve", PML_TYPE_INT64, &told.spmv},
+    {"InitialResidual_D", "Norm of the residual before the first iteration", PML_TYPE_DOUBLE, &told.initial},
+    {"FinalResidual_D", "Norm of the residual at the end, by the solver's own account", PML_TYPE_DOUBLE, &told.final},
+    {"IterativeResidual_D", "Norm of the residual of the newest iteration", PML_TYPE_DOUBLE, &told.iterative},
+    {"SolverRuntime_D", "Time of the solver, without the preconditioner's set-up [s]", PML_TYPE_DOUBLE,
+     &told.runtime_s},
+    {"TrueResidual_D", "Norm of b - A x at the end", PML_TYPE_DOUBLE, &told.true_residual},
+    {"SetupRuntime_D", "Time to set the preconditioner up [s]", PML_TYPE_DOUBLE, &told.setup_s},
+    {"MatrixRows_I", "Rows of the matrix", PML_TYPE_INT64, &told.rows},
+    {"MatrixNonzeros_I", "Entries of the matrix", PML_TYPE_INT64, &told.nonzeros},
     {"Outcome_I",
      "How the solve ended: 0 converged, 1 iterations, 2 drifted, 3 diverged, 4 breakdown, 5 stopped, 6 interrupted; "
      "-1 under way",
-     PML_SDE_RO | PML_SDE_INSTANT, PML_TYPE_INT64, &told.outcome},
-    {"Stop_I", "Write a 1: the solver ends after its iteration", PML_SDE_RW | PML_SDE_INSTANT, PML_TYPE_INT64,
-     &told.stop},
+     PML_TYPE_INT64, &told.outcome},
+    {"Stop_I", "Write a 1: the solver ends after its iteration", PML_TYPE_INT64, &told.stop},
 };
 
 static int create_series(struct pml_sde_library *lib, const char *name, const char *description,
@@ -75,7 +66,8 @@ static void open_once(void) {
   struct pml_sde_library *lib;
   int err = pml_sde_library(&lib, "KRYLOV");
   for (size_t i = 0; i < sizeof event / sizeof *event && !err; i++) {
-    err = pml_sde_register(lib, event[i].name, event[i].mode, event[i].type, event[i].variable);
+    unsigned access = event[i].variable == &told.stop ? PML_SDE_RW : PML_SDE_RO;
+    err = pml_sde_register(lib, event[i].name, access | PML_SDE_INSTANT, event[i].type, event[i].variable);
     if (!err) err = pml_sde_describe(lib, event[i].name, event[i].description);
   }
   if (!err)
