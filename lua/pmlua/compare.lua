@@ -19,6 +19,7 @@
 local fields = require "pmlua.internal.fields"
 local dat = require "pmlua.internal.dat"
 local json = require "pmlua.json"
+local keys = require "pmlua.internal.keys"
 local lists = require "pmlua.internal.lists"
 local results = require "pmlua.results"
 local shape = require "pmlua.internal.shape"
@@ -112,14 +113,7 @@ local function scaled(cell, values)
 end
 
 -- The rounds that have both.
-local function shared_rounds(a, b)
-  local rounds = {}
-  for round in pairs(a.by_round) do
-    if b.by_round[round] then rounds[#rounds + 1] = round end
-  end
-  table.sort(rounds)
-  return rounds
-end
+local function shared_rounds(a, b) return lists.filter(keys(a.by_round), function(round) return b.by_round[round] end) end
 
 --- Standard deviation that a drift over the rounds adds to the median: drift before the first round may have been as large, in
 --- either direction.

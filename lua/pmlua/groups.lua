@@ -9,6 +9,7 @@
 --
 --     pmlua -e 'for name, group in pairs(pml.groups.of("skx")) do print(name, #group.metrics) end'
 
+local lists = require "pmlua.internal.lists"
 local literal = require "pmlua.internal.literal"
 local formula = require "pmlua.formula"
 local overlay = require "pmlua.internal.overlay"
@@ -270,17 +271,11 @@ function M.of(pmu) return of("groups", pmu) end
 ---@param groups table<string, pmlua.Group>
 ---@return string[]
 function M.order(groups)
-  local names, common = {}, {}
-  for _, name in ipairs(M.NAMES) do
-    common[name] = true
-    if groups[name] then names[#names + 1] = name end
+  local names = lists.filter(M.NAMES, function(name) return groups[name] end)
+  for name in sorted(groups) do
+    if not lists.any(M.NAMES, function(common) return common == name end) then names[#names + 1] = name end
   end
-  local others = {}
-  for name in pairs(groups) do
-    if not common[name] then others[#others + 1] = name end
-  end
-  table.sort(others)
-  return table.move(others, 1, #others, #names + 1, names)
+  return names
 end
 
 --- PAPI's presets of a PMU, by name, each as a group of one metric.

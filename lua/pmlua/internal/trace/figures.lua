@@ -91,10 +91,9 @@ function M.timeline(reader, where, name, path)
   if not rows then return nil, err end
   if #rows == 0 then return refuse("ENODATA", "no call lies in the window: there is nothing to draw") end
   local step = (to - from) / COLUMNS
-  local lanes, order, lines, titles = columns_of(rows, step), {}, {}, {}
+  local lanes, lines, titles = columns_of(rows, step), {}, {}
   local colour, keys = require "pmlua.internal.report.timeline".keys(regions_of(lanes))
-  for location in pairs(lanes) do order[#order + 1] = location end
-  table.sort(order)
+  local order = require "pmlua.internal.keys"(lanes)
   for place = 1, math.min(#order, LANES) do
     boxes_of(lanes[order[place]], from, step, place, colour, lines)
     titles[place] = lane_name(reader, order[place])
