@@ -329,7 +329,8 @@ describe("pmlua record in processes and threads", function()
         command)))
       local said = "/inside is linked with a static library of MPI, whose calls are not recorded; link it with the shared one\n"
       assert.equal(rank, select(2, err:gsub(said, "")), err)
-      _, _, err = shell(("env PMI_RANK=%d PMI_SIZE=2 %s record -o plain-%d --sym crc32 -- ./raw 0"):format(rank, command, rank))
+      _, _, err = shell(("env PMI_RANK=%d PMI_SIZE=2 %s record -o plain-%d --sym crc32 -- ./calls crc32:1"):format(rank, command,
+        rank))
       assert.falsy(err:find("static library", 1, true), err)
     end
   end)

@@ -59,7 +59,10 @@ describe("pmlua record", function()
     assert.equal(2, #calls.processes)
     local f = by_name.crc32
     assert.same({ 2000, 0, true }, { f.calls, f.unreturned, f.library:find("^libz%.so") ~= nil })
-    assert.is_true(f.min_ns > 0 and f.min_ns <= f.max_ns and f.exclusive_ns <= f.inclusive_ns)
+    assert.is_true(0 < f.min_ns and f.min_ns <= f.median_ns and f.median_ns <= f.max_ns and f.exclusive_ns <= f.inclusive_ns)
+    local in_buckets = 0
+    for _, n in pairs(f.bucket) do in_buckets = in_buckets + n end
+    assert.equal(2000, in_buckets)
   end)
 
   it("sees the lookups of a program that has its own addresses for functions of the loader", function()
@@ -136,14 +139,6 @@ describe("pmlua record", function()
     assert.is_nil(picture:find("communication", 1, true))
   end)
 
-  it("has durations of calls: minimum, median, maximum, and a histogram", function()
-    local by_name = recorded("-o spread --sym crc32 -- ./calls fork crc32:1000 wait exit:3")
-    local f, calls = by_name.crc32, 0
-    for _, n in pairs(f.bucket) do calls = calls + n end
-    assert.equal(2000, calls)
-    assert.is_true(f.min_ns <= f.median_ns and f.median_ns <= f.max_ns)
-  end)
-
   it("names patterns without a match, with similar names", function()
     local _, _, err = shell(command .. " record -o misspelt --sym crc23 -- ./calls fork crc32:1 wait exit:3")
     assert.truthy(err:find("--sym 'crc23' matches no function; similar: [%w_, ]*crc32"), err)
@@ -165,6 +160,10 @@ describe("pmlua record", function()
       ["--finish exact -- true"] = { 2, "%-%-finish DIR runs no command and takes no other folder" },
       ["--finish exact --last 1M"] = { 2, "%-%-finish DIR takes what was recorded as it is; %-%-last is for a recording" },
       ["--last 1G -- true"] = { 2, "limit a trace; add %-%-trace" },
+      ["--trace --min-duration 5weeks -- true"] = { 2, "'5weeks' is not a duration" },
+      ["--filter nowhere -- true"] = { 1, "nowhere: No such file" },
+      ["--filter . -- true"] = { 1, "%.: not a file, but a folder" },
+      ["--finish nowhere"] = { 1, "nowhere: no such folder" },
       ["--finish exact --metric host::load"] = { 2, "%-%-metric is for a recording" },
     }
     support.refuses(dir, "record", cases)

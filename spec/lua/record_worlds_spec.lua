@@ -162,17 +162,6 @@ describe("pmlua record, when things go wrong,", function()
     assert.equal(1, status)
     assert.matches("no section, counter or recorder was used; its calls are recorded: pmlua record %-%-finish r1 prints", err)
   end)
-
-  it("says which option it does not understand", function()
-    support.refuses(dir, "record", {
-      ["--max-calls 5 -- true"] = { 2, "limit a trace; add %-%-trace" },
-      ["--trace --min-duration 5weeks -- true"] = { 2, "'5weeks' is not a duration" },
-      ["--filter nowhere -- true"] = { 1, "nowhere: No such file" },
-      ["--filter . -- true"] = { 1, "%.: not a file, but a folder" },
-      ["--finish r -- true"] = { 2, "runs no command" },
-      ["--finish nowhere"] = { 1, "nowhere: no such folder" },
-    })
-  end)
 end)
 
 --- Record the program, which calls once and acts: the processes, the report, the folder.
