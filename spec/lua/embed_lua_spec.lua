@@ -70,9 +70,8 @@ describe("An application that embeds", function()
           flags = flags:gsub("%-l" .. library:gsub("%p", "%%%0"), "-Wl,-E " .. archive)
         end
         local pwd, build = quote(os.getenv "PWD"), quote(support.build)
-        local made, _, why = support.shell_in(dir, ("gcc app.c -I%s/core -I%s/bindings %s -L%s -lpmlua-embed -lpmlua "
-          .. "-Wl,-rpath,%s %s -lm -ldl -o app"):format(pwd, pwd, flags:gsub("\n", " "), build, build, flags:gsub("\n", " ")))
-        assert.equal(0, made, why)
+        support.done(support.shell_in(dir, ("gcc app.c -I%s/core -I%s/bindings %s -L%s -lpmlua-embed -lpmlua "
+          .. "-Wl,-rpath,%s %s -lm -ldl -o app"):format(pwd, pwd, flags:gsub("\n", " "), build, build, flags:gsub("\n", " "))))
         local status, out, err = support.shell_in(dir, ("XDG_RUNTIME_DIR=%s ./app %s/pmlua"):format(quote(dir), build))
         assert.equal("", err)
         local first, shared, rest = out:match "^([^\n]*)\n([^\n]*)\n(.*)$"
@@ -134,9 +133,8 @@ describe("A C++ exception in a function of the application", function()
     if not support.has "g++" then return pending "there is no g++" end
     local dir, pwd, build = support.folder(), quote(os.getenv "PWD"), quote(support.build)
     support.spit(dir .. "/app.cpp", THROWING)
-    local made, _, why = support.shell_in(dir, ("g++ -std=c++17 app.cpp -I%s/core -I%s/bindings $(pkg-config --cflags lua5.4) "
-      .. "-L%s -lpmlua-embed -lpmlua -Wl,-rpath,%s -llua5.4 -o app"):format(pwd, pwd, build, build))
-    assert.equal(0, made, why)
+    support.done(support.shell_in(dir, ("g++ -std=c++17 app.cpp -I%s/core -I%s/bindings $(pkg-config --cflags lua5.4) "
+      .. "-L%s -lpmlua-embed -lpmlua -Wl,-rpath,%s -llua5.4 -o app"):format(pwd, pwd, build, build)))
     local status, out, err = support.shell_in(dir, ("XDG_RUNTIME_DIR=%s ./app %s/pmlua"):format(quote(dir), build))
     local left = "-4110 a C++ exception left a function of the application: "
     assert.equal((left .. "from C++\n"):rep(2) .. left .. "not a std::exception\n" .. (left .. "from C++\n"):rep(5) .. "0 200\n"

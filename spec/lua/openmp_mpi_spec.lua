@@ -54,8 +54,7 @@ describe("pmlua record of two ranks", function()
       local _, traces = support.shell(("find %s/recorded -name traces.otf2"):format(quote(dir)))
       assert.truthy(#lines_of(traces) >= 1)
       for _, trace in ipairs(lines_of(traces)) do
-        local valid, verdict = support.shell("/usr/bin/python3 spec/otf2_validate.py " .. quote(trace))
-        assert.same(0, valid, verdict)
+        support.done(support.shell("/usr/bin/python3 spec/otf2_validate.py " .. quote(trace)))
       end
     end)
   end

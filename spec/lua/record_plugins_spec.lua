@@ -275,8 +275,7 @@ describe("pmlua record --metric", function()
       end
     end
     assert.is_true(most > 80e6, ("%g bytes at most, of %d values"):format(most, n))
-    local valid, said = support.shell(("/usr/bin/python3 spec/otf2_validate.py %s/all/traces.otf2"):format(dir))
-    assert.equal(0, valid, said)
+    support.done(support.shell(("/usr/bin/python3 spec/otf2_validate.py %s/all/traces.otf2"):format(dir)))
     local _, definitions, complaints = shell("otf2-print -G all/traces.otf2")
     assert.is_nil(complaints:find "warning")
     assert.equal(2, select(2, definitions:gsub("\nLOCATION_GROUP ", ""))) -- the child is another process
