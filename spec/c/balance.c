@@ -7,7 +7,6 @@
 #include <math.h>
 #include <sched.h>
 
-#define MAX "cpufreq/scaling_max_freq"
 #define GHZ 1e9
 
 static bool same(double a, double b) {

@@ -4,6 +4,8 @@
 #ifndef CPUS_FOLDER_H
 #define CPUS_FOLDER_H
 
+#include "control/tune/pml_tune.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -18,6 +20,9 @@
 #include <unistd.h>
 
 #define CPUS_FOLDER_STATES 3u
+#define MAX "cpufreq/scaling_max_freq"
+#define MIN "cpufreq/scaling_min_freq"
+#define GOVERNOR "cpufreq/scaling_governor"
 
 static char cpus_folder[256];
 
@@ -72,6 +77,13 @@ static inline bool cpus_are_free(unsigned cpu, const char *file) {
     if (cpus_is_free(cpu, file)) return true;
     nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
   }
+  return false;
+}
+
+static inline bool has_line(struct pml_tune *t, const char *part) {
+  const char *line;
+  for (size_t i = 0; (line = pml_tune_line(t, i)) != NULL; i++)
+    if (strstr(line, part) != NULL) return true;
   return false;
 }
 

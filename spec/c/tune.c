@@ -2,14 +2,10 @@
 /* spec/c/tune.c - settings that rules change while a region is open, and restore after it; in a folder like the
  * kernel's. */
 #include "check.h"
-#include "control/tune/pml_tune.h"
 #include "cpus_folder.h"
 
 #include <sched.h>
 
-#define MAX "cpufreq/scaling_max_freq"
-#define MIN "cpufreq/scaling_min_freq"
-#define GOVERNOR "cpufreq/scaling_governor"
 #define SPEED "cpufreq/scaling_setspeed"
 #define C6 "cpuidle/state2/disable"
 
@@ -23,13 +19,6 @@ static struct pml_tune *tune(const struct pml_tune_rule *rule, size_t n) {
   int err = pml_tune_open(&t, rule, n, &o);
   if (err < 0) printf("# %s\n", pml_error_detail(err));
   return err < 0 ? NULL : t;
-}
-
-static bool has_line(struct pml_tune *t, const char *part) {
-  const char *line;
-  for (size_t i = 0; (line = pml_tune_line(t, i)) != NULL; i++)
-    if (strstr(line, part) != NULL) return true;
-  return false;
 }
 
 static void enter(const char *label) {

@@ -1,27 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/tune_ends.c - what a tuned process leaves when it ends, however it does; and what cannot be set. */
 #include "check.h"
-#include "control/tune/pml_tune.h"
 #include "cpus_folder.h"
 
 #include <sys/prctl.h>
-
-#define MAX "cpufreq/scaling_max_freq"
-#define MIN "cpufreq/scaling_min_freq"
-#define GOVERNOR "cpufreq/scaling_governor"
 
 static const struct pml_tune_rule slow = {.region = "solve", .frequency_hz = 1e9, .governor = "powersave"};
 
 static int open_tune(struct pml_tune **t, const struct pml_tune_rule *r) {
   const struct pml_tune_options o = {.root = cpus_folder, .cpus = PML_TUNE_ALL};
   return pml_tune_open(t, r, 1, &o);
-}
-
-static bool has_line(struct pml_tune *t, const char *part) {
-  const char *line;
-  for (size_t i = 0; (line = pml_tune_line(t, i)) != NULL; i++)
-    if (strstr(line, part) != NULL) return true;
-  return false;
 }
 
 static bool is_slow(void) {

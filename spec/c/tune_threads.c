@@ -6,8 +6,6 @@
 
 #define THREADS 4
 #define TUNERS 30
-#define MAX "cpufreq/scaling_max_freq"
-#define MIN "cpufreq/scaling_min_freq"
 
 static atomic_bool enough;
 static _Atomic unsigned called, left;
