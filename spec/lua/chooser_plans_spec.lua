@@ -5,15 +5,12 @@
 require "spec.core.support"
 local chooser = require "pmlua.chooser"
 local pmus = require "pmlua.pmus"
+local rng = require "pmlua.internal.rng"
 
 local SETS <const> = 200
 local PROCESSORS <const> = { "skx", "icx", "spr", "amd64_fam19h_zen4", "arm_n1" }
 
-local seed = 1
-local function random(n)
-  seed = (seed * 1103515245 + 12345) & 0x7fffffff
-  return (seed >> 8) % n + 1
-end
+local random = rng(1)
 
 -- --- the rules, read once more ---
 

@@ -5,6 +5,7 @@ require "spec.core.support"
 local chooser = require "pmlua.chooser"
 local place = require "pmlua.internal.chooser.place"
 local schedule = require "pmlua.internal.chooser.schedule"
+local rng = require "pmlua.internal.rng"
 
 local function open(pmu, smt, watchdog)
   return assert(chooser.open { pmu = pmu, smt = smt or false, watchdog = watchdog or false })
@@ -283,11 +284,7 @@ end)
 
 -- --- against brute force ---
 
-local seed = 20260101
-local function random(n)
-  seed = (seed * 1103515245 + 12345) & 0x7fffffff
-  return (seed >> 8) % n + 1
-end
+local random = rng(20260101)
 
 --- Whether events fit, by trying every placement of every event.
 local function brute_fit(events, at, taken)

@@ -5,6 +5,7 @@
 local support = require "spec.core.support"
 local quote = support.quote
 local flow, flowgraph = require "pmlua.flow", require "pmlua.internal.flow.graph"
+local rng = require "pmlua.internal.rng"
 local command = support.build .. "/pmlua"
 
 describe("An event flow", function()
@@ -166,11 +167,10 @@ describe("An event flow", function()
   end)
 
   it("also results from code without repetition, and for any names of regions", function()
-    local names, seed = { "int", "a b", "a-b", "??/", "*/", '"', "\\", "A_B" }, 1
+    local names, random = { "int", "a b", "a-b", "??/", "*/", '"', "\\", "A_B" }, rng(1)
     flow.start()
     for _ = 1, 300 do
-      seed = (seed * 1103515245 + 12345) % (1 << 31)
-      local name = names[1 + (seed >> 16) % #names]
+      local name = names[random(#names)]
       support.core.section.start(name)
       support.core.section.stop(name)
     end

@@ -7,6 +7,7 @@ local support = require "spec.core.support"
 local literal = require "pmlua.internal.literal"
 local groups = require "pmlua.groups"
 local pmus = require "pmlua.pmus"
+local rng = require "pmlua.internal.rng"
 local core = support.core
 
 local function encoded(out)
@@ -249,11 +250,7 @@ describe("Every formula", function()
   end)
 
   it("of top-down divides what there was: the shares add up to 100 %, of a section as of a run", function()
-    local seed = 7
-    local function random(n)
-      seed = (seed * 1103515245 + 12345) & 0x7fffffff
-      return (seed >> 8) % n + 1
-    end
+    local random = rng(7)
     local seen = 0
     for _, pmu in ipairs(groups.pmus()) do
       local g = groups.of(pmu).TOPDOWN

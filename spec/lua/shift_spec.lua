@@ -9,9 +9,7 @@ local shift = require "pmlua.internal.shift"
 local stats = require "pmlua.stats"
 local tally = require "pmlua.internal.tally"
 
-local function near(expected, v, error)
-  assert.is_true(math.abs(v - expected) <= (error or 1e-9), ("%s, not %s"):format(v, expected))
-end
+local function near(expected, v, error) assert.near(expected, v, error or 1e-9) end
 
 local function normal(random) return stats.normal_quantile((random(1 << 30) - 0.5) / (1 << 30)) end
 

@@ -5,9 +5,7 @@ local stats = require "pmlua.stats"
 local tally = require "pmlua.internal.tally"
 local rng = require "pmlua.internal.rng"
 
-local function near(expected, actual, error)
-  assert.is_true(math.abs(expected - actual) <= (error or 1e-9), ("%s is not near %s"):format(actual, expected))
-end
+local function near(expected, actual, error) assert.near(expected, actual, error or 1e-9) end
 
 -- The textbook way, on a sorted copy.
 local function slow_quantile(values, q)
