@@ -5,6 +5,7 @@
 #include "folder.h"
 #include "plugins.h"
 #include "substrate/scorep/pml_scorep.h"
+#include "substrate/scorep/pml_scorep_private.h"
 
 static char written[] = "/tmp/pmlua-spec-XXXXXX";
 
@@ -334,6 +335,146 @@ static void coming_and_going(void) {
   CHECK(count(read_file("writer.txt"), "finalize\n") == 1, "and each of them ends");
 }
 
+/* ---- what a plugin may call ---- */
+
+static const SCOREP_SubstratePluginCallbacks *const host = &pml__scorep_callbacks;
+
+/* Each way to move data among the processes: three elements of a type, from @from to @to. */
+static int move(int how, const void *from, void *to, SCOREP_Ipc_Datatype type) {
+  const int counts[] = {3};
+  switch (how) {
+  case 0:
+    return host->SCOREP_Ipc_Gather(from, to, 3, type, 0);
+  case 1:
+    return host->SCOREP_Ipc_Gatherv(from, 3, to, counts, type, 0);
+  case 2:
+    return host->SCOREP_Ipc_Allgather(from, to, 3, type);
+  case 3:
+    return host->SCOREP_Ipc_Reduce(from, to, 3, type, SCOREP_IPC_MAX, 0);
+  case 4:
+    return host->SCOREP_Ipc_Allreduce(from, to, 3, type, SCOREP_IPC_MAX);
+  case 5:
+    return host->SCOREP_Ipc_Scatter(from, to, 3, type, 0);
+  default:
+    return host->SCOREP_Ipc_Scatterv(from, counts, to, 3, type, 0);
+  }
+}
+
+static void among_processes(int size) {
+  static const size_t bytes[] = {[SCOREP_IPC_BYTE] = 1,
+                                 [SCOREP_IPC_CHAR] = 1,
+                                 [SCOREP_IPC_UNSIGNED_CHAR] = 1,
+                                 [SCOREP_IPC_INT] = sizeof(int),
+                                 [SCOREP_IPC_UNSIGNED] = 4,
+                                 [SCOREP_IPC_INT32_T] = 4,
+                                 [SCOREP_IPC_UINT32_T] = 4,
+                                 [SCOREP_IPC_INT64_T] = 8,
+                                 [SCOREP_IPC_UINT64_T] = 8,
+                                 [SCOREP_IPC_DOUBLE] = 8,
+                                 [SCOREP_IPC_NUMBER_OF_DATATYPES] = 0};
+  char from[32], to[32], before[32], buffer[32] = "kept";
+  int wrong = 0;
+  memset(from, 'f', sizeof from);
+  memset(before, 't', sizeof before);
+  for (int how = 0; how < 7; how++)
+    for (size_t type = 0; type < sizeof bytes / sizeof *bytes; type++) {
+      memcpy(to, before, sizeof to);
+      int failed = move(how, from, to, (SCOREP_Ipc_Datatype)type) != 0;
+      size_t moved = size > 1 ? 0 : 3 * bytes[type];
+      wrong +=
+          failed != (size > 1) || memcmp(to, from, moved) != 0 || memcmp(to + moved, before, sizeof to - moved) != 0;
+    }
+  CHECK(wrong == 0, "of %d processes, data of each type is moved each way, or refused: %d wrong", size, wrong);
+  CHECK((host->SCOREP_Ipc_Barrier() != 0) == (size > 1) &&
+            (host->SCOREP_Ipc_Bcast(buffer, 4, SCOREP_IPC_CHAR, 0) != 0) == (size > 1) && strcmp(buffer, "kept") == 0,
+        "a barrier and a broadcast end, or are refused");
+  CHECK(host->SCOREP_Ipc_Send(buffer, 4, SCOREP_IPC_CHAR, 0) != 0 &&
+            host->SCOREP_Ipc_Recv(buffer, 4, SCOREP_IPC_CHAR, 0) != 0 && is_said("SCOREP_Ipc_Send") &&
+            is_said("SCOREP_Ipc_Recv"),
+        "messages are refused, with their names");
+}
+
+static void processes(void) {
+  struct SCOREP_Location l = {.id = 5};
+  if (host->SCOREP_Ipc_GetSize() == 1) among_processes(1);
+  setenv("OMPI_COMM_WORLD_RANK", "3", 1);
+  setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
+  CHECK(host->SCOREP_Ipc_GetRank() == 3 && host->SCOREP_Ipc_GetSize() == 4 &&
+            host->SCOREP_Location_GetGlobalId(&l) == (UINT64_C(3) << 32 | 5) && host->SCOREP_Location_GetId(&l) == 5,
+        "rank, size, and a location's id, which has the rank in its upper half");
+  among_processes(4);
+}
+
+static void definitions(void) {
+  static const char *const paradigm[] = {"measurement", "user", "compiler", "sampling", "memory", "libwrap"};
+  pml_region_t r;
+  int wrong = 0;
+  pml_region_intern("asked", "asked.c", 12, &r);
+  CHECK(host->SCOREP_RegionHandle_GetId(r) == r &&
+            strcmp(host->SCOREP_RegionHandle_GetCanonicalName(r), "asked") == 0 &&
+            strcmp(host->SCOREP_RegionHandle_GetFileName(r), "asked.c") == 0 &&
+            host->SCOREP_RegionHandle_GetBeginLine(r) == 12 &&
+            host->SCOREP_RegionHandle_GetEndLine(r) == SCOREP_INVALID_LINE_NO &&
+            host->SCOREP_RegionHandle_GetType(r) == SCOREP_REGION_USER &&
+            host->SCOREP_RegionHandle_GetParadigmType(r) == SCOREP_PARADIGM_USER,
+        "a region");
+  for (uint32_t i = 0; i < 6; i++)
+    wrong += strcmp(host->SCOREP_ParadigmHandle_GetName(PML__SCOREP_PARADIGM | i), paradigm[i]) != 0 ||
+             host->SCOREP_ParadigmHandle_GetType(PML__SCOREP_PARADIGM | i) != (SCOREP_ParadigmType)i ||
+             host->SCOREP_ParadigmHandle_GetClass(PML__SCOREP_PARADIGM | i) != SCOREP_INVALID_PARADIGM_CLASS;
+  const uint32_t openmp = PML__SCOREP_PARADIGM | SCOREP_PARADIGM_OPENMP,
+                 mpi = PML__SCOREP_PARADIGM | SCOREP_PARADIGM_MPI;
+  CHECK(wrong == 0 && strcmp(host->SCOREP_ParadigmHandle_GetName(openmp), "openmp") == 0 &&
+            host->SCOREP_ParadigmHandle_GetClass(openmp) == SCOREP_PARADIGM_CLASS_THREAD_FORK_JOIN &&
+            host->SCOREP_ParadigmHandle_GetType(mpi) == SCOREP_INVALID_PARADIGM_TYPE &&
+            *host->SCOREP_ParadigmHandle_GetName(mpi) == '\0',
+        "paradigms");
+  const uint32_t set = PML__SCOREP_SET, none = set | 12345, metric = PML__SCOREP_METRIC;
+  CHECK(host->SCOREP_SamplingSetHandle_GetNumberOfMetrics(set) == 1 &&
+            *host->SCOREP_SamplingSetHandle_GetMetricHandles(set) == metric &&
+            host->SCOREP_SamplingSetHandle_GetMetricOccurrence(set) == SCOREP_METRIC_OCCURRENCE_SYNCHRONOUS_STRICT &&
+            host->SCOREP_SamplingSetHandle_GetScope(set) == SCOREP_METRIC_SCOPE_LOCATION &&
+            host->SCOREP_SamplingSetHandle_GetSamplingSetClass(set) == SCOREP_SAMPLING_SET_CPU &&
+            !host->SCOREP_SamplingSetHandle_IsScoped(set) &&
+            host->SCOREP_MetricHandle_GetProfilingType(metric) == SCOREP_METRIC_PROFILING_TYPE_EXCLUSIVE,
+        "a sampling set of one metric");
+  CHECK(host->SCOREP_SamplingSetHandle_GetNumberOfMetrics(none) == 0 &&
+            host->SCOREP_SamplingSetHandle_GetMetricHandles(none) == NULL &&
+            host->SCOREP_SamplingSetHandle_GetMetricOccurrence(none) == SCOREP_INVALID_METRIC_OCCURRENCE &&
+            host->SCOREP_SamplingSetHandle_GetScope(none) == SCOREP_INVALID_METRIC_SCOPE &&
+            host->SCOREP_SamplingSetHandle_GetSamplingSetClass(none) == SCOREP_SAMPLING_SET_ABSTRACT &&
+            host->SCOREP_SamplingSetHandle_GetNumberOfMetrics(metric) == 0,
+        "no sampling set");
+}
+
+static void nothing_there(void) {
+  const uint32_t none = PML__SCOREP_METRIC | 12345;
+  CHECK(host->SCOREP_Location_GetType(NULL) == SCOREP_INVALID_LOCATION_TYPE &&
+            *host->SCOREP_Location_GetName(NULL) == '\0' && host->SCOREP_Location_GetId(NULL) == UINT32_MAX &&
+            host->SCOREP_Location_GetGlobalId(NULL) == UINT64_MAX && host->SCOREP_Location_GetData(NULL, 0) == NULL,
+        "no location");
+  CHECK(host->SCOREP_MetricHandle_GetValueType(none) == SCOREP_INVALID_METRIC_VALUE_TYPE &&
+            *host->SCOREP_MetricHandle_GetName(none) == '\0' &&
+            host->SCOREP_MetricHandle_GetProfilingType(none) == SCOREP_INVALID_METRIC_PROFILING_TYPE &&
+            host->SCOREP_MetricHandle_GetMode(none) == SCOREP_INVALID_METRIC_MODE &&
+            host->SCOREP_MetricHandle_GetSourceType(none) == SCOREP_INVALID_METRIC_SOURCE_TYPE,
+        "no metric");
+  CHECK(host->SCOREP_RegionHandle_GetType(UINT32_MAX) == SCOREP_INVALID_REGION_TYPE &&
+            host->SCOREP_RegionHandle_GetParadigmType(UINT32_MAX) == SCOREP_INVALID_PARADIGM_TYPE,
+        "no region");
+  host->SCOREP_Metric_WriteStrictlySynchronousMetrics(NULL, 0, NULL);
+  host->SCOREP_Metric_WriteSynchronousMetrics(NULL, 0, NULL);
+  host->SCOREP_Metric_WriteAsynchronousMetrics(NULL, NULL);
+  CHECK(host->SCOREP_CallingContextHandle_GetRegion(1) == 0 && host->SCOREP_CallingContextHandle_GetParent(1) == 0 &&
+            host->SCOREP_ParameterHandle_GetType(1) == SCOREP_INVALID_PARAMETER_TYPE &&
+            *host->SCOREP_ParameterHandle_GetName(1) == '\0' && *host->SCOREP_SourceFileHandle_GetName(1) == '\0' &&
+            is_said("CallingContextHandle_GetRegion") && is_said("CallingContextHandle_GetParent") &&
+            is_said("ParameterHandle_GetType") && is_said("ParameterHandle_GetName") &&
+            is_said("SourceFileHandle_GetName") && is_said("WriteStrictlySynchronous") &&
+            is_said("_WriteSynchronous") && is_said("WriteAsynchronous"),
+        "callbacks without an answer are named");
+}
+
 int main(int argc, char **argv) {
   if (argc == 1) return execl("/proc/self/exe", argv[0], "first", "a second", (char *)NULL);
   if (!scorep_begin()) return 1;
@@ -343,5 +484,8 @@ int main(int argc, char **argv) {
   pml_region_intern("all", NULL, 0, &everywhere);
   each_is_a_location();
   coming_and_going();
+  processes();
+  definitions();
+  nothing_there();
   return scorep_done();
 }
