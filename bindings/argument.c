@@ -31,6 +31,12 @@ const char *lutil_string(lua_State *L, int arg) {
   return s;
 }
 
+const char *lutil_element(lua_State *L, int arg) {
+  int good = lua_type(L, -1) == LUA_TSTRING && strlen(lua_tostring(L, -1)) == lua_rawlen(L, -1);
+  luaL_argcheck(L, good, arg, "an element is not a string, or contains a zero byte");
+  return lua_tostring(L, -1);
+}
+
 const char *lutil_optstring(lua_State *L, int arg, const char *def) {
   return lua_isnoneornil(L, arg) ? def : lutil_string(L, arg);
 }

@@ -9,6 +9,7 @@
 lua_Integer lutil_int(lua_State *L, int arg, lua_Integer min, lua_Integer max);
 lua_Integer lutil_optint(lua_State *L, int arg, lua_Integer def, lua_Integer min, lua_Integer max);
 const char *lutil_string(lua_State *L, int arg);
+const char *lutil_element(lua_State *L, int arg); /* a string on top of the stack, which argument @arg contains */
 const char *lutil_optstring(lua_State *L, int arg, const char *def);
 
 /*

@@ -267,8 +267,7 @@ static int l_calls(lua_State *L) {
   luaL_argcheck(L, lutil_field(L, 2, "process") == LUA_TTABLE, 2, "option 'process' must be a table");
   for (unsigned i = 0; i < PML__RECORDING_PROCESS_CELLS; i++) {
     bool absent = lua_rawgeti(L, 4, (lua_Integer)i + 1) == LUA_TNIL;
-    if (!absent) luaL_checktype(L, -1, LUA_TSTRING);
-    rows.process[i] = absent ? NULL : lutil_string(L, -1);
+    rows.process[i] = absent ? NULL : lutil_element(L, 2);
   }
   int form = lutil_form(L, 2);
   struct pml_recording_call *calls = NULL;
@@ -307,13 +306,12 @@ static void push_field(lua_State *L, const char *name) {
 
 /* A list of strings on top, in memory on top in its place; the table below keeps the list. */
 static const char **check_strings(lua_State *L, size_t *n) {
-  luaL_checktype(L, -1, LUA_TTABLE);
+  luaL_argcheck(L, lua_istable(L, -1), 2, "a log has no list 'series'");
   *n = lua_rawlen(L, -1);
   const char **list = lua_newuserdatauv(L, (*n + 1) * sizeof *list, 0);
   for (size_t i = 0; i < *n; i++) {
     lua_rawgeti(L, -2, (lua_Integer)i + 1);
-    luaL_checktype(L, -1, LUA_TSTRING);
-    list[i] = lutil_string(L, -1);
+    list[i] = lutil_element(L, 2);
     lua_pop(L, 1);
   }
   lua_remove(L, -2);
@@ -328,10 +326,9 @@ static struct pml_archive_log *check_logs(lua_State *L, int arg, size_t *n) {
   lua_newtable(L); /* keeps the memory of the lists */
   for (size_t i = 0; i < *n; i++) {
     lua_rawgeti(L, arg, (lua_Integer)i + 1);
-    luaL_checktype(L, -1, LUA_TTABLE);
+    luaL_argcheck(L, lua_istable(L, -1), arg, "a log is not a table");
     push_field(L, "path");
-    luaL_checktype(L, -1, LUA_TSTRING); /* a number's text would go with the stack */
-    log[i].path = lutil_string(L, -1);
+    log[i].path = lutil_element(L, arg); /* not a number, whose text would go with the stack */
     lua_pop(L, 1);
     push_field(L, "series");
     log[i].series = check_strings(L, &log[i].nseries);

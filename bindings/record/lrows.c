@@ -35,7 +35,7 @@ static void *keep_array(lua_State *L, int kept, size_t n, size_t bytes) {
 
 /* The text on top, popped; NULL for nil. */
 static const char *keep_text(lua_State *L, int kept) {
-  const char *text = lua_isnil(L, -1) ? NULL : lutil_string(L, -1);
+  const char *text = lua_isnil(L, -1) ? NULL : lutil_element(L, 1);
   keep(L, kept);
   return text;
 }
@@ -66,7 +66,7 @@ static enum pml__section_field field_named(lua_State *L, const char *name) {
 /* The column on top, popped. */
 static struct pml__section_column column_of(lua_State *L, struct handle *h, int kept) {
   struct pml__section_column c;
-  luaL_checktype(L, -1, LUA_TTABLE);
+  luaL_argcheck(L, lua_istable(L, -1), 1, "a column is not a table");
   int at = lua_gettop(L);
   c.field = field_named(L, kept_field(L, kept, "field"));
   c.name = kept_field(L, kept, "name");
@@ -103,7 +103,7 @@ static const struct pml__section_labelled *take_labelled(lua_State *L, int kept,
   for (size_t i = 0; i < *n; i++) {
     const char **text = keep_array(L, kept, texts, sizeof *text);
     lua_rawgeti(L, -1, (lua_Integer)i + 1);
-    luaL_checktype(L, -1, LUA_TTABLE);
+    luaL_argcheck(L, lua_istable(L, -1), 1, "a label is not in a table");
     lua_rawgeti(L, -1, 1);
     all[i].label = keep_text(L, kept);
     if (all[i].label == NULL) luaL_error(L, "%s without a label", key);
@@ -173,7 +173,7 @@ static int l_log(lua_State *L) {
   if (lutil_field(L, 2, "text") == LUA_TTABLE) {
     int texts = lua_gettop(L);
     for (size_t i = 0; i < h->of_process; i++)
-      text[i] = lua_rawgeti(L, texts, (lua_Integer)i + 1) != LUA_TNIL ? lutil_string(L, -1) : NULL;
+      text[i] = lua_rawgeti(L, texts, (lua_Integer)i + 1) != LUA_TNIL ? lutil_element(L, 2) : NULL;
   }
   struct pml__cells_writer w = {0};
   struct lutil_guard *text_of_rows = lutil_guard(L, free);

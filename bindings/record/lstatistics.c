@@ -6,6 +6,12 @@
 #include "record/pml_sums.h"
 #include "record/quantile/pml_quantile.h"
 
+/* The number on top of the stack, an element of argument @arg. */
+static double element(lua_State *L, int arg) {
+  luaL_argcheck(L, lua_isnumber(L, -1), arg, "an element is not a number");
+  return lua_tonumber(L, -1);
+}
+
 static void check_list(lua_State *L, int arg) {
   if (!ltally_is_list(L, arg)) luaL_checktype(L, arg, LUA_TTABLE);
 }
@@ -59,7 +65,7 @@ static int l_median_interval(lua_State *L) {
   double *sorted = lua_newuserdatauv(L, (n + 1) * sizeof *sorted, 0);
   for (size_t i = 0; i < n; i++) {
     lua_rawgeti(L, 1, (lua_Integer)i + 1);
-    sorted[i] = luaL_checknumber(L, -1);
+    sorted[i] = element(L, 1);
     lua_pop(L, 1);
   }
   if (!(level > 0 && level < 1) || pml_median_interval(sorted, n, level, &low, &high) < 0) return 0;
@@ -109,7 +115,7 @@ static int l_moments(lua_State *L) {
   lua_Integer n = ltally_length(L, 1);
   for (lua_Integer i = 1; i <= n; i++, lua_settop(L, 2)) {
     ltally_get(L, 1, i);
-    double v = luaL_checknumber(L, 3);
+    double v = element(L, 1);
     lua_Integer upto = i;
     if (i == 1) first = v;
     v -= first;
@@ -151,7 +157,7 @@ static int l_add(lua_State *L) {
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_settop(L, 2);
   for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
-    luaL_checknumber(L, 4);
+    (void)element(L, 2);
     lua_pushvalue(L, 3);
     lua_pushvalue(L, 3);
     if (lua_rawget(L, 1) == LUA_TNUMBER)

@@ -131,7 +131,7 @@ static int l_provide(lua_State *L) {
   if (lutil_field(L, 1, "text") != LUA_TSTRING) luaL_argerror(L, 1, "option 'text' must be a string");
   o.text = lua_tolstring(L, -1, &o.length);
   int type = lutil_field(L, 1, "every");
-  o.every_s = type == LUA_TNIL ? 0 : luaL_checknumber(L, -1);
+  o.every_s = type == LUA_TNIL ? 0 : type == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
   if (!(o.every_s >= 0 && o.every_s < 1e6)) luaL_argerror(L, 1, "option 'every' must be seconds");
   for (int i = 0; i < PML_PLUGIN_SCOPES; i++) scopes[i] = pml_plugin_scope_name((enum pml_plugin_scope)i);
   o.scope = (enum pml_plugin_scope)lutil_choice(L, 1, "scope", scopes, PML_PLUGIN_PROCESS);

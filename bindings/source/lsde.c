@@ -282,7 +282,7 @@ static int l_select(lua_State *L) {
   luaL_checkstack(L, (int)s.n + 8, "patterns");
   for (size_t i = 0; i < s.n; i++) {
     lua_rawgeti(L, 1, (lua_Integer)i + 1);
-    pattern[i] = lutil_string(L, -1);
+    pattern[i] = lutil_element(L, 1);
   }
   struct lutil_rows *r = lutil_rows(L);
   int err = pml_sde_select(&s, visit_name, r);

@@ -192,8 +192,7 @@ static struct stack prepare(lua_State *L) {
 
 static int read_order(lua_State *L) {
   static const char *const names[] = {"location", "time", NULL};
-  if (lua_isnil(L, QUESTION) || lutil_field(L, QUESTION, "order") == LUA_TNIL) return 0;
-  return luaL_checkoption(L, -1, NULL, names);
+  return lua_isnil(L, QUESTION) ? 0 : lutil_choice(L, QUESTION, "order", names, 0);
 }
 
 /* t:each(function, question) - how many events the function got, which ends the reading by returning false; damaged

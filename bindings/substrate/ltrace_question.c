@@ -8,7 +8,7 @@
 /* ---- the window ---- */
 
 static double second_of(lua_State *L, int window, int i, double whole) {
-  double s = lua_rawgeti(L, window, i) == LUA_TNIL ? whole : luaL_checknumber(L, -1);
+  double s = lua_rawgeti(L, window, i) == LUA_TNIL ? whole : lua_isnumber(L, -1) ? lua_tonumber(L, -1) : (double)NAN;
   lua_pop(L, 1);
   if (s != s) luaL_error(L, "where.window: a time is not a number");
   return s;

@@ -31,7 +31,7 @@ M.functions = {
               write = { dir .. "/nowhere/sections" } },
   profile = { open = {}, bucket_ns = { 100 } },
   recording = { clock = {}, open = { dir .. "/nosuch.pmlog" }, reasons = { dir .. "/nowhere" },
-                series = { dir .. "/nowhere/series" }, waited = { dir .. "/nosuch.pmlog", 0, 0, 1 },
+                series = { dir .. "/nowhere/series", dir .. "/nowhere/to" }, waited = { dir .. "/nosuch.pmlog", 0, 0, 1 },
                 archive = { dir .. "/nosuch", { { path = dir .. "/nosuch.pmlog", series = {} } }, function() end } },
   buffer = { open = { { records = 256, threads = 2 } } },
   substrate = { load = { "no_such", { path = "/nowhere", directory = "/nowhere" } }, lines = {}, list = {},

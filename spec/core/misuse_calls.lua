@@ -59,10 +59,15 @@ local function invoke(f, args)
   return results
 end
 
-local function checkraise(name, message)
+--- @at: the only wrong argument, if there is one.
+local function checkraise(name, message, at)
   counts.raised = counts.raised + 1
   if type(message) ~= "string" then return complain(name, "raised a " .. type(message)) end
   if message:find("raised by a metamethod", 1, true) or message:find("not enough memory", 1, true) then return end
+  local blamed = tonumber(message:match "bad argument #(%-?%d+)")
+  if blamed and (blamed < 1 or at and blamed ~= at) then
+    complain(name, ("argument %s is wrong: %s"):format(at or "?", message))
+  end
   if not message:find("misuse_calls%.lua:%d+: ") then complain(name, "raised without a line: " .. message) end
 end
 
@@ -76,10 +81,10 @@ local function checkrefusal(name, r)
   end
 end
 
-local function call(name, f, args)
+local function call(name, f, args, at)
   counts.calls = counts.calls + 1
   local ok, r = pcall(invoke, f, args)
-  if not ok then return checkraise(name, r) end
+  if not ok then return checkraise(name, r, at) end
   if r.n >= 2 and r[1] == nil then return checkrefusal(name, r) end
   counts.answered = counts.answered + 1
   local annotated = most[name:match "^[%w_.:]+"]
@@ -108,7 +113,7 @@ local function attack(name, f, valid, fast, some)
     for _, v in ipairs(values) do
       local args = { table.unpack(valid) }
       args[i] = v
-      call(name, f, arguments(args))
+      call(name, f, arguments(args), i)
     end
   end
   for _, v in ipairs(values) do call(name, f, arguments { v, v, v, v, v }) end

@@ -106,6 +106,31 @@ describe("A synchronous substrate", function()
     assert.is_nil(count) -- luacheck: ignore
   end)
 
+  it("gets the same events and values as one with buffers", function()
+    local library = assert(core.sde.library "SUBSTRATE")
+    local counter, recorder = assert(library:counter "N"), assert(library:recorder("R", { type = "double" }))
+    local names = { "sde:::SUBSTRATE::N", "sde:::SUBSTRATE::R:MAX" }
+    recorder:push(0.5) -- the type of an event without a value is not known
+    local section = assert(pml.section.define { label = "both", events = names })
+    local batched = {}
+    local function keep(...) batched[#batched + 1] = { ... } end
+    local buffers <close> = assert(pml.substrate { enter = keep, leave = keep })
+    local s <close> = assert(pml.substrate { synchronous = true,
+      enter = function(...) entered = { ... } end, leave = function(...) left = { ... } end, -- luacheck: ignore
+      flush = function() return entered, left end }) -- luacheck: ignore
+    counter:add(7)
+    section:start()
+    counter:add(41)
+    recorder:push(2.5)
+    section:stop()
+    buffers:drain()
+    local entered, left = s:drain()
+    assert.same(batched, { entered, left })
+    assert.same({ [names[1]] = 7, [names[2]] = 0.5 }, entered[4])
+    assert.same({ [names[1]] = 48, [names[2]] = 2.5 }, left[4])
+    assert.equal("integer", math.type(left[4][names[1]]))
+  end)
+
   it("refuses functions that use values of the script", function()
     local mine = 0
     assert.has_error(function()
