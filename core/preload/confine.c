@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/preload/confine.c - wrappers of prctl() and syscall(). */
+/* core/preload/confine.c - wrappers of prctl(), syscall() and clone(). */
 #include "preload/confine.h"
 
 #include "base/pml_api.h"
 
 #include <dlfcn.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -41,6 +42,23 @@ int prctl(int option, ...) {
   for (int i = 0; i < 4; i++) value[i] = va_arg(args, unsigned long);
   va_end(args);
   return (int)syscall(SYS_prctl, option, value[0], value[1], value[2], value[3]);
+}
+
+/*
+ * A child of clone() with CLONE_VM runs on the thread-local data of its parent, unless it gets its own (CLONE_SETTLS)
+ * or the parent waits (CLONE_VFORK). Then two threads use the lists, streams and buffers that belong to one, and the
+ * processor does not show which of the two runs.
+ */
+PML_API int clone(int (*function)(void *), void *stack, int flags, void *arg, ...) {
+  int (*real)(int (*)(void *), void *, int, void *, ...) = NULL;
+  void *more[3]; /* not read by the C library unless a flag requires it */
+  va_list args;
+  va_start(args, arg);
+  for (int i = 0; i < 3; i++) more[i] = va_arg(args, void *);
+  va_end(args);
+  if ((flags & (CLONE_VM | CLONE_VFORK | CLONE_SETTLS)) == CLONE_VM) pml__preload_twinned();
+  *(void **)&real = dlsym(RTLD_NEXT, "clone");
+  return real(function, stack, flags, arg, more[0], more[1], more[2]);
 }
 
 /* A system call may return twice, on another stack (clone), so this function must leave no stack frame below it: it

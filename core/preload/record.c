@@ -76,6 +76,7 @@ static struct {
   bool trace, flow;   /* the use of recorded events; both false: no events */
   bool plugins;       /* this process has metric plugins; false in forked children */
   bool substrates;    /* this process has substrate plugins */
+  bool twinned;       /* a child shares its thread-local data: nothing is recorded any more */
   size_t nsubstrates; /* the number of opened ones */
 } record;
 
@@ -204,6 +205,10 @@ static void note_troubles(bool at_end) {
             "did not get to write their data\n");
   for (size_t i = 0; record.substrates && pml__record_substrates_trouble(i, line, sizeof line); i++)
     say(&t, "%s\n", line);
+  if (record.twinned)
+    say(&t,
+        "a process shares its thread-local data with a child that it made (clone with CLONE_VM, without CLONE_SETTLS): "
+        "later calls of both are not recorded\n");
   if (pml_mpi_trouble() != NULL) say(&t, "%s\n", pml_mpi_trouble());
   note_text("troubles", &t);
 }
@@ -277,6 +282,14 @@ void pml__preload_clockless(void) {
   if (!is_ours()) return;
   pml__clock_forbid();
   pml_intercept_confine(record.confined);
+}
+
+void pml__preload_twinned(void) {
+  pml__preload_begin();
+  if (!is_ours() || record.confined || record.twinned) return;
+  record.twinned = true;
+  pml_intercept_pause(true);
+  note_troubles(false);
 }
 
 /* The last chance to read anything: nothing can be reported later. */

@@ -194,6 +194,12 @@ describe("a forked child under pmlua record", function()
     end)
   end
 
+  it("that shares thread-local data with its running parent ends the recording of both, as the report says", function()
+    local all, err = record("crc32:5 clone_vm crc32:7 end crc32:9 threads:2 crc32:1 end")
+    assert.equal("exit 6", endings(all))
+    assert.matches("shares its thread%-local data with a child that it made .*: later calls of both are not recorded", err)
+  end)
+
   it("makes no log before its first recorded call, and is reported all the same", function()
     local all, err, folder = record(NOTHING .. "child exit end " .. CALL)
     assert.same({ "_exit 0, _exit 1, exit 0, exit 1", 2, "" }, { endings(all), log_count(folder), err })

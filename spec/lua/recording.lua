@@ -130,7 +130,8 @@ static const struct { const char *name; void (*does)(long n); } all[] = {
   {"SYS_setuid", user_unseen}, {"strict", strict}, {"filter", filter}, {"busy", busy}, {"rest", rest}, {"faults", page_faults}};
 
 /* What stands between one of these words and its "end" is done in a child, in n threads at once, n times, ... */
-static const char *const blocks[] = {"child", "clone", "bare", "_Fork", "vfork", "alone", "threads", "times", "handler", NULL};
+static const char *const blocks[] = {"child", "clone", "clone_vm", "bare", "_Fork", "vfork", "alone", "threads", "times",
+  "handler", NULL};
 struct block { char **from; pthread_barrier_t all; };
 static char **acts(char **w);
 
@@ -164,6 +165,7 @@ static void child(const char *how, char **w) {
   pid_t p = -1;
   if (*how == 'a') needs(pipe(begun) == 0);
   if (strcmp(how, "clone") == 0) p = clone(in_block, stack + sizeof stack, SIGCHLD, w);
+  else if (strcmp(how, "clone_vm") == 0) p = clone(in_block, stack + sizeof stack, SIGCHLD | CLONE_VM, w);
   else if (*how == 'v') p = vfork();
   else if (*how == 'b') p = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
   else p = *how == '_' ? _Fork() : fork();
