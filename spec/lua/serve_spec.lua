@@ -125,6 +125,16 @@ describe("pmlua query --openmetrics", function()
     assert.equal(first, reading())
   end)
 
+  it("has no counter of an event whose value may decrease", function()
+    for _, row in ipairs { { "counter", "created", "int64", false }, { "gauge", "created", "int64", true },
+      { "gauge", "set", "int64", false }, { "gauge", "group", "int64", false }, { "gauge", "registered", "double", false },
+      { "gauge", "callback", "float", false } } do
+      local families = require "pmlua.internal.serve.openmetrics".new()
+      families:event({}, { name = "L::e", kind = row[2], type = row[3], instant = row[4], value = 5 })
+      assert.matches("# TYPE sde_L_e " .. row[1] .. "\n", families:text "openmetrics", 1, true)
+    end
+  end)
+
   it("is accepted by Prometheus's own checker", function()
     local promtool = support.with "promtool"
     if not promtool then return end

@@ -123,6 +123,9 @@ local function add_summary(family, label_text, d, since_s)
   add(family, "_count", label_text, d.count, since_s)
 end
 
+--- Kinds of events whose value may decrease: sizes, quantiles, and sums over members that come and go or are levels.
+local levels = { count = true, quantile = true, set = true, group = true }
+
 --- A software-defined event as the live service reports it.
 ---@param program string[] labels of the program, as pairs
 ---@param row table its values may be places; falls: it was seen to be negative, or no number
@@ -139,7 +142,8 @@ function Families:event(program, row, since_s)
     return true
   end
   if row.value == nil then return false end
-  local kind = (row.instant or row.kind == "count" or row.kind == "quantile") and "gauge" or
+  local real = row.type == "double" or row.type == "float" or math.type(row.value) == "float"
+  local kind = (row.instant or levels[row.kind] or real) and "gauge" or
     row.instant == nil and "unknown" or "counter"
   local number_of = tonumber(row.value)
   if kind == "counter" and (row.falls or number_of and (number_of < 0 or number_of ~= number_of)) then kind = "gauge" end
