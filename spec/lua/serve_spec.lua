@@ -119,7 +119,7 @@ describe("pmlua query --openmetrics", function()
   it("is the same at two times where nothing changed, except for what pmlua measured", function()
     program "APP"
     local function reading() return (support.done(pmlua "query --openmetrics"):gsub("\npmlua_program_uptime_seconds{[^\n]*", "")
-      :gsub("\npmlua_scrape_seconds [^\n]*", "")) end
+      :gsub("\npmlua_scrape_seconds [^\n]*", ""):gsub("\npmlua_host_[^\n]*", ""):gsub("\npmlua_process_[^\n]*", "")) end
     local first = reading()
     support.core.sys.sleep(1.1)
     assert.equal(first, reading())
@@ -133,6 +133,27 @@ describe("pmlua query --openmetrics", function()
       families:event({}, { name = "L::e", kind = row[2], type = row[3], instant = row[4], value = 5 })
       assert.matches("# TYPE sde_L_e " .. row[1] .. "\n", families:text "openmetrics", 1, true)
     end
+  end)
+
+  it("has the memory, load and threads of the host and the process, as the kernel counts them", function()
+    local pid = program "APP"
+    local text = support.done(pmlua "query APP --openmetrics")
+    local got, own = samples(text), ('{program="APP",pid="%d"}'):format(pid)
+    local total = 1024 * tonumber(support.slurp("/proc/meminfo"):match "MemTotal:%s+(%d+)")
+    local resident = tonumber(got["pmlua_process_resident_bytes" .. own])
+    assert.is_true(tonumber(got["pmlua_process_threads" .. own]) >= 2) -- the program's and the service's
+    assert.is_true(resident > 100000 and resident < total)
+    assert.is_true(tonumber(got.pmlua_host_memory_available_bytes) <= total)
+    local name = "pmlua_host_network_received_bytes"
+    assert.matches(("# TYPE %s counter\n# UNIT %s bytes\n"):format(name, name), text, 1, true)
+    assert.matches("# TYPE pmlua_host_load_1 gauge\n", text, 1, true)
+    local port = serve "--metric host::load_15 --metric 'process::*faults'"
+    local _, served = get(port, "/metrics")
+    assert.is_nil(served:find("pmlua_host_load_1{", 1, true))
+    assert.matches("\npmlua_host_load_15 [%d.]+\n", served)
+    assert.matches("# TYPE pmlua_process_major_faults_total counter\n", served, 1, true)
+    assert.matches("did you mean 'load_1'", select(3, pmlua "serve --metric host::load1"), 1, true)
+    assert.matches("only metrics of host and process", select(3, pmlua "serve --metric uncore::x"), 1, true)
   end)
 
   it("is accepted by Prometheus's own checker", function()

@@ -98,6 +98,19 @@ end
 
 -- --- running ---
 
+--- A function that reads metrics in this state, without a plugin of the core.
+---@param name string of the plugin
+---@param options { metrics: string[]?, pid: integer? } metrics: tokens; nil: those of `default`
+---@return table[]? metrics each with name, unit, mode; or nil and a failure for a misspelt token
+---@return (fun(): table<string, number>)|pmlua.Failure collect
+function M.reader(name, options)
+  local plugin = find(name)
+  local o = { metrics = options.metrics or plugin.default, pid = options.pid }
+  local chosen, err = choose(name, plugin, o)
+  if not chosen then return nil, err end
+  return chosen, plugin.collector(o, chosen)
+end
+
 local function event_of(metric)
   local event = {}
   for _, key in ipairs(of_an_event) do event[key] = metric[key] end

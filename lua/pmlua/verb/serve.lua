@@ -5,6 +5,18 @@
 
 local core = require "pmlua.core"
 
+--- Take a metric such as host::load_1; the error.
+local function metric(o, text)
+  local own_plugins, wanted = require "pmlua.internal.own_plugins", {}
+  local wrong = require "pmlua.internal.host.beside".take(wanted, text)
+  local name, tokens = next(wanted)
+  if wrong or name == "uncore" then return wrong or text .. ": only metrics of host and process are served" end
+  local found, err = own_plugins.find(name, tokens[1])
+  if not found then return core.failure.sentence(err) end
+  o.metrics = o.metrics or {}
+  o.metrics[name] = table.move(tokens, 1, 1, #(o.metrics[name] or {}) + 1, o.metrics[name] or {})
+end
+
 local M = {
   summary = "serve metrics of running programs to Prometheus",
   arguments = { { name = "PID|NAME", key = "which", kind = "application", many = true, optional = true } },
@@ -24,6 +36,9 @@ The programs' own threads do no work for it: a service thread in each program an
       .. "address contains a token, unless --token FILE has it" },
     { name = "every", kind = "duration", default = "1s", min = 0.001, help = "read the programs at most this often; "
       .. "requests in between get the last reading" },
+    { name = "metric", kind = "event", value = "NAME", take = metric, help = "serve a metric of the host or of each program's "
+      .. "process, such as 'host::disk_*' or process::faults (pmlua events plugin:: lists them), instead of those that the "
+      .. "plugin recommends; may be repeated" },
     { name = "dashboard", kind = "file", help = "write a Grafana dashboard (JSON) of the present metrics into FILE, and exit" },
     { name = "alerts", kind = "file", help = "write Prometheus alerts (YAML) into FILE, and exit: programs that do not "
       .. "reply, watch rules that fail or no longer run" },
@@ -104,7 +119,7 @@ end
 
 --- Write the files that the options name, from one reading.
 local function write_files(o)
-  local scrape = require "pmlua.internal.serve.scrape".new { which = o.which, patience = 5 }
+  local scrape = require "pmlua.internal.serve.scrape".new { which = o.which, patience = 5, metrics = o.metrics }
   local families, err = scrape:read()
   scrape:close()
   local dashboard, disk = require "pmlua.internal.serve.dashboard", require "pmlua.internal.file"
@@ -149,7 +164,7 @@ function M.run(o)
   core.sys.on_interrupt()
   core.sys.raise_interrupt(false)
   collectgarbage("incremental", 300) -- most memory is permanent: collect rarely
-  local scrape = require "pmlua.internal.serve.scrape".new { which = o.which, complain = complain }
+  local scrape = require "pmlua.internal.serve.scrape".new { which = o.which, complain = complain, metrics = o.metrics }
   local read = reader(scrape, o.every)
   local page = o.page and require "pmlua.internal.serve.page".new(read, o.every) or nil
   local handler = handler_of(read, page)

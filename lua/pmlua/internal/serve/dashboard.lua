@@ -9,7 +9,7 @@ local M = {}
 
 local WIDTH <const>, HEIGHT <const> = 12, 8 -- the size of a panel, in the 24 columns of Grafana
 
-local units = { seconds = "s" }
+local units = { seconds = "s", bytes = "bytes", watts = "watt", joules = "joule", hertz = "hertz", celsius = "celsius" }
 
 local function query(expression, legend) return { expr = expression, legendFormat = legend } end
 

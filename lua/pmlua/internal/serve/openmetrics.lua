@@ -21,6 +21,8 @@ M.content_type = {
   text = "text/plain; version=0.0.4; charset=utf-8",
 }
 
+local units = { seconds = true, bytes = true, watts = true, joules = true, hertz = true, celsius = true }
+
 --- Suffixes that belong to samples of other types than the family's.
 local reserved = { "_total", "_count", "_sum", "_bucket", "_created", "_info" }
 
@@ -205,7 +207,8 @@ end
 ---@param pairs_of table labels
 ---@param value number
 function Families:own(name, kind, help, pairs_of, value)
-  add_value(self:family("pmlua_" .. name, kind, help, name:match "_(seconds)$"), labels(pairs_of), value)
+  local unit = name:match "_(%l+)$"
+  add_value(self:family("pmlua_" .. name, kind, help, units[unit] and unit), labels(pairs_of), value)
 end
 
 --- Constant labels of a program.

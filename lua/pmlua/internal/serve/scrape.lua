@@ -12,6 +12,7 @@
 local core = require "pmlua.core"
 local json = require "pmlua.json"
 local directory = require "pmlua.internal.live.directory"
+local host = require "pmlua.internal.serve.host"
 local openmetrics = require "pmlua.internal.serve.openmetrics"
 local own_plugins = require "pmlua.internal.own_plugins"
 local view = require "pmlua.internal.live.view"
@@ -26,13 +27,18 @@ local function now_s() return core.clock.ns() / 1e9 end
 local Scrape = {}
 Scrape.__index = Scrape
 
+---@class pmlua.ScrapeOptions
+---@field which? string[] pids and globs of names; nil: all programs that this user may ask
+---@field patience? number
+---@field patterns? string[] globs of events for events(); nil: all
+---@field complain? fun(sentence: string) gets a sentence on a program whose values cannot be read
+---@field metrics? table<string, string[]> tokens of metrics of the host and of processes, by plugin
+
 --- A reader of running programs.
----@param options { which: string[]?, patience: number?, patterns: string[]?, complain: fun(sentence: string)? } which: pids and
----globs of names; nil: all programs that this user may ask. patterns: globs of events for events(); nil: all. complain: gets a
----sentence on a program whose values cannot be read
+---@param options pmlua.ScrapeOptions
 function M.new(options)
   return setmetatable({ which = options.which, patience = options.patience or PATIENCE, programs = {},
-    complain = options.complain,
+    complain = options.complain, metrics = options.metrics or {},
     patterns = table.concat(options.patterns or { "*" }, "\n") }, Scrape)
 end
 
@@ -171,7 +177,7 @@ local function add_rules(families, program_labels, rules)
   end
 end
 
-local function add_program(families, program)
+local function add_program(self, families, program)
   local info, own, since_s = program.info, identity(program)
   families:own("program_up", "gauge", "1 if the program answered in time", own, program.up and 1 or 0)
   if not program.up then return end
@@ -181,6 +187,8 @@ local function add_program(families, program)
     info.up_s = core.clock.realtime_ns() / 1e9 - since_s
     families:own("program_uptime_seconds", "gauge", "since the program began", own, info.up_s)
   end
+  program.process = program.process or host.new("process", self.metrics.process, program.app.pid)
+  if program.process then program.process:add(families, own) end
   families:own("events_without_value", "gauge", "events that could not be read, or are not registered yet", own, program.missing)
   add_rules(families, own, info.rules)
 end
@@ -305,7 +313,9 @@ function Scrape:read()
   local began_s, programs, up = now_s(), read_values(self)
   if not programs then return nil, up end
   local families = openmetrics.new(families_of_sections(self, families_of_events(self, programs), up))
-  for _, program in ipairs(programs) do add_program(families, program) end
+  for _, program in ipairs(programs) do add_program(self, families, program) end
+  self.host = self.host or assert(host.new("host", self.metrics.host))
+  self.host:add(families, {})
   families:own("scrape_seconds", "gauge", "what reading all programs took", {}, now_s() - began_s)
   return families
 end
