@@ -284,7 +284,7 @@ end
 describe("pmlua query --job", function()
   it("sums events over ranks, and names the ranks of the extremes", function()
     local job = ranks()
-    local text = support.done(pmlua "query --job JOB 'DEMO::*'")
+    local text = support.done(pmlua "query --job JOB 'DEMO::*' --patience 20s")
     assert.matches("\nsde:::DEMO::n +4 +130 +10 +0 +25 +70 +3\n", text)
     assert.matches("\nsde:::DEMO::some +2 +2 +1 +2 +1 +1 +2\n", text)
     local silent
@@ -329,6 +329,59 @@ SetEnv XDG_RUNTIME_DIR=%s PATH=%s:/usr/bin:/bin
     assert.matches("\nsde:::DEMO::n +8 +260 +10 +0 +25 +70 +3\n", text)
     local _, _, err = pmlua "query --job JOB --hosts=-oProxyCommand=x"
     assert.matches("'-oProxyCommand=x' is not the name of a host", err, 1, true)
+  end)
+end)
+
+describe("Rules over a job", function()
+  local mpi = require "spec.lua.mpi_job"
+  local output
+
+  --- Start four ranks of the solver; the file of their output.
+  local function job(name)
+    local options = ("-Icore -L%s -Wl,-rpath,%s"):format(support.build, support.build)
+    local solver = mpi.compile(name, "residual", dir, options, "-lpmlua -lm")
+    output = select(2, start(("%s -n 4 %s live --name JOB -- %s"):format(mpi.RUN[name], command, solver)))
+    assert.is_true(support.eventually(function()
+      local _, text = pmlua "query --job JOB SOLVER::residual --json"
+      local read = json.decode(text)
+      return read and #read.ranks == 4 and #read.rows == 1
+    end))
+  end
+
+  mpi.it_once("stop all ranks when one has no number for a while, each with a line of its own", function(name)
+    job(name)
+    support.spit(dir .. "/nan.lua", [[
+local pml = require "pmlua"
+local since
+pml.job.watch("SOLVER::residual", "50ms", function(values, job)
+  local bad
+  for rank, v in pairs(values) do bad = v ~= v and rank or bad end
+  since = bad and (since or job.time_s)
+  if since and job.time_s - since >= 0.3 then job:stop("residual of rank " .. bad .. " is NaN") end
+end, { name = "nan" })]])
+    local status, _, err = pmlua "query --job JOB --rules nan.lua"
+    assert.same({ 0, "pmlua query: rule nan: stopped the run (residual of rank 2 is NaN) in 4 ranks\n" }, { status, err })
+    assert.is_true(support.eventually(function() return support.slurp(output):find("\nstopped\n", 1, true) ~= nil end))
+    assert.equal(4, select(2, support.slurp(output):gsub("pmlua: the run is stopped: residual of rank 2 is NaN\n", "")))
+  end)
+
+  mpi.it_once("are refused, reported and cancelled with their file and line, and cannot open files", function(name)
+    job(name)
+    support.spit(dir .. "/wrong.lua", [[
+pml.job.watch("SOLVER::residual", "10ms", function(values) return values[0] .. {} end)
+pml.job.watch("SOLVER::nothing", "10ms", function() end, { name = "waits" })
+pml.job.watch("SOLVER::residual", "10ms", function(values) assert(io == nil and os.execute == nil); return false end)]])
+    local status, _, err = pmlua "query --job JOB --rules wrong.lua --patience 20s & sleep 3; kill -INT $!; wait $!"
+    assert.equal(0, status)
+    assert.matches("rule wrong.lua:1: wrong.lua:1: attempt to concatenate a table value\n", err, 1, true)
+    assert.matches("rule wrong.lua:1: cancelled: it failed 10 times in a row\n", err, 1, true)
+    assert.matches("rule waits never ran: no rank has the event SOLVER::nothing\n", err, 1, true)
+    assert.is_nil(err:find("wrong.lua:3", 1, true))
+    support.spit(dir .. "/none.lua", "local x = 1")
+    assert.matches("none.lua has no rule", select(3, pmlua "query --job JOB --rules none.lua"), 1, true)
+    support.spit(dir .. "/bad.lua", "pml.job.watch('SOLVER::n', 'often', print)")
+    assert.matches("every is \"often\"", select(3, pmlua "query --job JOB --rules bad.lua"), 1, true)
+    assert.matches("no rank replies", select(3, pmlua "query --job NOBODY --rules wrong.lua"), 1, true)
   end)
 end)
 

@@ -22,7 +22,9 @@ PATTERN is the name of an event or a glob (* and ?), with or without sde:::; the
 matches events of all libraries. A recorder is printed with its count and quantiles; LIB::RECORDER:MED selects one quantile.
 
 With --job, NAME is a glob, and pmlua reads all programs with such names together, as the ranks of an MPI job: a row per event
-has the sum, the least, the median and the most over ranks, and the ranks of the least and the most.]],
+has the sum, the least, the median and the most over ranks, and the ranks of the least and the most. With --rules, FILE adds rules
+by pml.job.watch(event, every, function(values, job) ... end): values has the event's values by rank, job:stop(reason) stops all
+ranks, and job:call(name, numbers...) calls a function of the application in all of them.]],
   options = {
     { name = "watch", kind = "duration", value = "EVERY", min = 0.001, help = "read repeatedly, such as every 1s or 250ms, and "
       .. "show what changed; a terminal shows the newest table, other output gets one after the other. Ends with the "
@@ -36,12 +38,15 @@ has the sum, the least, the median and the most over ranks, and the ranks of the
       .. "or --patience" },
     { name = "hosts", kind = "text", value = "HOST,...", needs = "job", help = "read the ranks on these hosts instead, by running"
       .. " pmlua there with ssh, which must need no password" },
+    { name = "rules", kind = "file", needs = "job", help = "evaluate rules in Lua over the job's ranks on this host "
+      .. "(pml.job.watch), until one of them stops the job, or all ranks have ended" },
     common.with "openmetrics", common.with "out",
     common.with("patience", { default = false, shown = "5s" }),
     common.with("quiet", { help = "with --plot FILE, do not print the number of readings" }),
   },
   exclusive = { { "json", "csv", "plot", "openmetrics" }, { "watch", "openmetrics" }, { "count", "openmetrics" },
-    { "job", "csv" }, { "job", "plot" }, { "job", "openmetrics" } },
+    { "job", "csv" }, { "job", "openmetrics" }, { "rules", "hosts" }, { "rules", "watch" }, { "rules", "json" },
+    { "rules", "plot" }, { "hosts", "plot" } },
   output = true,
   examples = {
     "pmlua query", "pmlua query --job 'SOLVER*' '*::residual'", "pmlua query SOLVER 'sde:::*residual*' --watch 1s --count 3",
@@ -268,12 +273,17 @@ local function hosts_of(text)
   return hosts
 end
 
+local function scrape_of(o)
+  return require "pmlua.internal.serve.scrape".new { which = { o.which }, patience = o.patience or 0.9, patterns = o.patterns,
+    complain = complain }
+end
+
 --- Read the job once; nil: it could not be read.
-local function read_job(o)
+local function read_job(o, scrape)
   local jobs, patience = require "pmlua.internal.live.job", o.patience or 0.9
   local job, err
   if o.hosts then job, err = jobs.on(hosts_of(o.hosts), o.which, o.patterns, patience)
-  else job, err = jobs.here(o.which, o.patterns, patience) end
+  else job, err = jobs.here(scrape) end
   if not job then return nil, complain(err) end
   if #job.ranks == 0 and not o.json then return nil, complain(("no application has a name like '%s'"):format(o.which)) end
   return job
@@ -293,9 +303,9 @@ end
 local function run_job(o)
   o.tty = core.sys.isatty(1) and not o.out
   core.sys.on_interrupt()
-  local n = 0
+  local scrape <close>, n = scrape_of(o), 0
   while true do
-    local job, status = read_job(o)
+    local job, status = read_job(o, scrape)
     if not job then return n > 0 and 0 or status end
     show_job(o, job)
     n = n + 1
@@ -305,9 +315,25 @@ local function run_job(o)
   end
 end
 
+--- Evaluate rules over the job, until one stops it, or all ranks have ended.
+local function run_rules(o)
+  local scrape <close> = scrape_of(o)
+  local rules, err = require "pmlua.internal.live.job_rules".load(o.rules, scrape, complain)
+  if not rules then return complain(err) end
+  core.sys.on_interrupt()
+  local wait_s, why
+  repeat
+    wait_s, why = rules:tick()
+    if wait_s then core.sys.sleep(wait_s) end
+  until not wait_s or core.sys.interrupted()
+  for _, line in ipairs(rules:unused()) do complain(line) end
+  return (not why or why == "stopped" or why == "the job has ended") and 0 or complain(why)
+end
+
 ---@param o table
 ---@return integer status
 function M.run(o)
+  if o.rules then return run_rules(o) end
   if o.job then return run_job(o) end
   if o.openmetrics then return expose(o) end
   if not o.which then return list(o) end

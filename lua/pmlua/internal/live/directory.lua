@@ -16,6 +16,8 @@ local ENDS = "stopped, because the service ends" -- as bindings/live/limit.c say
 
 local M = {}
 
+local STALE_S <const> = 5
+
 ---@class pmlua.Application
 ---@field pid integer
 ---@field name string
@@ -171,6 +173,12 @@ function Link:close() self.link:close() end
 
 Link.__close = Link.close
 
+--- A socket that is new may belong to a program between bind(2) and listen(2).
+local function remove_stale(path)
+  local modified_s = require "lfs".symlinkattributes(path, "modification")
+  if modified_s and os.time() - modified_s > STALE_S then os.remove(path) end
+end
+
 --- Connect to an application. A socket without a listener is removed.
 ---@param app pmlua.Application
 ---@return pmlua.Link? link, pmlua.Failure? failure one line
@@ -178,7 +186,7 @@ function M.connect(app)
   local link, err, code = core.link.connect(app.path)
   if link then return setmetatable({ link = link, path = app.path }, Link) end
   if code == "ECONNREFUSED" then
-    os.remove(app.path)
+    remove_stale(app.path)
     return refuse(code, ("%s (%d) no longer listens: it ended, or stopped serving"):format(app.name, app.pid))
   end
   if code == "ENOENT" then return refuse(code, ("%s (%d) has ended"):format(app.name, app.pid)) end

@@ -33,20 +33,16 @@ local function add_value(job, index, name, kind, rank, value)
 end
 
 --- Read the ranks on this host.
----@param name string glob
----@param patterns string[]
----@param patience number
+---@param scrape pmlua.Scrape
 ---@return pmlua.LiveJob? job, pmlua.Failure? failure
-function M.here(name, patterns, patience)
-  local scrape = require "pmlua.internal.serve.scrape".new { which = { name }, patience = patience, patterns = patterns }
+function M.here(scrape)
   local programs, err = scrape:events()
-  scrape:close()
   if not programs then return nil, err end
   local job, index, host = { ranks = {}, rows = {} }, {}, core.sys.uname().nodename
   for i, p in ipairs(programs) do
     local info = p.info or {}
-    job.ranks[i] = { host = host, pid = p.app.pid, name = p.app.name, up = p.up, rank = math.tointeger(info.rank),
-      size = math.tointeger(info.size) }
+    job.ranks[i] = { host = host, pid = p.app.pid, name = p.app.name, up = p.up, rank = scrape.rank_of(p),
+      stopped = p.stopped or nil, size = math.tointeger(info.size) }
     for _, row in ipairs(p.up and p.rows or {}) do
       add_value(job, index, row.name, row.kind, i, row.value)
       for _, s in ipairs(row.recorder and statistics or {}) do
@@ -143,8 +139,9 @@ function M.text(job)
   local silent = {}
   for _, rank in ipairs(job.ranks) do
     if not rank.up then
-      silent[#silent + 1] = ("%s (%s, pid %d on %s) is silent: is it stopped or overloaded?"):format(
-        rank.rank and "rank " .. name_of(rank) or "a rank", rank.name, rank.pid, rank.host)
+      silent[#silent + 1] = ("%s (%s, pid %d on %s) is silent: %s"):format(
+        rank.rank and "rank " .. name_of(rank) or "a rank", rank.name, rank.pid, rank.host,
+        rank.stopped and "a signal or a debugger stopped it" or "is it overloaded?")
     end
   end
   return view.plain(rows, { false, true, true, true, true, true, true, true }), silent

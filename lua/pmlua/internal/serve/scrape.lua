@@ -50,6 +50,8 @@ function Scrape:close()
   self.programs, self.folder = {}, nil
 end
 
+Scrape.__close = Scrape.close
+
 local function is_chosen(which, app)
   if not which or #which == 0 then return true end
   for _, word in ipairs(which) do
@@ -81,7 +83,18 @@ local function fail(program, code)
   if code == "ETIMEDOUT" then program.again_s = now_s() + AGAIN end
 end
 
+--- The text of a file of a process; "" if it cannot be read.
+local function text_of(path)
+  local f <close> = io.open(path, "rb")
+  return f and f:read "a" or ""
+end
+
+--- A process that a signal stopped does not reply, so nobody waits for it.
+local function is_stopped(pid) return text_of(("/proc/%d/stat"):format(pid)):find "^.*%) [Tt]" ~= nil end
+
 local function connect(program)
+  program.stopped = is_stopped(program.app.pid)
+  if program.stopped then return false end
   if program.link then return true end
   if now_s() < program.again_s then return false end
   local link, _, code = directory.connect(program.app)
@@ -152,10 +165,6 @@ end
 
 --- When a process began, in seconds of the epoch, the same in each reading: the kernel counts 100 ticks a second since its boot.
 local function start_of(pid)
-  local function text_of(path)
-    local f <close> = io.open(path, "rb")
-    return f and f:read "a" or ""
-  end
   local boot = text_of("/proc/stat"):match "\nbtime (%d+)"
   local ticks = text_of(("/proc/%d/stat"):format(pid)):match("^.*%) %S+" .. (" %S+"):rep(18) .. " (%d+)")
   return boot and ticks and tonumber(boot) + tonumber(ticks) / 100 or nil
@@ -234,10 +243,40 @@ local function take_values(self, program, bytes)
   end
 end
 
+local ranks = { "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID", "SLURM_PROCID" }
+
+--- The rank of a program. If it never replied, its environment has the rank (core/base/pml_launched.c).
+---@param program table
+---@return integer?
+function Scrape.rank_of(program)
+  local rank = math.tointeger((program.info or {}).rank)
+  if rank then return rank end
+  local environment = "\0" .. text_of(("/proc/%d/environ"):format(program.app.pid))
+  for _, name in ipairs(ranks) do
+    rank = math.tointeger(tonumber(environment:match("%z" .. name .. "=(%d+)%z")))
+    if rank then return rank end
+  end
+end
+
+--- Run a line of Lua in all programs, as pmlua attach does.
+---@param code string
+---@param patience number
+---@param take fun(program: table, ok: boolean, text: string)
+function Scrape:eval(code, patience, take)
+  local programs, left = self:list(), {}
+  for _, program in ipairs(programs) do left[program] = true end
+  ask(programs, "eval", function() return code end, patience,
+    function(program, text) left[program] = take(program, true, text) end,
+    function(program, why) left[program] = take(program, false, core.failure.sentence(why)) end)
+  for _, program in ipairs(programs) do
+    if left[program] then take(program, false, "no reply") end
+  end
+end
+
 --- Read the values of all programs once.
----@return table[]? programs
+---@return table[]? programs each with app, up, and, if it is up, info, events and answer
 ---@return table[]|pmlua.Failure up those that are up; or the failure
-local function read_values(self)
+function Scrape:values()
   local programs, err = refresh(self)
   if not programs then return nil, err end
   local new, known, up = {}, {}, {}
@@ -310,7 +349,7 @@ end
 --- Read all programs once.
 ---@return pmlua.Families? families, pmlua.Failure? failure
 function Scrape:read()
-  local began_s, programs, up = now_s(), read_values(self)
+  local began_s, programs, up = now_s(), self:values()
   if not programs then return nil, up end
   local families = openmetrics.new(families_of_sections(self, families_of_events(self, programs), up))
   for _, program in ipairs(programs) do add_program(self, families, program) end
