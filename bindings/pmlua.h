@@ -173,6 +173,38 @@ struct pmlua_live_options {
  * All thread-safe, none async-signal-safe.
  */
 PML_API int pmlua_live_start(const struct pmlua_live_options *options);
+
+/* Begins with its own size, as struct pmlua_config does. */
+struct pmlua_live_config {
+  size_t size;                                      /* sizeof(struct pmlua_live_config) */
+  const char *name, *rules;                         /* as in struct pmlua_live_options, like the next three */
+  void (*stop)(const char *reason, void *stop_arg); /* NULL: SIGTERM */
+  void *stop_arg;
+  int unasked;
+  int own_loop;          /* 1: no thread; the application calls pmlua_live_dispatch() */
+  unsigned connections;  /* served at a time, at most 16; 0: 16, with own_loop 4 */
+  unsigned nice;         /* of threads that read, 1 to 19; 0: 19 */
+  uint64_t instructions; /* limit of a question in Lua's virtual machine; 0: ten million */
+  double seconds;        /* limit of its time, without own_loop; 0: 5 */
+  size_t memory_bytes;   /* limit of a connection's session, from 2 MB; 0: 32 MB, with own_loop 8 MB */
+  struct pmlua *state;   /* own_loop: questions may run code in it, by pml.live.state(); NULL: none */
+};
+
+/*
+ * pmlua_live_start_with - as pmlua_live_start(), with limits of the service. -EINVAL for a value out of range, or a
+ * state without own_loop; -E2BIG as pmlua_open_with(). A service that is running keeps its limits.
+ *
+ * With own_loop the service has no thread, and belongs to the thread that starts it, which alone may dispatch and stop
+ * it. pmlua_live_fd - a descriptor that is readable (poll, epoll, libuv's uv_poll) when there is something to do;
+ * negative: PML_ECLOSED, PML_EMODE without own_loop. pmlua_live_dispatch - do it, for about @budget_us microseconds:
+ * accept, read, answer, run rules. The next call continues a question that takes longer; until then the descriptor
+ * stays readable. One C function of Lua, such as a sort, is not interrupted, so the arguments of these are kept small;
+ * watch rules and functions of the application run in one piece. Returns 1 if something is left to do, 0, or a code as
+ * above. The start opens a session for each connection, some milliseconds in all. A forked child is not served.
+ */
+PML_API int pmlua_live_start_with(const struct pmlua_live_config *config);
+PML_API int pmlua_live_fd(void);
+PML_API int pmlua_live_dispatch(unsigned budget_us);
 PML_API int pmlua_live_stop(void);
 PML_API int pmlua_live_path(char *path, size_t size);
 

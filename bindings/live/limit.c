@@ -202,7 +202,7 @@ static void stop(lua_State *L, struct limit *limit) {
 }
 
 static int period_of(const struct limit *limit) {
-  return limit->seconds > 0 ? PERIOD_TIMED : PERIOD;
+  return limit->seconds > 0 || limit->slice_end > 0 ? PERIOD_TIMED : PERIOD;
 }
 
 /* A coroutine counts for itself: without paying when it starts, a tree of short ones would run for free. */
@@ -226,7 +226,12 @@ static void on_count(lua_State *L, lua_Debug *ar) {
     limit->exceeded = LIMIT_STOPPED;
   if (limit->seconds > 0 && limit->exceeded == LIMIT_KEPT && ar->event == LUA_HOOKCOUNT && now_s() > limit->until)
     limit->exceeded = LIMIT_TIME;
-  if (limit->exceeded != LIMIT_KEPT) stop(L, limit);
+  if (limit->exceeded != LIMIT_KEPT)
+    stop(L, limit);
+  else if (limit->slice_end > 0 && ar->event == LUA_HOOKCOUNT && lua_isyieldable(L) && now_s() > limit->slice_end) {
+    limit->sliced = true;
+    (void)lua_yield(L, 0);
+  }
 }
 
 /* --- the call --- */
@@ -306,27 +311,52 @@ int limit_call(lua_State *L, int nargs, int nresults, uint64_t instructions) {
   return err;
 }
 
+struct resumption {
+  lua_State *co;
+  int nargs, status;
+};
+
+static void resume_protected(void *call) {
+  struct resumption *c = call;
+  int n;
+  c->status = lua_resume(c->co, NULL, c->nargs, &n);
+}
+
+int limit_resume(lua_State *co, int nargs, uint64_t *left, double slice_end) {
+  struct limit *limit = limit_of(co);
+  struct resumption c = {co, nargs, LUA_OK};
+  char what[160];
+  uint64_t had = limit->left = *left;
+  limit->thread = co;
+  limit->refused = 0;
+  limit->slice_end = slice_end;
+  limit->sliced = false;
+  lua_sethook(co, on_count, LUA_MASKCOUNT | LUA_MASKCALL, period_of(limit));
+  locale_t was = numeric_enter();
+  limit->thrown = !guarded(resume_protected, &c, what, sizeof what);
+  numeric_leave(was);
+  *left = limit->left;
+  (void)refused_for_good(limit);
+  int err = limit->thrown ? pml_fail(PML_ESCRIPT, "a C++ exception left a function of the application: %s", what)
+            : limit->exceeded != LIMIT_KEPT ? failure(co, limit, c.status, had)
+            : c.status == LUA_OK            ? 0
+            : c.status == LUA_YIELD         ? 1
+                                            : failure(co, limit, c.status, had);
+  limit->ended = limit->exceeded;
+  limit->exceeded = LIMIT_KEPT;
+  limit->thread = NULL;
+  limit->refused = 0;
+  limit->slice_end = 0;
+  return err;
+}
+
 /* --- what would get around it --- */
 
 /*
  * An error out of a hook leaves its coroutine with hooks off, also for a __close that is run when the dead coroutine is
  * reset. Coroutines that died of memory, which is how a hook ends them, are left to the collector instead.
  */
-static int wrapped(lua_State *L) {
-  lua_State *co = lua_tothread(L, lua_upvalueindex(1));
-  int n = lua_gettop(L);
-  if (!lua_checkstack(co, n)) return luaL_error(L, "too many arguments to resume");
-  if (lua_status(co) == LUA_OK && lua_gettop(co) == 0) return luaL_error(L, "cannot resume dead coroutine");
-  lua_xmove(L, co, n);
-  int status = lua_resume(co, L, n, &n);
-  if (status == LUA_OK || status == LUA_YIELD) {
-    if (!lua_checkstack(L, n + 1)) {
-      lua_pop(co, n);
-      return luaL_error(L, "too many results to resume");
-    }
-    lua_xmove(co, L, n);
-    return n;
-  }
+static int raise_of(lua_State *L, lua_State *co, int status) {
   int state = lua_status(co);
   if (state != LUA_OK && state != LUA_YIELD && state != LUA_ERRMEM) lua_resetthread(co);
   lua_xmove(co, L, 1);
@@ -336,6 +366,75 @@ static int wrapped(lua_State *L) {
     lua_concat(L, 2);
   }
   return lua_error(L);
+}
+
+/* Push the results of coroutine.resume after @co was resumed; with @raises, the results of a wrapped function. */
+static int results_of(lua_State *L, lua_State *co, int status, int n, bool raises) {
+  bool good = status == LUA_OK || status == LUA_YIELD;
+  if (!good && raises) return raise_of(L, co, status);
+  if (!good) n = 1;
+  if (!lua_checkstack(L, n + 1)) {
+    lua_pop(co, n);
+    return luaL_error(L, "too many results to resume");
+  }
+  lua_xmove(co, L, n);
+  if (raises) return n;
+  lua_pushboolean(L, good);
+  lua_insert(L, -(n + 1));
+  return n + 1;
+}
+
+static int go_on_wrapped(lua_State *L, int status, lua_KContext n);
+static int go_on_resumed(lua_State *L, int status, lua_KContext n);
+
+/* A coroutine that limit_resume() suspended suspends its caller, which resumes it later. */
+static int resume(lua_State *L, lua_State *co, int n, bool raises) {
+  struct limit *limit = limit_of(L);
+  for (;;) {
+    int got, status = lua_resume(co, L, n, &got);
+    if (status != LUA_YIELD || !limit->sliced) return results_of(L, co, status, got, raises);
+    n = 0;
+    if (lua_isyieldable(L)) return lua_yieldk(L, 0, 0, raises ? go_on_wrapped : go_on_resumed);
+    limit->sliced = false; /* a C function calls it */
+  }
+}
+
+static int go_on_wrapped(lua_State *L, int status, lua_KContext n) {
+  (void)status;
+  return resume(L, lua_tothread(L, lua_upvalueindex(1)), (int)n, true);
+}
+
+static int go_on_resumed(lua_State *L, int status, lua_KContext n) {
+  (void)status;
+  return resume(L, lua_tothread(L, 1), (int)n, false);
+}
+
+static const char *why_not(lua_State *co, int n) {
+  if (!lua_checkstack(co, n)) return "too many arguments to resume";
+  return lua_status(co) == LUA_OK && lua_gettop(co) == 0 ? "cannot resume dead coroutine" : NULL;
+}
+
+static int wrapped(lua_State *L) {
+  lua_State *co = lua_tothread(L, lua_upvalueindex(1));
+  int n = lua_gettop(L);
+  const char *why = why_not(co, n);
+  if (why != NULL) return luaL_error(L, "%s", why);
+  lua_xmove(L, co, n);
+  return resume(L, co, n, true);
+}
+
+static int resumed(lua_State *L) {
+  lua_State *co = lua_tothread(L, 1);
+  int n = lua_gettop(L) - 1;
+  luaL_argexpected(L, co != NULL, 1, "thread");
+  const char *why = why_not(co, n);
+  if (why == NULL) {
+    lua_xmove(L, co, n);
+    return resume(L, co, n, false);
+  }
+  lua_pushboolean(L, 0);
+  lua_pushstring(L, why);
+  return 2;
 }
 
 static int wrap(lua_State *L) {
@@ -379,6 +478,7 @@ static void replace(lua_State *L, const char *library, const char *name, lua_CFu
 
 void limit_guard(lua_State *L) {
   replace(L, LUA_COLIBNAME, "wrap", wrap);
+  replace(L, LUA_COLIBNAME, "resume", resumed);
   replace(L, LUA_COLIBNAME, "close", close_coroutine);
   replace(L, LUA_DBLIBNAME, "sethook", set_hook);
 }

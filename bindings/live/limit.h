@@ -39,6 +39,8 @@ struct limit {
   /* While a call runs. */
   lua_State *thread; /* that was called on; NULL: none */
   uint64_t left;     /* instructions; UINT64_MAX: any number */
+  double slice_end;  /* of limit_resume(), on the monotonic clock; 0: a call has no slices */
+  bool sliced;       /* a thread of Lua yields because of it */
   double until;      /* on the monotonic clock */
   enum limit_exceeded exceeded;
   enum limit_exceeded ended; /* the limit that ended the last call */
@@ -81,9 +83,9 @@ void limit_give(struct limit *account, void *memory);
 void *limit_share(void *limit, void *block, size_t osize, size_t nsize);
 
 /*
- * limit_guard - replace what would get around the limits in a fresh state with its libraries: coroutine.wrap and
- * coroutine.close, which would run a __close with hooks off in a coroutine that was stopped; debug.sethook, which
- * raises under limits. Otherwise they do what they did. May raise.
+ * limit_guard - replace what would get around the limits in a fresh state with its libraries: coroutine.resume, which
+ * would end a slice at a coroutine; coroutine.wrap and coroutine.close, which would run a __close with hooks off in a
+ * coroutine that was stopped; debug.sethook, which raises under limits. Otherwise they do what they did. May raise.
  */
 void limit_guard(lua_State *L);
 
@@ -97,5 +99,13 @@ void limit_guard(lua_State *L);
  * instruction may compare or join strings of megabytes.
  */
 int limit_call(lua_State *L, int nargs, int nresults, uint64_t instructions);
+
+/*
+ * limit_resume - run the function below @nargs arguments in the Lua thread @co, or, with 0 arguments, continue it,
+ * until @slice_end on the monotonic clock. *@left instructions remain, and are counted down. Coroutines in it are
+ * suspended with it; a C function that calls Lua, such as table.sort, is not. Returns 1 if it was suspended, else as
+ * limit_call(), and @co is of no use any more. Not inside another call.
+ */
+int limit_resume(lua_State *co, int nargs, uint64_t *left, double slice_end);
 
 #endif

@@ -34,6 +34,7 @@ static struct {
 
 /* A child's. Its parent's connections end nevertheless: the service shuts them down before it closes. */
 static void close_copies(struct live *l) {
+  live__own_forget(l);
   live_descriptor_close(&l->listener, false);
   live_descriptor_close(&l->wake, false);
   live_descriptor_close(&l->woken, false);
@@ -188,10 +189,25 @@ static int find_rules(char **file, const char *rules) {
   return err;
 }
 
+static struct live_setup setup_of(const struct pmlua_live_config *o) {
+  return (struct live_setup){.own_loop = o->own_loop != 0,
+                             .connections = o->connections != 0 ? (int)o->connections
+                                            : o->own_loop       ? LIVE_OWN_CONNECTIONS
+                                                                : LIVE_CONNECTIONS,
+                             .nice = o->nice != 0 ? (int)o->nice : LIVE_READER_NICE,
+                             .instructions = o->instructions != 0 ? o->instructions : LIVE_FRAME_INSTRUCTIONS,
+                             .seconds = o->seconds > 0 ? o->seconds : LIVE_FRAME_SECONDS,
+                             .memory_bytes = o->memory_bytes != 0 ? o->memory_bytes
+                                             : o->own_loop        ? LIVE_OWN_SESSION_BYTES
+                                                                  : LIVE_SESSION_BYTES,
+                             .state = o->state};
+}
+
 /* Without the lock: the socket and the thread are the kernel's, which takes its time. */
-static int create(struct live **live, const struct pmlua_live_options *o) {
+static int create(struct live **live, const struct pmlua_live_config *o) {
   struct live *l = new_live(o->name, false);
   if (l == NULL) return pml_fail(-ENOMEM, "live: out of memory or descriptors");
+  l->setup = setup_of(o);
   int err = find_rules(&l->rules_file, o->rules);
   l->mail.file = l->rules_file != NULL ? strdup(l->rules_file) : NULL;
   l->unasked = o->unasked != 0;
@@ -200,7 +216,7 @@ static int create(struct live **live, const struct pmlua_live_options *o) {
   l->stop_arg = o->stop_arg;
   if (err == 0 && !l->unasked) err = live_socket_listen(&l->listener, l->path, o->name);
   if (err == 0) {
-    err = start_thread(l);
+    err = l->setup.own_loop ? live__own_begin(l) : start_thread(l);
     if (err < 0 && !l->unasked) unlink(l->path);
   }
   if (err < 0)
@@ -214,7 +230,7 @@ static int create(struct live **live, const struct pmlua_live_options *o) {
  * Give a running service the socket, and the other options, that this start asks for. The socket of a name that a
  * forked child has from its parent ends.
  */
-static int add_socket(struct live *l, const struct pmlua_live_options *o) {
+static int add_socket(struct live *l, const struct pmlua_live_config *o) {
   char path[LIVE_PATH_MAX], *file;
   int err = find_rules(&file, o->rules);
   if (err < 0) return err;
@@ -258,7 +274,7 @@ static void settle(void) {
 }
 
 /* Whether a running service needs a new socket: it had none, or has its parent's name. Under the lock. */
-static bool adds_socket(const struct live *l, const struct pmlua_live_options *o) {
+static bool adds_socket(const struct live *l, const struct pmlua_live_config *o) {
   char name[LIVE_NAME_MAX + 1];
   if (o->unasked) return false;
   if (l->unasked) return true;
@@ -266,10 +282,7 @@ static bool adds_socket(const struct live *l, const struct pmlua_live_options *o
   return !l->named && o->name != NULL && strcmp(name, l->name) != 0;
 }
 
-int pmlua_live_start(const struct pmlua_live_options *options) {
-  const struct pmlua_live_options told = {.name = secure_getenv("PMLUA_LIVE_NAME"),
-                                          .rules = secure_getenv("PMLUA_LIVE_RULES")};
-  const struct pmlua_live_options *o = options != NULL ? options : &told;
+static int start(const struct pmlua_live_config *o) {
   live__lock();
   settle();
   struct live *l = service.live;
@@ -290,6 +303,36 @@ int pmlua_live_start(const struct pmlua_live_options *options) {
   return err;
 }
 
+int pmlua_live_start(const struct pmlua_live_options *options) {
+  struct pmlua_live_config c = {.size = sizeof c};
+  if (options != NULL) {
+    c.name = options->name;
+    c.rules = options->rules;
+    c.stop = options->stop;
+    c.stop_arg = options->stop_arg;
+    c.unasked = options->unasked;
+  } else {
+    c.name = secure_getenv("PMLUA_LIVE_NAME");
+    c.rules = secure_getenv("PMLUA_LIVE_RULES");
+  }
+  return start(&c);
+}
+
+int pmlua_live_start_with(const struct pmlua_live_config *config) {
+  struct pmlua_live_config c;
+  int err = state_config(&c, sizeof c, config);
+  if (err < 0) return err;
+  if (c.connections > LIVE_CONNECTIONS)
+    return pml_fail(-EINVAL, "live: %u connections; give at most %d", c.connections, LIVE_CONNECTIONS);
+  if (c.nice > LIVE_READER_NICE) return pml_fail(-EINVAL, "live: nice %u; give 1 to %d", c.nice, LIVE_READER_NICE);
+  if (!(c.seconds >= 0 && c.seconds <= 3600)) return pml_fail(-EINVAL, "live: a question's time is 0 to 3600 s");
+  if (c.memory_bytes != 0 && c.memory_bytes < 2u << 20)
+    return pml_fail(-EINVAL, "live: %zu bytes are too few for a session; give at least 2 MB", c.memory_bytes);
+  if (c.state != NULL && !c.own_loop)
+    return pml_fail(-EINVAL, "live: a state can be asked by one thread alone; set own_loop as well");
+  return start(&c);
+}
+
 /* --- stopping --- */
 
 /* Takes the service away from all others; its path is free for the next one. */
@@ -303,7 +346,7 @@ static struct live *take(void) {
     if (l->path[0] != '\0') unlink(l->path);
     l->path[0] = '\0';
     /* A thread that cannot be woken is left asleep. */
-    l->detached = !live__wake(l) || live__on_thread();
+    l->detached = (!live__wake(l) && !l->setup.own_loop) || live__on_thread();
     pthread_cond_signal(&l->stopped);
   }
   live__unlock();
@@ -333,6 +376,10 @@ static bool join(struct live *l, double seconds) {
 int pmlua_live_stop(void) {
   struct live *l = take();
   if (l == NULL) return 0;
+  if (l->setup.own_loop) {
+    if (!l->detached) live__own_end(l); /* else dispatch does, when it gets back to its loop */
+    return 0;
+  }
   if (l->detached) {
     pthread_detach(l->thread); /* it frees what it has, when it gets back to its loop */
     return 0;
@@ -347,7 +394,7 @@ int pmlua_live_stop(void) {
 /* A function of the application that never returns must not keep the process from ending. */
 static void at_exit(void) {
   struct live *l = take();
-  if (l != NULL && !l->detached) (void)join(l, EXIT_WAIT_SECONDS);
+  if (l != NULL && !l->detached && !l->setup.own_loop) (void)join(l, EXIT_WAIT_SECONDS);
 }
 
 int pmlua_live_path(char *path, size_t size) {
@@ -368,6 +415,7 @@ int pmlua_live_path(char *path, size_t size) {
 static struct live *heir(const struct live *l) {
   struct live *n = new_live(l->name, true);
   if (n == NULL) return NULL;
+  n->setup = l->setup;
   n->stop_run = l->stop_run;
   n->stop_arg = l->stop_arg;
   n->rules_file = l->rules_file != NULL ? strdup(l->rules_file) : NULL;
@@ -393,7 +441,7 @@ static void in_child(void) {
     close_copies(l);
     l->next = service.left;
     service.left = l;
-    if (!ours && pml__process_was_told()) service.live = heir(l);
+    if (!ours && !l->setup.own_loop && pml__process_was_told()) service.live = heir(l);
   }
 }
 

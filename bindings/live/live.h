@@ -8,6 +8,7 @@
  *     live_talk.c       one connection: receives questions and sends replies, never blocks
  *     live_worker.c     the thread that executes one connection's questions, so that they delay nothing else
  *     live_values.c     replies without Lua: the values of all events, the sections
+ *     live_own.c        the service without threads, in the application's own loop
  *     live_hold.c       the code in which such a thread may be cancelled
  *
  * One thread owns a struct live and the data that it points to, except for the workers, whose headers say so. Data
@@ -23,6 +24,7 @@
 #include "live/live_socket.h"
 #include "pmlua.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -35,13 +37,40 @@
 #define LIVE_GRACE_SECONDS 0.25 /* for Lua to stop by itself; then its thread is cancelled */
 #define LIVE_STOP_SECONDS 2.0   /* that pmlua_live_stop() waits at most */
 #define LIVE_SESSION_BYTES (32u << 20)
-#define LIVE_SESSION_SPARE (4u << 20) /* that a question needs of them which only looks around */
+#define LIVE_SESSION_SPARE 8 /* a question that only looks around needs this part of them */
+#define LIVE_OWN_CONNECTIONS 4
+#define LIVE_OWN_SESSION_BYTES (8u << 20)
+#define LIVE_OWN_ANSWER_MAX (256u << 10)
+#define LIVE_READER_NICE 19
 #define LIVE_RULES_INSTRUCTIONS 50000000u
 #define LIVE_RULES_BYTES (256u << 20)
+
+/* Limits and manner of a service; constant. */
+struct live_setup {
+  bool own_loop;
+  int connections, nice;
+  uint64_t instructions;
+  double seconds;
+  size_t memory_bytes;
+  struct pmlua *state;
+};
+
+/* A call of pmlua.internal.live.session. */
+struct live_ask {
+  const struct live_frame *question; /* NULL: a tick */
+  char *text;
+  size_t n;
+  bool ok;
+  double now, next; /* tick: its time, and the time of the next tick */
+};
 
 struct live_session {
   struct state state;
   double due; /* seconds of CLOCK_MONOTONIC; HUGE_VAL: nothing is */
+  const struct live_setup *setup;
+  lua_State *co; /* own_loop: the suspended call, also on the stack; NULL: none */
+  struct live_ask ask;
+  uint64_t left; /* instructions of @co */
 };
 
 struct live_worker;
@@ -79,8 +108,10 @@ struct live_mail {
 
 struct live {
   /* Constant while the thread runs. */
-  bool inherited; /* the process was forked: its sockets are made later, by the thread */
-  double since;   /* seconds of CLOCK_MONOTONIC */
+  struct live_setup setup;
+  struct live_own *own; /* own_loop: live_own.c */
+  bool inherited;       /* the process was forked: its sockets are made later, by the thread */
+  double since;         /* seconds of CLOCK_MONOTONIC */
   pthread_t thread;
   /* Under live__lock. */
   pthread_cond_t stopped; /* stopping was set: ends the wait of a forked child */
@@ -103,6 +134,7 @@ struct live {
   struct live_connection *connection[LIVE_CONNECTIONS]; /* NULL: free */
   struct live_rules rules;
   struct live_worker *ending; /* that have no connection any more */
+  struct live_worker *spare;  /* own_loop: with an open session, for the next connection */
   double sample_due;          /* events in the program's memory, for its log: seconds of CLOCK_MONOTONIC */
   double callback_due;        /* the same of callbacks */
   struct live *next;          /* of those that a fork left behind */
@@ -136,7 +168,33 @@ char *live__functions(void);
 /* live__stop_run - 0, the first time; 1: it was stopped before; PML_ECLOSED. */
 int live__stop_run(const char *reason);
 
+/* --- live_own.c --- */
+
+/* live__state - run code in the application's state: *text, malloc'd, has a line of JSON for each result. 0, PML_EMODE
+ * if the application lends none, or as pmlua_run_string(). */
+int live__state(const char *code, char **text);
+int live__own_begin(struct live *l);         /* without a thread: a descriptor, and a session for each connection */
+void live__own_forget(const struct live *l); /* in a forked child */
+void live__own_close(struct live *l);        /* what that has opened */
+void live__own_end(struct live *l);          /* all of the service */
+void live__own_forget_place(struct live *l, int place); /* the descriptor of that connection will be closed */
+
 /* --- live_loop.c, live_talk.c, live_session.c: the service's thread --- */
+
+struct live_waiting {
+  struct pollfd fd[2 + LIVE_CONNECTIONS]; /* the wake pair, the listener, connections */
+  double accept_at;                       /* not before */
+};
+
+/* live__turn - wait at most @ms milliseconds, and do what there is to do. False: the service ends.
+ * live__patience - after live__set_poll(): milliseconds until something is due. live__end_all - give everything back.
+ */
+bool live__turn(struct live *l, struct live_waiting *w, int ms); /* -1: until something is due */
+void live__set_poll(struct live_waiting *w, const struct live *l, double now);
+int live__patience(const struct live_waiting *w, const struct live *l, double now);
+void live__end_all(struct live *l);
+bool live__own_thread(bool is); /* the calling thread serves, or does not; returns the state before */
+bool live__in_own_loop(void);
 
 void *live__main(void *live);
 void live__thread_forked(void);            /* the calling thread is the program's now, in a child */
@@ -155,8 +213,16 @@ int live__open_state(struct state *s, const atomic_bool *stop, size_t memory_byt
 
 /* live__session_answer - true: ok. *text is malloc'd and never NULL on true; on false it may be: see the detail. */
 bool live__session_answer(struct live_session *s, const struct live_frame *question, char **text, size_t *n);
-int live__session_open(struct live_session *s, const atomic_bool *stop);
+int live__session_open(struct live_session *s, const struct live_setup *setup, const atomic_bool *stop);
 void live__session_tick(struct live_session *s, double now);
+/*
+ * own_loop: live__session_begin - prepare a question, or without one a tick. live__session_step - continue until
+ * @until, on the monotonic clock: 1: suspended; 0: done, and *text, *n and *ok are as from live__session_answer().
+ * live__session_reset - the session of another client: 0, or a code if only a new state will do.
+ */
+int live__session_begin(struct live_session *s, const struct live_frame *question, double now);
+int live__session_step(struct live_session *s, double until, char **text, size_t *n, bool *ok);
+int live__session_reset(struct live_session *s);
 
 /* --- live_values.c: the connection's thread --- */
 
@@ -186,6 +252,13 @@ double live__worker_due(struct live_worker *w);
 bool live__worker_has_rules(struct live_worker *w);
 void live__worker_end(struct live_worker *w, double cancel_at);
 bool live__worker_reap(struct live *l);
+/*
+ * own_loop: live__worker_prepare - make one for l->spare. live__worker_step - continue its question or tick until
+ * @until; false: there is nothing to do. live__worker_drop - free all spare ones.
+ */
+int live__worker_prepare(struct live *l);
+bool live__worker_step(struct live_worker *w, double until);
+void live__worker_drop(struct live *l);
 
 /* --- live_hold.c --- */
 

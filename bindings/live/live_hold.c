@@ -107,11 +107,21 @@ int live__hold_functions(lua_State *L) {
   return 0;
 }
 
+static int all(lua_State *L, int status, lua_KContext context) {
+  (void)status;
+  (void)context;
+  return lua_gettop(L);
+}
+
 int live__interruptible(lua_State *L) {
   int was = PTHREAD_CANCEL_DISABLE, ignored, n = lua_gettop(L);
   luaL_checktype(L, 1, LUA_TFUNCTION);
-  if (cancellable) (void)pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &was);
+  if (!cancellable) { /* where it may be suspended */
+    lua_callk(L, n - 1, LUA_MULTRET, 0, all);
+    return lua_gettop(L);
+  }
+  (void)pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &was);
   int status = lua_pcall(L, n - 1, LUA_MULTRET, 0);
-  if (cancellable) (void)pthread_setcancelstate(was, &ignored);
+  (void)pthread_setcancelstate(was, &ignored);
   return status == LUA_OK ? lua_gettop(L) : lua_error(L);
 }

@@ -40,6 +40,18 @@ void live__thread_forked(void) {
   on_thread = false;
 }
 
+static _Thread_local bool in_own_loop;
+
+bool live__own_thread(bool is) {
+  bool was = in_own_loop;
+  on_thread = in_own_loop = is;
+  return was;
+}
+
+bool live__in_own_loop(void) {
+  return in_own_loop;
+}
+
 /* --- the cpus --- */
 
 static cpu_set_t cpus; /* the process's cpus when this was loaded: its threads may bind themselves later */
@@ -124,6 +136,7 @@ static void send_error(int fd, const char *why) {
 }
 
 static void end_connection(struct live *l, int place) {
+  live__own_forget_place(l, place);
   live__talk_end(l->connection[place], live__now());
   l->connection[place] = NULL;
 }
@@ -140,7 +153,7 @@ static int dispensable(const struct live_connection *c, double now) {
 /* A free slot, if need be of the most dispensable client, among equals the longest silent. -1: none. */
 static int free_place(struct live *l, double now) {
   int worst = 0, place = -1;
-  for (int i = 0; i < LIVE_CONNECTIONS; i++) {
+  for (int i = 0; i < l->setup.connections; i++) {
     const struct live_connection *c = l->connection[i];
     if (c == NULL) return i;
     int how = dispensable(c, now);
@@ -185,17 +198,12 @@ static bool accept_all(struct live *l, double now) {
 
 /* --- the loop --- */
 
-struct waiting {
-  struct pollfd fd[2 + LIVE_CONNECTIONS];
-  double accept_at; /* not before */
-};
-
 static int number(const struct live_descriptor *d) {
   return atomic_load_explicit(&((struct live_descriptor *)d)->fd, memory_order_relaxed);
 }
 
 /* Waiting for a file that is the program's by now does no harm: it is checked before it is used. */
-static void set_poll(struct waiting *w, const struct live *l, double now) {
+void live__set_poll(struct live_waiting *w, const struct live *l, double now) {
   w->fd[0] = (struct pollfd){.fd = number(&l->woken), .events = POLLIN};
   w->fd[1] = (struct pollfd){.fd = now >= w->accept_at ? number(&l->listener) : -1, .events = POLLIN};
   for (int i = 0; i < LIVE_CONNECTIONS; i++) {
@@ -218,7 +226,7 @@ static double connection_due(const struct live_connection *c) {
 }
 
 /* Milliseconds until something is due, rounded up. */
-static int patience(const struct waiting *w, const struct live *l, double now) {
+int live__patience(const struct live_waiting *w, const struct live *l, double now) {
   double due = earlier(earlier(l->rules.due, l->rules.look), earlier(l->sample_due, now + LOOK_S));
   for (int i = 0; i < LIVE_CONNECTIONS; i++) {
     const struct live_connection *c = l->connection[i];
@@ -254,7 +262,7 @@ static void serve_one(struct live *l, int place, short ready, double now) {
     end_overdue(l, place);
 }
 
-static void serve(struct live *l, struct waiting *w) {
+static void serve(struct live *l, struct live_waiting *w) {
   double now = live__now();
   char bytes[64];
   int woken = w->fd[0].revents != 0 ? live_descriptor_get(&l->woken) : -1;
@@ -277,21 +285,27 @@ static void sample(struct live *l) {
   l->sample_due = pml_sde_log_sample(callbacks) ? live__now() + SAMPLE_S : HUGE_VAL;
 }
 
+bool live__turn(struct live *l, struct live_waiting *w, int ms) {
+  sample(l);
+  live__rules_run(l, live__now());
+  double now = live__now();
+  live__set_poll(w, l, now);
+  if (poll(w->fd, 2 + LIVE_CONNECTIONS, ms < 0 ? live__patience(w, l, now) : ms) < 0 && errno != EINTR &&
+      errno != ENOMEM)
+    return false;
+  if (!is_stopping(l) && has_lost(l) && !renew(l, "the program has closed the service's sockets; it ends"))
+    return false;
+  if (!is_stopping(l)) serve(l, w);
+  return !is_stopping(l);
+}
+
 static void loop(struct live *l) {
-  struct waiting w = {.accept_at = 0};
-  while (!is_stopping(l)) {
-    sample(l);
-    live__rules_run(l, live__now());
-    double now = live__now();
-    set_poll(&w, l, now);
-    if (poll(w.fd, 2 + LIVE_CONNECTIONS, patience(&w, l, now)) < 0 && errno != EINTR && errno != ENOMEM) break;
-    if (!is_stopping(l) && has_lost(l) && !renew(l, "the program has closed the service's sockets; it ends")) break;
-    if (!is_stopping(l)) serve(l, &w);
-  }
+  struct live_waiting w = {.accept_at = 0};
+  while (!is_stopping(l) && live__turn(l, &w, -1)) continue;
 }
 
 /* All that questions had is given back, before the application may unload what they called. */
-static void end(struct live *l) {
+void live__end_all(struct live *l) {
   char bytes[64];
   for (int i = 0; i < LIVE_CONNECTIONS; i++)
     if (l->connection[i] != NULL) end_connection(l, i);
@@ -309,7 +323,7 @@ void *live__main(void *arg) {
     if (live_descriptor_held(&l->listener)) clean_folder();
     loop(l);
   }
-  end(l);
+  live__end_all(l);
   live__lock();
   bool detached = l->detached;
   l->finished = true;

@@ -60,14 +60,15 @@ static void ask(struct live_connection *c, struct live *l) {
   "without its variables and rules"
 
 /* The answer, if it is there; an error if it should be. Returns false if the connection is of no use any more. */
-static bool take_answer(struct live_connection *c, double now) {
+static bool take_answer(struct live_connection *c, const struct live *l, double now) {
   char *text, late[256];
   size_t n;
   bool ok;
   if (live__worker_answer(c->worker, &text, &n, &ok)) {
     c->asked = false;
-    if (n > LIVE_ANSWER_MAX)
-      set_error(c, "the answer is longer than 16 MB; ask for less");
+    if (n > (l->setup.own_loop ? LIVE_OWN_ANSWER_MAX : LIVE_ANSWER_MAX))
+      set_error(c, l->setup.own_loop ? "the answer is longer than 256 KB; ask for less"
+                                     : "the answer is longer than 16 MB; ask for less");
     else
       set_answer(c, ok ? LIVE_OK : LIVE_ERROR, text, text != NULL ? n : 0);
     free(text);
@@ -77,7 +78,7 @@ static bool take_answer(struct live_connection *c, double now) {
   live__worker_end(c->worker, now);
   c->worker = NULL;
   c->asked = false;
-  snprintf(late, sizeof late, OVERDUE, LIVE_FRAME_SECONDS);
+  snprintf(late, sizeof late, OVERDUE, l->setup.seconds);
   set_error(c, late);
   return c->answer != NULL;
 }
@@ -127,7 +128,7 @@ bool live__talk(struct live_connection *c, struct live *l, double now) {
   int fd = live_descriptor_get(c->socket);
   bool ended = fd < 0; /* the program has closed it */
   if (!ended && c->asked) {
-    ended = !take_answer(c, now);
+    ended = !take_answer(c, l, now);
   } else if (!ended && c->answer == NULL) {
     int rc = listen_to(c, fd, now, &ended);
     if (rc < 0) {

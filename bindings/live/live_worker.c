@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #define STACK_BYTES (1u << 20)
-#define READER_NICE 19
 #define ENDING_MAX 32 /* as many may be busy in functions of the application, after their connections have gone */
 
 struct live_worker {
@@ -92,7 +91,7 @@ static void answer(struct live_worker *w) {
   size_t n = 0;
   bool ok = false;
   bool native = live__values_wanted(&w->question);
-  int err = native ? 0 : live__session_open(&w->session, &w->quit);
+  int err = native ? 0 : live__session_open(&w->session, &w->l->setup, &w->quit);
   if (w->question.kind == LIVE_EVAL || w->question.kind == LIVE_COMPLETE) become_idle(w);
   if (native)
     ok = live__values_answer(&w->values, &w->question, &text, &n);
@@ -115,7 +114,7 @@ __attribute__((no_sanitize_address)) static void *work(void *worker) {
   bool question;
   live__hold_thread();
   live__thread_begin("pmlua-ask");
-  (void)setpriority(PRIO_PROCESS, 0, READER_NICE); /* on Linux, of the thread */
+  (void)setpriority(PRIO_PROCESS, 0, w->l->setup.nice); /* on Linux, of the thread */
   pthread_cleanup_push(ended, w);
   while (wait_for_work(w, &question)) {
     if (question)
@@ -153,13 +152,9 @@ static int start_thread(struct live_worker *w) {
   return err;
 }
 
-int live__worker_begin(struct live *l, struct live_worker **worker) {
-  int busy = 0, err;
-  for (const struct live_worker *e = l->ending; e != NULL; e = e->next) busy++;
-  if (busy >= ENDING_MAX)
-    return pml_fail(-EAGAIN, "too many questions that were given up are still in functions of the application");
+static struct live_worker *new_worker(struct live *l) {
   struct live_worker *w = calloc(1, sizeof *w);
-  if (w == NULL) return pml_fail(-ENOMEM, "live: out of memory for a session");
+  if (w == NULL) return NULL;
   w->l = l;
   w->cancel_at = w->since = w->due = w->session.due = HUGE_VAL;
   live_frame_question(&w->question);
@@ -169,6 +164,23 @@ int live__worker_begin(struct live *l, struct live_worker **worker) {
   pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
   pthread_cond_init(&w->changed, &monotonic);
   pthread_condattr_destroy(&monotonic);
+  return w;
+}
+
+int live__worker_begin(struct live *l, struct live_worker **worker) {
+  int busy = 0, err;
+  if (l->setup.own_loop) {
+    err = l->spare == NULL ? live__worker_prepare(l) : 0;
+    if (err < 0) return err;
+    *worker = l->spare;
+    l->spare = l->spare->next;
+    return 0;
+  }
+  for (const struct live_worker *e = l->ending; e != NULL; e = e->next) busy++;
+  if (busy >= ENDING_MAX)
+    return pml_fail(-EAGAIN, "too many questions that were given up are still in functions of the application");
+  struct live_worker *w = new_worker(l);
+  if (w == NULL) return pml_fail(-ENOMEM, "live: out of memory for a session");
   *worker = w;
   if ((err = start_thread(w)) == 0) return 0;
   *worker = NULL;
@@ -181,7 +193,7 @@ void live__worker_ask(struct live_worker *w, struct live_frame *question) {
   live_frame_reset(&w->question);
   w->question = *question;
   w->asked = true;
-  w->since = live__now(); /* it waits for a cpu from now on */
+  if (!w->l->setup.own_loop) w->since = live__now(); /* it waits for a cpu from now on */
   live_frame_question(question);
   pthread_cond_signal(&w->changed);
   pthread_mutex_unlock(&w->mutex);
@@ -203,7 +215,7 @@ bool live__worker_answer(struct live_worker *w, char **text, size_t *n, bool *ok
 
 double live__worker_due(struct live_worker *w) {
   pthread_mutex_lock(&w->mutex);
-  double due = w->since + LIVE_FRAME_SECONDS + LIVE_GRACE_SECONDS;
+  double due = w->since + w->l->setup.seconds + LIVE_GRACE_SECONDS;
   pthread_mutex_unlock(&w->mutex);
   return due;
 }
@@ -215,8 +227,27 @@ bool live__worker_has_rules(struct live_worker *w) {
   return has;
 }
 
+/* Its session is the next client's, if nothing was left half-way. */
+static void end_own(struct live *l, struct live_worker *w) {
+  free(w->text);
+  live_frame_reset(&w->question);
+  w->text = NULL;
+  w->asked = w->answered = false;
+  w->due = HUGE_VAL;
+  if (live__session_reset(&w->session) < 0) {
+    state_close(&w->session.state);
+    w->session.co = NULL;
+  }
+  w->next = l->spare;
+  l->spare = w;
+}
+
 void live__worker_end(struct live_worker *w, double cancel_at) {
   struct live *l = w->l;
+  if (l->setup.own_loop) {
+    end_own(l, w);
+    return;
+  }
   pthread_mutex_lock(&w->mutex);
   atomic_store(&w->quit, true);
   pthread_cond_signal(&w->changed);
@@ -254,4 +285,60 @@ bool live__worker_reap(struct live *l) {
       at = &w->next;
   }
   return l->ending == NULL;
+}
+
+/* --- own loop: no thread, so that the lock is nobody else's --- */
+
+int live__worker_prepare(struct live *l) {
+  struct live_worker *w = new_worker(l);
+  if (w == NULL) return pml_fail(-ENOMEM, "live: out of memory for a session");
+  int err = live__session_open(&w->session, &l->setup, &l->stopping);
+  if (err < 0) {
+    free_worker(w);
+    return err;
+  }
+  w->next = l->spare;
+  l->spare = w;
+  return 0;
+}
+
+void live__worker_drop(struct live *l) {
+  while (l->spare != NULL) {
+    struct live_worker *w = l->spare;
+    l->spare = w->next;
+    state_close(&w->session.state);
+    free_worker(w);
+  }
+}
+
+static void refuse(struct live_worker *w, int err) {
+  w->text = strdup(pml_error_detail(err));
+  w->n = w->text != NULL ? strlen(w->text) : 0;
+  w->ok = w->asked = false;
+  w->answered = true;
+}
+
+bool live__worker_step(struct live_worker *w, double until) {
+  struct live_session *s = &w->session;
+  bool due = live__now() >= w->due;
+  if (!w->asked && s->co == NULL && !due) return false;
+  if (w->asked && s->co == NULL && live__values_wanted(&w->question)) {
+    w->ok = live__values_answer(&w->values, &w->question, &w->text, &w->n);
+    w->asked = false;
+    w->answered = true;
+    return true;
+  }
+  if (s->co == NULL) {
+    int err = live__session_open(s, &w->l->setup, &w->l->stopping);
+    if (err == 0) err = live__session_begin(s, w->asked ? &w->question : NULL, live__now());
+    w->due = HUGE_VAL;
+    if (err < 0 && w->asked) refuse(w, err);
+    if (err < 0) return true;
+  }
+  bool question = s->ask.question != NULL;
+  if (live__session_step(s, until, &w->text, &w->n, &w->ok) > 0) return true;
+  w->due = s->due;
+  if (question) w->asked = false;
+  if (question) w->answered = true;
+  return true;
 }

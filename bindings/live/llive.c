@@ -77,6 +77,21 @@ static int l_stop_run(lua_State *L) {
   return lutil_pushbool(L, rc == 0);
 }
 
+static int l_own_loop(lua_State *L) {
+  return lutil_pushbool(L, live__in_own_loop());
+}
+
+/* The results, a line of JSON each, of code in the application's state. */
+static int l_state(lua_State *L) {
+  const char *code = lutil_string(L, 1);
+  struct lutil_guard *text = lutil_guard(L, free);
+  int err = live__state(code, (char **)&text->of);
+  if (err < 0) return pml_pusherr(L, err, "live.state");
+  lua_pushstring(L, text->of);
+  lutil_close(&text->h);
+  return 1;
+}
+
 static int l_functions(lua_State *L) {
   struct lutil_guard *names = lutil_guard(L, free);
   const char *name = names->of = live__functions();
@@ -100,10 +115,13 @@ static int l_rules(lua_State *L) {
 }
 
 int luaopen_pmlua_live(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"start", l_start}, {"stop", l_stop},         {"path", l_path},   {"folder", l_folder},
-      {"rule", l_rule},   {"cancel", l_cancel},     {"rules", l_rules}, {"functions", l_functions},
-      {"call", l_call},   {"stop_run", l_stop_run}, {"say", l_say},     {"interruptible", live__interruptible},
-      {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"start", l_start}, {"stop", l_stop},
+                                       {"path", l_path},   {"folder", l_folder},
+                                       {"rule", l_rule},   {"cancel", l_cancel},
+                                       {"rules", l_rules}, {"functions", l_functions},
+                                       {"call", l_call},   {"own_loop", l_own_loop},
+                                       {"state", l_state}, {"stop_run", l_stop_run},
+                                       {"say", l_say},     {"interruptible", live__interruptible},
+                                       {NULL, NULL}};
   return lutil_module(L, functions);
 }

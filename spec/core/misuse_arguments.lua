@@ -64,7 +64,7 @@ M.functions = {
              provide = { { name = "misuse", kind = "code", text = "return {}", events = { { name = "e" } } } } },
   flow = { open = { { metrics = { "misuse" }, labels = 9 } } },
   live = { start = { { name = "misuse" } }, interruptible = { function() end }, stop = {}, path = {}, folder = {},
-           rule = { "rule" }, cancel = { 1 },
+           rule = { "rule" }, cancel = { 1 }, own_loop = {}, state = { "return 1" },
            rules = {}, functions = {}, call = { "f", 1 }, stop_run = {}, say = {} },
   file = { open = { "/proc/self/stat" }, read = { "/proc/self/stat", 4096 }, write = { dir .. "/nowhere/f", "text" },
            create = { dir .. "/nowhere/f" }, output = { dir .. "/nowhere/f" }, new = { dir .. "/nowhere/f" },

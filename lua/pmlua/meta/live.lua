@@ -56,6 +56,16 @@ function live.functions() end
 ---@return integer? result, pmlua.Failure? failure, string? code
 function live.call(name, ...) end
 
+--- Whether this state is of a service in the application's own loop (`pmlua_live_dispatch` in C).
+---@return boolean
+function live.own_loop() end
+
+--- Run code in the Lua state that the application lends to questions (`pmlua_live_start_with` in C). In questions the results
+--- are copies of the code's results: numbers, strings, booleans and tables.
+---@param code string
+---@return any ... results; nil, pmlua.Failure, code if there is no such state or the code failed
+function live.state(code) end
+
 --- Stop the run by the action that the application chose at its start, or by SIGTERM; an experiment ends as after an
 --- interrupt.
 ---@param reason string

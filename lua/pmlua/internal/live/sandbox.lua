@@ -12,10 +12,12 @@ local core = require "pmlua.core"
 
 local M = {}
 
-local STEPS = 1e8          -- worst case of a pattern: a fraction of a second
-local SOURCE_BYTES = 65536 -- of code: compiling labels, jumps and lists of conditions takes quadratic time
-local BYTES = 16 << 20     -- of a repeated string
-local ELEMENTS = 1000000   -- that a single call of a table function visits
+-- In the application's own loop a call may take a fraction of a millisecond, else a fraction of a second.
+local own_loop = core.live.own_loop()
+local STEPS = own_loop and 1e5 or 1e8             -- worst case of a pattern
+local SOURCE_BYTES = own_loop and 4096 or 65536   -- of code: labels, jumps and lists of conditions take quadratic time
+local BYTES = own_loop and 1 << 18 or 16 << 20    -- of a repeated string
+local ELEMENTS = own_loop and 1000 or 1000000     -- that a single call of a table function visits
 
 local ns = core.clock.ns
 local deadline = math.huge

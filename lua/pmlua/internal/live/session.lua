@@ -10,6 +10,7 @@ local core = require "pmlua.core"
 local evaluate = require "pmlua.internal.prompt.evaluate"
 local json = require "pmlua.json"
 local open_string = require "pmlua.internal.prompt.openstring"
+local read_json = require "pmlua.internal.readjson"
 local reading = require "pmlua.internal.live.reading"
 local sandbox = require "pmlua.internal.live.sandbox"
 
@@ -139,6 +140,19 @@ end
 
 more.sde.watch = sandbox.host(watch)
 
+--- Run code in the application's own state, if it lends that; its results are copies.
+more.live.state = sandbox.host(function(code)
+  if type(code) ~= "string" then error("state: the code must be a string", 0) end
+  local text, err, code_name = core.live.state(code)
+  if not text then return nil, err, code_name end
+  local results = { n = 0 }
+  for line in text:gmatch "[^\n]+" do
+    results.n = results.n + 1
+    results[results.n] = read_json(line)
+  end
+  return table.unpack(results, 1, results.n)
+end)
+
 local env = sandbox.new(write, more)
 
 --- Run f as code from outside, with a handler of errors: true, results ... or false, message; as table.pack gives them.
@@ -260,6 +274,15 @@ function M.tick(now_s)
   if not rules then return nil end
   sandbox.leave()
   return rules.tick(now_s)
+end
+
+--- Begin anew, for another client.
+function M.reset()
+  sandbox.leave()
+  take_output()
+  local rules = package.loaded["pmlua.internal.live.rules"]
+  for _, rule in ipairs(rules and rules.list() or {}) do rules.cancel(rule.id) end
+  env = sandbox.new(write, more)
 end
 
 return M
