@@ -359,7 +359,7 @@ describe("pmlua live", function()
     local function write(text)
       support.spit(dir .. "/new", ([[
         local pml = require "pmlua"
-        pml.sde.watch("SOLVER::steps", "10ms", function() print %q end)
+        pml.sde.watch("SOLVER::steps", "10ms", function(_, series) print(%q, #series > 20 and "long" or "short") end)
         %s]]):format(text[1], text[2] or ""))
       assert(os.execute(("mv %s/new %s/rules.lua"):format(dir, dir)))
     end
@@ -368,12 +368,14 @@ describe("pmlua live", function()
     end
     write { "first" }
     start(command .. " live --rules rules.lua --name SOLVER -- " .. application .. " 600", "SOLVER")
-    assert.truthy(said "pmlua: first")
+    assert.truthy(said "pmlua: first\tshort")
+    assert.truthy(said "pmlua: first\tlong")
     write { "broken", "error 'on purpose'" }
     assert.truthy(said "on purpose")
     write { "second" }
     assert.truthy(said "pmlua: second")
     assert.is_nil(support.slurp(dir .. "/err"):match "pmlua: second(.*)$":find "first")
+    assert.is_nil(support.slurp(dir .. "/err"):find("second\tshort", 1, true)) -- its series continues
     assert.is_nil(support.slurp(dir .. "/err"):find "pmlua: broken")
   end)
 

@@ -201,8 +201,21 @@ function M.list()
   return out
 end
 
+--- Give a new rule the series of the rule with its name, else of any that watches the same event.
+local function inherit(rule, before)
+  for pass = 1, 2 do
+    for _, old in ipairs(before) do
+      local same = old.event == rule.event and old.keep == rule.keep and (pass == 2 or old.name == rule.name)
+      if same and not old.heir then
+        old.heir, rule.series, rule.kind = rule, old.series, old.kind
+        return
+      end
+    end
+  end
+end
+
 --- Run a file that watches something. It is the user's own: nothing is kept from it. Loaded again, its rules take the
---- place of those that it made before, unless it fails.
+--- place of those that it made before, with their series, unless it fails.
 ---@param path string
 function M.load(path)
   M.scheduled = true
@@ -216,6 +229,9 @@ function M.load(path)
   loading = path
   local good, message = pcall(f, path)
   loading = nil
+  for _, rule in ipairs(good and rules or {}) do
+    if rule.file == path and rule.id > first then inherit(rule, before) end
+  end
   for _, rule in ipairs(good and before or table.move(rules, 1, #rules, 1, {})) do
     if good or rule.file == path and rule.id > first then M.cancel(rule.id) end
   end
