@@ -217,6 +217,12 @@ PML_API int pmlua_live_path(char *path, size_t size);
 typedef int64_t pmlua_live_callback(void *arg, const double *values, size_t n);
 PML_API int pmlua_live_function(const char *name, pmlua_live_callback *fn, void *arg);
 
+/*
+ * pmlua_live_define - the same for a function with arguments and results of @format, strings and tables among them, as
+ * pmlua_function() has them; a failure of @fn is a failure of pml.live.call. -EINVAL also for the format.
+ */
+PML_API int pmlua_live_define(const char *name, const char *format, pmlua_callback *fn, void *arg);
+
 PML_END_DECLS
 
 #endif

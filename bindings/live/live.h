@@ -19,6 +19,7 @@
 #define LIVE_H
 
 #include "embed/state.h"
+#include "embed/typed.h"
 #include "live/live_descriptor.h"
 #include "live/live_frame.h"
 #include "live/live_socket.h"
@@ -160,9 +161,28 @@ void live__free(struct live *l);               /* whose thread has ended, or nev
 /* The signal that stops a run for which the application gave no function: the command's is SIGINT. */
 extern int live_stop_signal;
 
-/* live__call - the application's function of that name. 0, PML_ECLOSED (no service), PML_EMODE (not on its thread),
- * -ENOENT. */
-int live__call(const char *name, const double *values, size_t n, int64_t *result);
+#define LIVE_VALUES_MAX 16
+
+/* One call of an application's function, with numbers or typed. */
+struct live_callee {
+  const char *name;
+  pmlua_live_callback *fn; /* NULL: typed */
+  pmlua_callback *typed;
+  struct typed type;
+  void *arg;
+  double values[LIVE_VALUES_MAX];
+  size_t n;
+  int64_t result;
+  struct pmlua_value in[TYPED_MAX], out[TYPED_MAX];
+  char *kept[TYPED_MAX]; /* strings of @out; owned */
+  int err;               /* that it returned */
+};
+
+/* live__callee - the application's function of that name: 0, PML_EMODE (not on the service's thread), -ENOENT.
+ * live__call - call it, with the arguments set: 0, or its failure. live__callee_done - free it, which malloc() made. */
+int live__callee(const char *name, struct live_callee *to);
+int live__call(struct live_callee *call);
+void live__callee_done(void *callee);
 /* live__functions - their names, each followed by a zero, then another; to be freed. NULL: out of memory. */
 char *live__functions(void);
 /* live__stop_run - 0, the first time; 1: it was stopped before; PML_ECLOSED. */

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUES_MAX 16
-
 static int l_start(lua_State *L) {
   static const struct option known[] = {OPTIONS(struct pmlua_live_options, name, rules),
                                         OPTION_BIT(struct pmlua_live_options, "unasked", unasked, 1), OPTION_END};
@@ -59,16 +57,39 @@ static int l_say(lua_State *L) {
   return 0;
 }
 
+static void numbers(lua_State *L, struct live_callee *c, int n) {
+  if (n > LIVE_VALUES_MAX) luaL_argerror(L, LIVE_VALUES_MAX + 2, "at most 16 numbers are passed");
+  for (int i = 0; i < n; i++) c->values[i] = luaL_checknumber(L, 2 + i);
+  c->n = (size_t)n;
+}
+
+/* The owner of @c, on top, stays behind the arguments. */
+static void typed_values(lua_State *L, struct live_callee *c, int n) {
+  luaL_checkstack(L, 5 * TYPED_MAX, "too many arguments");
+  for (; n < (int)strlen(c->type.in); n++) {
+    lua_pushnil(L);
+    lua_insert(L, -2);
+  }
+  for (int i = 0; c->type.in[i] != '\0'; i++) typed_get(L, 2 + i, c->type.in[i], &c->in[i], c->name, "argument", i + 1);
+}
+
 static int l_call(lua_State *L) {
-  double values[VALUES_MAX];
-  int64_t result;
-  int n = lua_gettop(L) - 1;
+  int n = lua_gettop(L) - 1, results = 0;
   const char *name = lutil_string(L, 1);
-  if (n > VALUES_MAX) luaL_argerror(L, VALUES_MAX + 2, "at most 16 numbers are passed");
-  for (int i = 0; i < n; i++) values[i] = luaL_checknumber(L, 2 + i);
-  int err = live__call(name, values, (size_t)n, &result);
+  struct lutil_guard *owner = lutil_guard(L, live__callee_done);
+  struct live_callee *c = owner->of = malloc(sizeof *c);
+  if (c == NULL) return pml_pusherr(L, -ENOMEM, "live.call");
+  int err = live__callee(name, c);
   if (err < 0) return pml_pusherr(L, err, "live.call");
-  return lutil_pushint(L, (uint64_t)result);
+  if (c->fn != NULL)
+    numbers(L, c, n);
+  else
+    typed_values(L, c, n);
+  err = live__call(c);
+  if (err < 0) return pml_pusherr(L, err, "live.call");
+  if (c->fn != NULL) return lutil_pushint(L, (uint64_t)c->result);
+  for (; c->type.out[results] != '\0'; results++) typed_push(L, c->type.out[results], &c->out[results]);
+  return results;
 }
 
 static int l_stop_run(lua_State *L) {

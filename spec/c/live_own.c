@@ -118,6 +118,31 @@ static int tell_steps(void *arg, const struct pmlua_value *in, struct pmlua_valu
   return 0;
 }
 
+static int describe(void *arg, const struct pmlua_value *in, struct pmlua_value *out) {
+  static char json[256];
+  (void)arg;
+  if (in[1].d < 0) return pml_fail(-EDOM, "%s is negative", in[0].s);
+  snprintf(json, sizeof json, "{\"name\": \"%s\", \"of\": %s}", in[0].s, in[2].s);
+  out[0].s = json;
+  out[1].s = NULL;
+  return 0;
+}
+
+static void functions(int fd) {
+  CHECK(pmlua_live_define("describe", "sdj>js", describe, NULL) == 0, "a typed function is lent");
+  CHECK(pmlua_live_define("bad", "sx", describe, NULL) == -EINVAL, "a wrong format is refused");
+  CHECK(evals(fd,
+              "local t, none = pml.live.call('describe', 'x', 1, { 1, { k = 'v' } }) return t.name, t.of[2].k, none",
+              "x\tv\tnil"),
+        "with strings and tables: %s", text);
+  CHECK(evals(fd, "return tostring(select(2, pml.live.call('describe', 'x', -1)))", "live.call: EDOM: x is negative"),
+        "its failure is returned: %s", text);
+  CHECK(asks(fd, LIVE_EVAL, "pml.live.call('describe', 'x', {})", LIVE_ERROR, NULL) &&
+            strstr(text, "describe: argument 2: number expected, got table") != NULL,
+        "its arguments are checked: %s", text);
+  CHECK(evals(fd, "return pml.live.functions()[1]", "describe"), "it is listed");
+}
+
 static int64_t stop_inside(void *arg, const double *values, size_t n) {
   (void)arg, (void)values, (void)n;
   return pmlua_live_dispatch(0) == PML_EMODE ? pmlua_live_stop() : -1;
@@ -162,8 +187,9 @@ int main(void) {
   CHECK(threads() == before, "without a thread");
   slices();
   sessions();
-  pmlua_live_function("stop", stop_inside, NULL);
   int fd = live_connect_self();
+  functions(fd);
+  pmlua_live_function("stop", stop_inside, NULL);
   live_question(fd, LIVE_EVAL, "pml.live.call('stop')", 21);
   for (int i = 0; i < 1000 && pmlua_live_dispatch(BUDGET_US) >= 0; i++) live_sleep_ms(1);
   CHECK(pmlua_live_dispatch(BUDGET_US) == PML_ECLOSED && live_ended(fd), "a function that it calls may stop it");

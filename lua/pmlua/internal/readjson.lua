@@ -5,21 +5,23 @@
 
 local DEPTH <const> = 200
 
+local match, sub, find, format = string.match, string.sub, string.find, string.format -- strings may have other methods
+
 local value
 
 local escapes = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t", ['"'] = '"', ["\\"] = "\\", ["/"] = "/" }
 local words = { ["true"] = true, ["false"] = false }
 
 local function fail(at, expected)
-  error(("JSON: %s expected at byte %d"):format(expected, at), 0)
+  error(format("JSON: %s expected at byte %d", expected, at), 0)
 end
 
-local function skip(text, at) return text:match("^[ \t\r\n]*()", at) end
+local function skip(text, at) return match(text, "^[ \t\r\n]*()", at) end
 
 --- The letters of \uXXXX at `at`; two of them are one character beyond 16 bits.
 local function unicode(text, at)
-  local high = tonumber(text:match("^%x%x%x%x", at) or fail(at, "four hexadecimal digits"), 16)
-  local low = high >= 0xD800 and high < 0xDC00 and tonumber(text:match("^\\u(%x%x%x%x)", at + 4) or "0", 16) or 0
+  local high = tonumber(match(text, "^%x%x%x%x", at) or fail(at, "four hexadecimal digits"), 16)
+  local low = high >= 0xD800 and high < 0xDC00 and tonumber(match(text, "^\\u(%x%x%x%x)", at + 4) or "0", 16) or 0
   if low >= 0xDC00 and low < 0xE000 then return utf8.char(0x10000 + (high - 0xD800) * 1024 + low - 0xDC00), at + 10 end
   return utf8.char(high), at + 4
 end
@@ -28,11 +30,11 @@ end
 local function string_at(text, at)
   local parts = {}
   while true do
-    local plain, mark, after = text:match('^([^"\\%c]*)(["\\])()', at)
+    local plain, mark, after = match(text, '^([^"\\%c]*)(["\\])()', at)
     if not plain then fail(at, "the end of a string") end
     parts[#parts + 1] = plain
     if mark == '"' then return table.concat(parts), after end
-    local letter = text:sub(after, after)
+    local letter = sub(text, after, after)
     if letter == "u" then parts[#parts + 1], at = unicode(text, after + 1)
     else parts[#parts + 1], at = escapes[letter] or fail(after, "an escape"), after + 1 end
   end
@@ -42,11 +44,11 @@ end
 local function items(text, at, close, item)
   local t, n = {}, 0
   at = skip(text, at)
-  if text:sub(at, at) == close then return t, at + 1 end
+  if sub(text, at, at) == close then return t, at + 1 end
   while true do
     n = n + 1
     at = skip(text, item(t, n, skip(text, at)))
-    local mark = text:sub(at, at)
+    local mark = sub(text, at, at)
     if mark == close then return t, at + 1 end
     if mark ~= "," then fail(at, ", or " .. close) end
     at = at + 1
@@ -54,14 +56,14 @@ local function items(text, at, close, item)
 end
 
 local function number_at(text, at)
-  local digits, after = text:match("^(%-?%d+%.?%d*[eE]?[-+]?%d*)()", at)
-  local v = digits and not digits:find "^%-?0%d" and not (digits .. "e"):find "%.[eE]" and tonumber(digits)
+  local digits, after = match(text, "^(%-?%d+%.?%d*[eE]?[-+]?%d*)()", at)
+  local v = digits and not find(digits, "^%-?0%d") and not find(digits .. "e", "%.[eE]") and tonumber(digits)
   return v or fail(at, "a value"), after
 end
 
 function value(text, at, depth)
-  if depth > DEPTH then fail(at, ("at most %d levels"):format(DEPTH)) end
-  local first = text:sub(at, at)
+  if depth > DEPTH then fail(at, format("at most %d levels", DEPTH)) end
+  local first = sub(text, at, at)
   if first == '"' then return string_at(text, at + 1) end
   if first == "[" then
     return items(text, at + 1, "]", function(t, n, place)
@@ -71,15 +73,15 @@ function value(text, at, depth)
     end)
   elseif first == "{" then
     return items(text, at + 1, "}", function(t, _, place)
-      if text:sub(place, place) ~= '"' then fail(place, "a key") end
+      if sub(text, place, place) ~= '"' then fail(place, "a key") end
       local key, after = string_at(text, place + 1)
       after = skip(text, after)
-      if text:sub(after, after) ~= ":" then fail(after, ":") end
+      if sub(text, after, after) ~= ":" then fail(after, ":") end
       t[key], after = value(text, skip(text, after + 1), depth + 1)
       return after
     end)
   end
-  local word = text:match("^%l+", at)
+  local word = match(text, "^%l+", at)
   if word == "null" then return nil, at + 4 end
   if word and words[word] ~= nil then return words[word], at + #word end
   return number_at(text, at)

@@ -52,8 +52,8 @@ function live.functions() end
 
 --- Call such a function; in rules and questions only, whose thread it runs on.
 ---@param name string
----@param ... number at most 16
----@return integer? result, pmlua.Failure? failure, string? code
+---@param ... any at most 16 numbers, or what the function was defined with (`pmlua_live_define` in C)
+---@return any result, pmlua.Failure? failure, string? code
 function live.call(name, ...) end
 
 --- Whether this state is of a service in the application's own loop (`pmlua_live_dispatch` in C).
