@@ -208,6 +208,10 @@ stage:
 	$(B)/pmlua help --markdown >"$(D)"/share/doc/pmlua/verbs.md
 	install -m 644 README.md CHANGELOG.md LICENSE "$(D)"/share/doc/pmlua/
 	$(B)/pmlua packaging/sbom.lua "$(D)" >"$(D)"/share/pmlua/sbom.cdx.json
+	install -m 644 $(B)/libpmlua-embed.a "$(D)"/lib/
+	install -d "$(D)"/lib/cmake/pmlua
+	for f in pmlua-config pmlua-config-version; do \
+	  sed 's|@VERSION@|$(VERSION)|' bindings/$$f.cmake.in >"$(D)"/lib/cmake/pmlua/$$f.cmake || exit 1; done
 	for p in pmlua pmlua-embed; do \
 	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' bindings/$$p.pc.in >"$(D)"/lib/pkgconfig/$$p.pc || exit 1; done
 	$(if $(filter no,$(STATIC)),find "$(D)" -name '*.a' -delete)

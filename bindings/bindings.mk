@@ -15,7 +15,7 @@ $(B)/obj/bindings/%.o: ALLCFLAGS += -Ibindings
 # Code looks for pmlua's Lua files in the folders above its own, and as installed: what is built elsewhere finds them so.
 ELSEWHERE := $(if $(filter $(CURDIR)/%,$(abspath $(B))),,$(B)/share/pmlua)
 
-all: $(B)/lua/pmlua/core.so $(B)/pmlua $(B)/libpmlua-embed.so $(CLANG_SO)
+all: $(B)/lua/pmlua/core.so $(B)/pmlua $(B)/libpmlua-embed.so $(B)/libpmlua-embed.a $(CLANG_SO)
 
 # The rpaths find the library beside the file in the checkout, then where `make install` puts it.
 $(B)/lua/pmlua/core.so: $(BIND_OBJ) | $(B)/libpmlua-read.so
@@ -73,6 +73,13 @@ $(B)/$(EMBED_SONAME): $(BIND_OBJ) $(OWN_LUA_OBJ) $(GUARD_OBJ) $(B)/libpmlua-embe
 
 $(B)/libpmlua-embed.so: $(B)/$(EMBED_SONAME)
 	ln -sf $(EMBED_SONAME) $@
+
+# For programs that link statically, with the Lua that they link: one object, whose other names nobody sees.
+$(B)/libpmlua-embed.a: $(BIND_OBJ) $(GUARD_OBJ)
+	@rm -f $@
+	ld -r $^ -o $(B)/obj/embed.o
+	objcopy --wildcard --keep-global-symbol='pmlua_*' --keep-global-symbol=luaopen_pmlua_core $(B)/obj/embed.o
+	ar rcs $@ $(B)/obj/embed.o
 
 # For specs that see the internals.
 $(B)/libpmlua_lua.a: $(BIND_OBJ)

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,9 +46,20 @@ void locate_code(char path[PATH_MAX]) {
   if (realpath(name, path) == NULL) path[0] = '\0';
 }
 
+/* The first folder that the application gave: for states of the service, where code and folder are apart. */
+static char first_given[LOCATE_MAX];
+static _Atomic int given_state; /* 0: none, 1: written by a thread, 2: there; the store of 2 publishes the text */
+
 int locate_given(const char *dir) {
   char found[LOCATE_MAX];
-  if (holds(found, dir, "")) return 0;
+  int none = 0;
+  if (holds(found, dir, "")) {
+    if (atomic_compare_exchange_strong(&given_state, &none, 1)) {
+      memcpy(first_given, found, sizeof found);
+      atomic_store(&given_state, 2);
+    }
+    return 0;
+  }
   return pml_fail(-ENOENT, "%.200s does not hold pmlua/init.lua; give the folder of pmlua's Lua modules", dir);
 }
 
@@ -60,6 +72,10 @@ int locate_lua(char dir[LOCATE_MAX]) {
   }
   locate_code(path);
   if (near(dir, path)) return 0;
+  if (atomic_load(&given_state) == 2) {
+    memcpy(dir, first_given, sizeof first_given);
+    return 0;
+  }
   if (realpath("/proc/self/exe", path) != NULL && near(dir, path)) return 0;
   return pml_fail(-ENOENT, "pmlua's Lua modules are not found beside its code; set PMLUA_LUA to the folder that holds "
                            "pmlua/init.lua");

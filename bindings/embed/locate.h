@@ -15,7 +15,7 @@
  */
 int locate_lua(char dir[LOCATE_MAX]);
 
-/* locate_given - is @dir such a folder? 0 or -ENOENT. */
+/* locate_given - is @dir such a folder? 0 or -ENOENT. The first one is kept, for a program whose code is elsewhere. */
 int locate_given(const char *dir);
 
 /* locate_code - the file that this code was loaded from: command, module or library; "" if unknown. */

@@ -138,6 +138,78 @@ int main(void) {
     assert.truthy(out:find("\n11 passed, 0 failed, 0 skipped\n", 1, true), out)
   end)
 
+  local PROJECT = {
+    ["c.c"] = [[
+#include <pmlua.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+  struct pmlua *p;
+  struct pmlua_config config = {.size = sizeof config, .lua_dir = argc > 1 ? argv[1] : NULL};
+  int64_t i = 0;
+  int err = pmlua_open_with(&p, &config);
+  if (err == 0) err = pmlua_run_string(p, "s", "function f(i) return i + #require 'pmlua'.version end", NULL, NULL);
+  if (err == 0) err = pmlua_call(p, "f", "i>i", (int64_t)40, &i);
+  if (err == 0) err = pmlua_live_start(NULL);
+  printf("%s %d\n", err < 0 ? pml_error_detail(err) : pmlua_version(), (int)i);
+  pmlua_close(p);
+  return pmlua_live_stop() < 0;
+}
+]],
+    ["cxx.cpp"] = "#include <pmlua.hpp>\n#include <iostream>\n#include <lua.hpp>\nint main() { pml::state lua; "
+      .. "std::cout << lua.run(\"s\", \"return 6 * 7\") << \"\\n\"; }\n",
+    ["CMakeLists.txt"] = [[
+cmake_minimum_required(VERSION 3.10)
+project(app C CXX)
+set(CMAKE_CXX_STANDARD 17)
+find_package(pmlua 1.0 REQUIRED)
+add_executable(c c.c)
+target_link_libraries(c pmlua::embed)
+add_executable(cs c.c)
+target_link_libraries(cs pmlua::embed_static)
+add_executable(cxx cxx.cpp)
+target_link_libraries(cxx pmlua::embed)
+message(STATUS "modules: ${pmlua_LUA_DIR}")
+]],
+    ["meson.build"] = [[
+project('app', 'c', 'cpp', default_options: ['cpp_std=c++17'])
+pmlua = dependency('pmlua-embed', version: '>=1.0')
+executable('c', 'c.c', dependencies: pmlua)
+executable('cxx', 'cxx.cpp', dependencies: pmlua)
+]],
+  }
+
+  --- A project with these files, in a folder of its own, built by a command from an installation.
+  local function project(name, command)
+    local dir, own = dest .. "/" .. name, dest .. "/installed"
+    sh(("test -d %s || make --no-print-directory install B=%s PREFIX=%s; mkdir -p %s/run"):format(own, build, own, dir))
+    for file, text in pairs(PROJECT) do write(("%s/%s"):format(dir, file), text) end
+    return shell.done(("cd %s && export XDG_RUNTIME_DIR=%s/run PKG_CONFIG_PATH=%s/lib/pkgconfig LD_LIBRARY_PATH=%s/lib && %s")
+      :format(dir, dir, own, own, command:gsub("@PREFIX", own)))
+  end
+
+  it("gives CMake a package with shared and static libraries", function()
+    if not support.has "cmake" then return pending "there is no cmake" end
+    if support.sanitized then return pending "the program is not sanitized" end
+    local out = project("cmake", "cmake -DCMAKE_PREFIX_PATH=@PREFIX -B out . >log && grep modules log && "
+      .. "cmake --build out >log && out/c && out/cs @PREFIX/share/pmlua/lua && out/cxx && ldd out/cs | grep -c libpmlua || :")
+    assert.matches("^%-%- modules: /.*/share/pmlua/lua\n" .. ("%d+%.%d+%.%d+ 45\n"):rep(2) .. "42\n0\n$", out)
+    local newer = project("newer", "sed -i s/1.0/1.99/ CMakeLists.txt; cmake -DCMAKE_PREFIX_PATH=@PREFIX -B out . 2>&1 || :")
+    assert.truthy(newer:find("pmlua-config.cmake, version: " .. version(), 1, true), newer)
+  end)
+
+  it("gives Meson a dependency", function()
+    if not support.has "meson" then return pending "there is no meson" end
+    if support.sanitized then return pending "the program is not sanitized" end
+    local out = project("meson", "meson setup out >log && ninja -C out >log && out/c && out/cxx")
+    assert.matches("^%d+%.%d+%.%d+ 45\n42\n$", out)
+  end)
+
+  it("gives a static library for applications that shows only its interface", function()
+    for line in shell.done(("nm -g --defined-only %s/lib/libpmlua-embed.a"):format(prefix)):gmatch "[^\n]+" do
+      if line:find " [TDBR] " then assert.truthy(line:find " pmlua_" or line:find " luaopen_pmlua_core$", line) end
+    end
+  end)
+
   it("gives a preloaded library that finds its parts", function()
     local preload = prefix .. "/lib/pmlua/preload/libpmlua-live.so"
     local out = sh("ldd " .. preload)
