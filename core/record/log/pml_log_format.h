@@ -33,6 +33,7 @@ enum pml__log_kind {
   PML__LOG_SERIES,         /* of plugin metric @key, at thread @owner: struct pml__log_series, then pairs */
   PML__LOG_OPENMP,         /* struct pml__log_openmp, fixed in place */
   PML__LOG_CHILDREN,       /* struct pml__log_children: forked children without a log yet */
+  PML__LOG_HISTORY,        /* chunks of compressed series: struct pml__log_history */
   PML__LOG_KINDS
 };
 
@@ -91,7 +92,8 @@ enum pml__log_what {
   PML__LOG_WINDOW,       /* struct pml__log_window, its name */
   PML__LOG_SKETCH,       /* struct pml__log_sketch, the bytes of a sketch (pml__sketch_pack()) */
   PML__LOG_QUANTILES,    /* struct pml__log_quantiles */
-  PML__LOG_LIST          /* struct pml__log_list, the names of its values */
+  PML__LOG_LIST,         /* struct pml__log_list, the names of its values */
+  PML__LOG_HISTORY_NAME  /* struct pml__log_history_name, the event's name */
 };
 
 struct pml__log_section {
@@ -443,6 +445,26 @@ struct pml__log_measured {
 struct pml__log_series {
   uint64_t outside, backwards; /* atomic: values left out, and steps down of what only grows, until now */
 };
+
+/* ---- history ---- */
+
+struct pml__log_history_name {
+  uint32_t number;
+  uint32_t real, instant; /* 1: the values are doubles; the event is a level */
+  uint32_t unused;
+};
+
+/* A chunk: this, then the bits of pml_compressed.h. */
+#define PML__LOG_HISTORY_CHUNK 1024u
+struct pml__log_history {
+  uint32_t seq;    /* atomic; odd: it is about to belong to another series */
+  uint32_t number; /* the number of the series; 0: unused */
+  uint32_t rate;   /* enum pml__history_rate */
+  uint32_t n;      /* atomic, stored last: samples */
+  uint64_t turn;   /* how many chunks were begun before */
+  int64_t unused;
+};
+_Static_assert(sizeof(struct pml__log_history) == 32, "chunks are as docs/log.md says");
 
 /* ---- recorded calls ---- */
 

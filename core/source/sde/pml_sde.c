@@ -227,6 +227,7 @@ void pml__sde_event_free(struct pml_sde_event *ev) {
     ev->texts = t->next;
     free(t);
   }
+  free(ev->history);
   free(ev->name);
   free(ev);
 }

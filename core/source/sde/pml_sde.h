@@ -172,7 +172,8 @@ PML__SHARED int pml_sde_select(struct pml_sde_selection *s, int (*visit)(const s
 /*
  * pml_sde_log_sample - write the values of events in the program's memory (variables, callbacks, groups, sets) into the
  * process's log, with the time; created counters and recorders live there anyway. If the process is killed, the log has
- * the values of the last call. @callbacks: include callbacks and groups. False: there is no log. Thread-safe; not for
+ * the values of the last call. @callbacks: include callbacks and groups, and append all values to their series
+ * (pml_history.h). False: there is no log. Thread-safe; not for
  * hot paths.
  */
 PML__SHARED bool pml_sde_log_sample(bool callbacks);

@@ -3,6 +3,7 @@
 #include "base/pml_clock.h"
 #include "base/pml_process.h"
 #include "record/log/pml_log_own.h"
+#include "record/pml_history.h"
 #include "source/sde/pml_sde_private.h"
 
 #include <pthread.h>
@@ -17,7 +18,7 @@ static atomic_bool asked;
 struct which {
   const struct pml_sde_library *library; /* NULL: of all */
   const char *name;                      /* NULL: all of the library's */
-  bool callbacks;
+  bool callbacks, history;
 };
 
 /* A group may have a member that is a callback. */
@@ -46,16 +47,34 @@ static void keep(struct pml__log_cell *cell, const struct pml_value *v, uint64_t
   __atomic_store_n(&cell->more, ticks, __ATOMIC_RELEASE);
 }
 
+/* All but what derives from a recorder: a quantile would be selected from all elements each second. A recorder has the
+ * number of its elements. */
+static bool has_history(enum pml_sde_kind kind) {
+  return kind != PML_SDE_PLACEHOLDER && kind != PML_SDE_QUANTILE && kind != PML_SDE_COUNT;
+}
+
+static void keep_history(struct pml_sde_event *ev, const struct pml_sde_info *info, const struct pml_value *v,
+                         uint64_t ticks) {
+  if (ev->history == NULL) ev->history = calloc(1, sizeof *ev->history);
+  if (ev->history == NULL) return;
+  const struct pml__history_sample one = {info->full_name, v->type == PML_TYPE_DOUBLE,
+                                          (info->mode & PML_SDE_INSTANT) != 0, (uint64_t)v->i, ticks};
+  pml__history_add(ev->history, &one);
+}
+
 static int sample(struct pml_sde_event *ev, void *arg) {
   const struct which *w = arg;
   struct pml_sde_info info;
   struct pml_value v;
   if (w->library != NULL && ev->library != w->library) return 0;
   if (w->name != NULL && strcmp(ev->name, w->name) != 0) return 0;
-  if (pml_sde_info(ev, &info) < 0 || !is_sampled(info.kind, w->callbacks)) return 0;
+  if (pml_sde_info(ev, &info) < 0) return 0;
+  bool sampled = is_sampled(info.kind, w->callbacks), history = w->history && has_history(info.kind);
+  if (!sampled && !history) return 0;
   uint64_t ticks = pml_clock_ticks();
   if (pml_sde_read(ev, &v) < 0) return 0;
-  if (find_place(ev, &info, v.type == PML_TYPE_DOUBLE)) keep(ev->cell, &v, ticks);
+  if (sampled && find_place(ev, &info, v.type == PML_TYPE_DOUBLE)) keep(ev->cell, &v, ticks);
+  if (history) keep_history(ev, &info, &v, ticks);
   return 0;
 }
 
@@ -89,6 +108,6 @@ __attribute__((constructor)) static void at_load(void) {
 }
 
 bool pml_sde_log_sample(bool callbacks) {
-  sample_all((struct which){.callbacks = callbacks});
+  sample_all((struct which){.callbacks = callbacks, .history = callbacks});
   return atomic_load_explicit(&asked, memory_order_relaxed);
 }

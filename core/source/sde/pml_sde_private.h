@@ -126,6 +126,7 @@ struct pml_sde_event {
   /* For sampling: its cell in the log of process @cell_process. */
   struct pml__log_cell *cell;
   uint64_t cell_process;
+  struct pml__history_series *history; /* the sampler's; NULL: none yet */
   struct pml__sde_body *retired;
   struct pml_sde_counter *kept;  /* unregistered counters: the next one of this name is one of them */
   struct pml__sde_text *texts;   /* descriptions that were replaced: pml_sde_info() gave them out */

@@ -21,7 +21,7 @@ A program that registered nothing gets a message at its end. The exit status is 
   options = {
     { name = "name", kind = "name", read = name_of, help = "name of the program in pmlua query (default: its own)" },
     { name = "report", kind = "file", value = "DIR",
-      help = "write sections, counters and recorders to a log in DIR, which "
+      help = "write sections, counters and recorders, and the values of events over time, to a log in DIR, which "
         .. "survives however the program ends (pmlua report DIR)" },
     { name = "rules", kind = "file", help = "watch rules in Lua (pml.sde.watch) that run inside the program" },
     { name = "export", kind = "text", value = "ADDR:PORT|unix:PATH", help = "also serve its metrics to Prometheus "

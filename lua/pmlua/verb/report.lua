@@ -28,6 +28,10 @@ Under mpirun, rank 0 prints and the other ranks end at once.]],
     { name = "detail", help = "print a row per section and process; for an MPI job also per MPI function" },
     { name = "threads", help = "print a row per section and thread" },
     { name = "events", help = "print a row per software-defined event, counter or recorder" },
+    { name = "history", help = "print a row per software-defined event with its values over time, which pmlua live --report "
+      .. "keeps: one per second of the last hour, one per minute of the last month; --csv prints each" },
+    common.with("event", { kind = "text", key = "event", many = false, needs = "history",
+      help = "only events with this name or glob" }),
     { name = "legend", help = "explain the columns, events and metrics" },
     { name = "sort", kind = "choice", choices = { "time", "calls", "label" }, shown = "time",
       help = "order of the sections" },
@@ -43,7 +47,7 @@ Under mpirun, rank 0 prints and the other ranks end at once.]],
       help = "compute metrics by the formulas of this PMU's event groups, such as skx" },
     common.with "patience", common.with "quiet",
   },
-  exclusive = { { "json", "csv", "openmetrics" } },
+  exclusive = { { "json", "csv", "openmetrics" }, { "history", "json" }, { "history", "openmetrics" }, { "history", "html" } },
   output = true,
   examples = {
     { "PMLUA_REPORT=out mpirun -n 4 ./solver", needs = { "mpirun" } },
@@ -58,6 +62,7 @@ function M.check(o)
   if o.csv and tables > 1 then
     return "--csv is one table: --basic, --detail, --threads or --events"
   end
+  if o.history and tables > 0 then return "--history is a table of its own; leave out the other" end
 end
 
 -- --- whose ---
@@ -249,7 +254,19 @@ local function metrics_of(r, form)
   return families:text(form == true and "openmetrics" or form)
 end
 
+--- Values over time.
+local function tell_history(o)
+  local history = require "pmlua.internal.report.history"
+  local list, err = history.read(o.paths, o.event)
+  if not list then return nil, err end
+  history.write(list, o.csv, io.write)
+  if not o.plot then return true end
+  local ok, why = history.draw(list, o.plot)
+  return ok, why
+end
+
 local function tell(o)
+  if o.history then return tell_history(o) end
   local told, refused = tell_counts(o)
   if told == nil then told, refused = tell_run(o) end
   if told == nil then told, refused = tell_job(o) end

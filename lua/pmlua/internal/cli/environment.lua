@@ -35,6 +35,8 @@ M.groups = {
     { name = "PMLUA_SECTIONS", about = "off: sections do nothing" },
     { name = "PMLUA_REPORT", about = "folder where each process keeps its sections, counters and recorders in a log, however "
       .. "it ends, for pmlua report" },
+    { name = "PMLUA_HISTORY", about = "bytes of a log, such as 64M, for the values of software-defined events over time, which "
+      .. "the live service of the program keeps; 16M unless it is set, off: none" },
     { name = "PMLUA_MPI_TIMEOUT", about = "seconds that MPI_Init waits for ranks that are not recorded; 10 unless it is set" },
     { name = "PMLUA_REPORT_TIMELINE", about = "on, or the number of enters and leaves of each thread to keep in that "
       .. "log" },
