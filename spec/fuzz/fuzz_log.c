@@ -6,7 +6,8 @@
  * An input is pieces of bytes with their places in a log that has two sections, one of them with events, the sums and
  * values of a thread, and a timeline; recorded calls: a path of three, values of arguments, and events with messages;
  * two counters, one of them sampled, and two recorders, one of them a section's; a metric of a plugin with a series;
- * a window; a construct of OpenMP, and a team with a task and a lock; two forked children.
+ * a window; a construct of OpenMP, and a team with a task and a lock; two forked children;
+ * a history in a chunk of seconds and one of minutes.
  *
  * Runs: 1500
  */
@@ -19,9 +20,11 @@
 #include "base/pml_pack.h"
 #include "read/archive/pml_archive.h"
 #include "read/job/pml_mpi_reduction.h"
+#include "read/log/pml_history_read.h"
 #include "read/log/pml_plugin_load_log.h"
 #include "read/recording/pml_recording_read_private.h"
 #include "read/section/pml_section_totals.h"
+#include "record/pml_history.h"
 #include "record/quantile/pml_sketch.h"
 #include "source/plugin/pml_plugin_log.h"
 #include "substrate/profile/pml_profile_tree.h"
@@ -45,6 +48,7 @@ enum place {
   OPENMP,
   TEAM,
   CHILDREN,
+  HISTORY,
   PLACES
 };
 static const uint64_t place_of[PLACES] = {0,      PML__LOG_ENTRIES_AT,
@@ -55,8 +59,8 @@ static const uint64_t place_of[PLACES] = {0,      PML__LOG_ENTRIES_AT,
                                           110592, 114688,
                                           118784, 122880,
                                           126976, 131072,
-                                          135168};
-#define BYTES 139264u
+                                          135168, 139264};
+#define BYTES 143360u
 #define NARGUMENTS 2u
 
 static int file = -1;
@@ -107,6 +111,7 @@ static void put_definitions(void) {
   const struct pml__log_communicator world = {1, PML__LOG_COMM_WORLD, 0, 2, 0, 0, 0}, two = {3, 0, 0, 2, 1, 0, 7},
                                      inter = {4, PML__LOG_COMM_INTER, 0, 1, 1, 0, 8};
   const struct pml__log_window window = {2, 3, 1, 0};
+  const struct pml__log_history_name history = {6, 1, 0, 0};
   const struct pml__log_clock_offset offset[2] = {{1, -5, 1}, {9, 5, 1}};
   char all[2048] = "";
   size_t n = add_definition(all, PML__LOG_SECTION, &plain, sizeof plain, "plain", 6);
@@ -123,6 +128,7 @@ static void put_definitions(void) {
   n += add_definition(all + n, PML__LOG_COMMUNICATOR, &two, sizeof two, "two\0000 1\0", 9);
   n += add_definition(all + n, PML__LOG_COMMUNICATOR, &inter, sizeof inter, "\0000\0001", 5);
   n += add_definition(all + n, PML__LOG_WINDOW, &window, sizeof window, "w", 2);
+  n += add_definition(all + n, PML__LOG_HISTORY_NAME, &history, sizeof history, "L::h", 5);
   for (int i = 0; i < 2; i++)
     n += add_definition(all + n, PML__LOG_CLOCK_OFFSET, &offset[i], sizeof offset[i], NULL, 0);
   put(place_of[DEFINITIONS], all, n);
@@ -231,6 +237,21 @@ static void put_children(void) {
   put_entry(12, PML__LOG_CHILDREN, CHILDREN, 4096, 0);
 }
 
+static void put_history(void) {
+  for (uint32_t rate = 0; rate < PML__HISTORY_RATES; rate++) {
+    struct {
+      struct pml__log_history head;
+      unsigned char bits[PML__LOG_HISTORY_CHUNK - sizeof(struct pml__log_history)];
+    } chunk = {.head = {.seq = 2, .number = 6, .rate = rate, .turn = rate}};
+    struct pml__compressed to;
+    pml__compressed_begin(&to, chunk.bits, sizeof chunk.bits);
+    for (uint64_t i = 0; i < 9; i++) (void)pml__compressed_add(&to, (int64_t)i * (rate > 0 ? 60000 : 1000), i * i << i);
+    chunk.head.n = to.n;
+    put(place_of[HISTORY] + rate * sizeof chunk, &chunk, sizeof chunk);
+  }
+  put_entry(13, PML__LOG_HISTORY, HISTORY, 4096, 0);
+}
+
 static void whole_log(void) {
   struct pml__log_head h = {.magic = PML__LOG_MAGIC,
                             .version = PML__LOG_VERSION,
@@ -240,7 +261,7 @@ static void whole_log(void) {
                             .started_ns = pml_clock_realtime_ns(),
                             .ticks_per_second = pml__clock.ticks_per_second,
                             .epoch = 1,
-                            .entries = 13,
+                            .entries = 14,
                             .host = "h",
                             .command = "c"};
   struct pml__section_stat stat[2] = {
@@ -281,6 +302,7 @@ static void whole_log(void) {
   put_entry(9, PML__LOG_SERIES, SERIES, 4096, sizeof series);
   put_openmp();
   put_children();
+  put_history();
 }
 
 /* A piece: its place, how far behind it in units of 4 bytes, how many bytes, the bytes. */
@@ -497,6 +519,24 @@ static void check_series(void) {
   PROMISE(n <= BYTES / sizeof(struct pml_plugin_pair), "there are no more values than there is room for");
 }
 
+/* ---- history ---- */
+
+static int check_samples(const struct pml_history *h, void *arg) {
+  size_t *n = arg;
+  uint64_t all = 0;
+  PROMISE(h->name[0] != '\0' || h->n > 0, "a history has samples");
+  for (size_t i = 0; i < h->n; i++) all += h->value[i] + (uint64_t)h->ms[i];
+  *n += h->n + (all == 1);
+  return 0;
+}
+
+static void check_history(void) {
+  size_t n = 0;
+  int err = pml_history_load(path, check_samples, &n);
+  PROMISE(err == 0 || err == PML_EFORMAT || err == -ENOMEM, "a history is read, or there is a reason");
+  PROMISE(n <= 5 * (size_t)BYTES, "two bits at least are a sample");
+}
+
 /* ---- sections ---- */
 
 static int is_torn(const struct pml__section_entry *row, void *arg) {
@@ -549,6 +589,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   put_pieces(&in);
   check_sections(hash(data, size) >> 28 == 0);
   check_series();
+  check_history();
   check_summary();
   check_recording(hash(data, size) >> 24 == 0);
   return 0;
