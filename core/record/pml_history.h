@@ -42,7 +42,7 @@ struct pml__history_sample {
 /*
  * pml__history_add - append @v to @s, unless the last is newer than half a second, there is no log, or
  * PMLUA_HISTORY is 0. One caller at a time. Takes the log's lock and searches all chunks when a chunk is full, and
- * makes a system call when the log grows; else some 200 instructions for each rate. If the process is killed, the log
+ * makes a system call when the log grows; else some 500 instructions for each rate. If the process is killed, the log
  * has all samples: bits are in the mapped file before the number of samples is.
  */
 void pml__history_add(struct pml__history_series *s, const struct pml__history_sample *v);

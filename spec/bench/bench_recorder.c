@@ -4,6 +4,7 @@
 #include "bench.h"
 
 #include "base/pml_clock.h"
+#include "record/pml_compressed.h"
 #include "record/pml_recorder.h"
 
 #define MILLION 1000000
@@ -48,6 +49,13 @@ static void nothing(void *arg, size_t n) {
   (void)arg, (void)n;
 }
 
+/* Samples of a counter, one a second with some ms of jitter, into memory that begins again when it is full. */
+static void compress(void *arg, size_t n) {
+  struct pml__compressed *c = arg;
+  for (size_t i = 0; i < n; i++)
+    if (!pml__compressed_add(c, (int64_t)(1000 * i + i % 7), i * 977)) pml__compressed_begin(c, c->at, c->end / 8);
+}
+
 /* @op while a second thread does @push to the same recorder; false if there is no second cpu. */
 static bool run_with_second(struct bench_op *op, bench_batch *push) {
   if (!bench_second_start(push, op->arg)) return false;
@@ -76,14 +84,19 @@ static void push_rows(void) {
   struct pml_recorder_options o = {.type = PML_TYPE_DOUBLE};
   struct bench_sde_event series = {bench_sde_open(), bench_sde_recorder(bench_sde_open(), "SERIES")};
   if (pml_recorder_open(&r, &o) != 0) return;
-  struct bench_op op[4] = {{.batch = bare_store, .arg = &bare},
+  static unsigned char chunk[4096];
+  struct pml__compressed compressed = {.at = chunk, .end = 8 * sizeof chunk};
+  struct bench_op op[5] = {{.batch = bare_store, .arg = &bare},
                            {.batch = push_inline, .arg = r},
                            {.batch = push_called, .arg = r},
-                           {.batch = series.event != NULL ? bench_sde_record : NULL, .arg = &series}};
+                           {.batch = series.event != NULL ? bench_sde_record : NULL, .arg = &series},
+                           {.batch = compress, .arg = &compressed}};
   /* Until a process starts a second thread, the C library's locks cost half as much, which is not how libsde is used.
    */
   if (bench_second_start(nothing, NULL)) bench_second_stop();
   bench_run(op, 4);
+  bench_run(&op[4], 1);
+  bench_row("compressed sample, written", &op[4], "store + count", &op[0], 60, NULL, NULL);
   bench_row("recorder push, inline", &op[1], "store + count", &op[0], 5, "papi_sde_record", &op[3]);
   bench_row("recorder push, called", &op[2], "store + count", &op[0], 8, "papi_sde_record", &op[3]);
   if (op[3].batch != NULL) bench_row("recorder push, inline", &op[1], "papi_sde_record", &op[3], 0.2, NULL, NULL);

@@ -14,6 +14,7 @@
 #include "base/pml_error.h"
 #include "base/pml_thread.h"
 #include "read/otf2/write/pml_otf2.h"
+#include "record/pml_compressed.h"
 #include "source/kernel/pml_eventset_kernel.h"
 #include "source/kernel/pml_group.h"
 #include "source/kernel/pml_rdpmc.h"
@@ -94,6 +95,17 @@ PATH(eventset_start_restartable_1, pml_eventset_start(restartable1))
 #endif
 PATH(probe_hit_empty, pml_probe_hit(&probe))
 PATH(samples_push, pml_samples_push(&samples, 7))
+
+/* Times in two classes, and values within the bounds of the one before, or not. */
+static unsigned char compressed_bytes[65536];
+static struct pml__compressed compressed = {.at = compressed_bytes, .end = 8 * sizeof compressed_bytes};
+static void append_compressed(void) {
+  static const int64_t early_ms[4] = {0, 3, -2, 40};
+  static uint64_t n;
+  n++;
+  sink = pml__compressed_add(&compressed, (int64_t)n * 1000 + early_ms[n % 4], n * 977);
+}
+PATH(compressed_add, append_compressed())
 PATH(otf2_call, pml_otf2_enter(location, ticks, region); pml_otf2_leave(location, ticks, region))
 PATH(otf2_metric, pml_otf2_metric(location, ticks, values))
 PATH(section, pml_section_start(section); pml_section_stop(section))
