@@ -211,4 +211,31 @@ describe("The page of pmlua serve", function()
     assert.matches("the run is stopped: enough steps", support.slurp(dir .. "/victim"))
     browser.events = {} -- the server ends with the program
   end)
+
+  it("shows what a program's log has from before the page", function()
+    support.spit(dir .. "/older.lua", (PROGRAM:gsub("[^\n]*live.start[^\n]*\n", "")))
+    start(command .. " live -q --report left -- " .. command .. " older.lua >/dev/null 2>&1")
+    local first
+    support.eventually(function()
+      local status, text = support.shell(("cd %s && %s report left --history --csv"):format(quote(dir), command))
+      first = tonumber(text:match "DEMO::steps,[%d.]+,(%d+)")
+      return status == 0 and select(2, text:gsub("DEMO::steps", "")) >= 3
+    end)
+    local began_s = os.time()
+    start(command .. " serve --page --export 127.0.0.1:0 >second 2>second.errors")
+    local second
+    support.eventually(function()
+      second = support.exists(dir .. "/second") and support.slurp(dir .. "/second"):match "^(%S+)\n"
+      return second
+    end)
+    browser:go "about:blank"
+    browser:go(second)
+    local find = "series.findIndex(s => titleOf(s) == 'DEMO::steps' && label(s, 'program') != 'APP')"
+    browser:await(find .. " >= 0")
+    browser:eval(("toggle(%s)"):format(find))
+    assert.is_true(browser:eval "points.get(selected[0]).times[0]" < began_s)
+    assert.equal(first, browser:eval "points.get(selected[0]).values[0]")
+    assert.equal("", support.slurp(dir .. "/second.errors"))
+    browser.events = {} -- of another origin
+  end)
 end)

@@ -36,7 +36,7 @@ M["/"] = { text = [[
 <section aria-label="Chart">
 <p class="bar">
 <label>Last <select id="span"><option value="60">minute</option><option value="300">5 minutes</option>
-<option value="3600">hour</option></select></label>
+<option value="3600">hour</option><option value="86400">day</option><option value="2678400">month</option></select></label>
 <label><input id="rates" type="checkbox"> rates of counters</label>
 <button id="pause" aria-pressed="false">Pause</button>
 <button id="all" hidden>Whole range</button>
@@ -140,6 +140,7 @@ M["/page.js"] = { type = "text/javascript; charset=utf-8", text = [==[
 "use strict";
 const get = (id) => document.getElementById(id);
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+const MONTH = 31 * 86400; // s, that are kept of a selected series
 const ROWS = 200; // of the table; a filter finds the others
 const series = []; // {name, labels, unit, help, rising, row}
 const selected = []; // numbers of series, from 0
@@ -240,20 +241,23 @@ const fillPrograms = () => {
   select.replaceChildren(new Option("all", ""));
   for (const p of programs) select.add(new Option(`${p.name} (${p.pid})${p.up ? "" : ", silent"}`, p.pid));
   select.value = [...select.options].some((o) => o.value == chosen) ? chosen : "";
+  fillTable(); // titles have the program's name if there are several
 };
 
 // --- the chart ---
 
 const loadHistory = async (wanted) => {
-  const columns = await ask("/history?series=" + wanted.map((i) => i + 1) + "&since=" + (timeNow - 3600));
-  wanted.forEach((i, k) => points.set(i, { times: columns[0].slice(), values: columns[k + 1] }));
+  for (const i of wanted) { // what its log has comes with one series
+    const [times, values] = await ask("/history?series=" + (i + 1) + "&since=" + (timeNow - MONTH));
+    points.set(i, { times, values });
+  }
 };
 const remember = () => {
   for (const i of selected) {
     const p = points.get(i);
     if (!p) continue;
     p.times.push(timeNow); p.values.push(values[i] ?? null);
-    while (p.times[0] < timeNow - 3600) { p.times.shift(); p.values.shift(); }
+    while (p.times[0] < timeNow - MONTH) { p.times.shift(); p.values.shift(); }
   }
 };
 const range = () => zoom || [timeNow - Number(get("span").value), timeNow];
@@ -306,7 +310,8 @@ const draw = () => {
   c.fillStyle = ink; c.textAlign = "center";
   for (const t of ticks(from, to, Math.max(2, Math.floor(width / 130)))) {
     c.fillRect(x(t), height - bottom, 1, 4);
-    c.fillText(new Date(t * 1000).toLocaleTimeString(), Math.min(Math.max(x(t), left + 30), width - 34), height - 6);
+    const text = to - from > 86400 ? "toLocaleDateString" : "toLocaleTimeString";
+    c.fillText(new Date(t * 1000)[text](), Math.min(Math.max(x(t), left + 30), width - 34), height - 6);
   }
   scales.forEach((scale, k) => {
     c.textAlign = k ? "left" : "right";
@@ -369,7 +374,7 @@ get("chart").onkeydown = (event) => {
   const [from, to] = range(), step = (to - from) / 4;
   const ends = { ArrowLeft: [from - step, to - step], ArrowRight: [from + step, to + step],
     "+": [from + step, to - step], "-": [from - 2 * step, to + 2 * step], Escape: null }[event.key];
-  if (ends === undefined || ends && (ends[1] - ends[0] < 0.5 || ends[1] - ends[0] > 7200)) return;
+  if (ends === undefined || ends && (ends[1] - ends[0] < 0.5 || ends[1] - ends[0] > MONTH)) return;
   event.preventDefault();
   showRange(ends);
 };

@@ -84,11 +84,33 @@ function Page:data(request)
     self.every_s, json.line(series), json.line(programs), numbers(self.recent.last))
 end
 
+--- The values of a series in its program's log from before a time: the program may have run for longer than the page.
+---@return number[] times_s
+---@return number[] values
+local function logged(s, since_s, before_s)
+  local pid, event = s.labels:match 'pid="(%d+)"', s.labels:match 'event="([^"\\]*)"'
+  local log = pid and event and not s.labels:find "quantile=" and require "pmlua.internal.report.history".log_of(pid)
+  local times, values = {}, {}
+  for _, part in ipairs(log and core.log.history(log, event) or {}) do
+    for i, t in ipairs(part.times_s) do
+      if t >= since_s and t < before_s then times[#times + 1], values[#values + 1] = t, part.values[i] end
+    end
+  end
+  return times, values
+end
+
 function Page:history(request)
   local wanted = {}
   for word in (parameter(request, "series") or ""):gmatch "%d+" do wanted[#wanted + 1] = math.tointeger(tonumber(word)) end
   if #wanted > 16 then return 400 end
-  local columns, out = self.recent:history(wanted, tonumber(parameter(request, "since")) or 0), {}
+  local since_s = tonumber(parameter(request, "since")) or 0
+  local columns, out = self.recent:history(wanted, since_s), {}
+  local series = #wanted == 1 and self.recent.series[wanted[1]]
+  if series then
+    for k, older in ipairs { logged(series, since_s, columns[1][1] or math.huge) } do
+      columns[k] = table.move(columns[k], 1, #columns[k], #older + 1, older)
+    end
+  end
   for i, column in ipairs(columns) do out[i] = numbers(column) end
   return 200, JSON, "[" .. table.concat(out, ",") .. "]"
 end
