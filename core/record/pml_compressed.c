@@ -9,7 +9,7 @@ static void put(struct pml__compressed *c, uint64_t v, unsigned n) {
   while (n > 0) {
     unsigned used = c->bits % 8, room = 8 - used, now = n < room ? n : room;
     unsigned char *byte = &c->at[c->bits / 8];
-    unsigned piece = (unsigned)(v >> (n - now)) & ((1u << now) - 1);
+    unsigned piece = (unsigned)(v >> (n - now)) & (0xffu >> ((8 - now) & 7));
     unsigned before = used > 0 ? *byte & (0xff00u >> used) : 0;
     *byte = (unsigned char)(before | piece << (room - now));
     c->bits += now;
@@ -22,8 +22,8 @@ static bool get(struct pml__compressed *c, uint64_t *v, unsigned n) {
   if (c->end - c->bits < n) return false;
   while (n > 0) {
     unsigned room = 8 - c->bits % 8, now = n < room ? n : room;
-    unsigned piece = c->at[c->bits / 8] >> (room - now) & ((1u << now) - 1);
-    *v = *v << now | piece;
+    unsigned piece = c->at[c->bits / 8] >> (room - now) & (0xffu >> ((8 - now) & 7));
+    *v = *v << (now & 15) | piece;
     c->bits += now;
     n -= now;
   }

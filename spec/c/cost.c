@@ -96,7 +96,7 @@ PATH(eventset_start_restartable_1, pml_eventset_start(restartable1))
 PATH(probe_hit_empty, pml_probe_hit(&probe))
 PATH(samples_push, pml_samples_push(&samples, 7))
 
-/* Times in two classes, and values within the bounds of the one before, or not. */
+/* Times of two classes; some values fit the bounds of their predecessor. */
 static unsigned char compressed_bytes[65536];
 static struct pml__compressed compressed = {.at = compressed_bytes, .end = 8 * sizeof compressed_bytes};
 static void append_compressed(void) {

@@ -236,6 +236,6 @@ describe("The page of pmlua serve", function()
     assert.is_true(browser:eval "points.get(selected[0]).times[0]" < began_s)
     assert.equal(first, browser:eval "points.get(selected[0]).values[0]")
     assert.equal("", support.slurp(dir .. "/second.errors"))
-    browser.events = {} -- of another origin
+    browser.events = {} -- they come from another origin
   end)
 end)
