@@ -2,7 +2,7 @@
 /*
  * bindings/live/live_frame.h - message framing on the socket of a running application.
  *
- *     question   pmlua1 KIND LENGTH\n  and LENGTH bytes      KIND: info, read, values, sections, complete, eval
+ *     question   pmlua1 KIND LENGTH\n  and LENGTH bytes      KIND: info, read, values, sections, stop, complete, eval
  *     answer     ok LENGTH\n           and LENGTH bytes
  *                error LENGTH\n        and LENGTH bytes: one line
  *
@@ -17,7 +17,17 @@
 #define LIVE_QUESTION_MAX 65536
 #define LIVE_ANSWER_MAX (16u << 20)
 
-enum live_kind { LIVE_INFO, LIVE_READ, LIVE_VALUES, LIVE_SECTIONS, LIVE_COMPLETE, LIVE_EVAL, LIVE_OK, LIVE_ERROR };
+enum live_kind {
+  LIVE_INFO,
+  LIVE_READ,
+  LIVE_VALUES,
+  LIVE_SECTIONS,
+  LIVE_STOP,
+  LIVE_COMPLETE,
+  LIVE_EVAL,
+  LIVE_OK,
+  LIVE_ERROR
+};
 
 struct live_frame {
   size_t max; /* bytes of payload: LIVE_QUESTION_MAX or LIVE_ANSWER_MAX, which also selects the expected header */

@@ -45,7 +45,20 @@ static void set_error(struct live_connection *c, const char *text) {
   set_answer(c, LIVE_ERROR, text, strlen(text));
 }
 
+/* At once, on the service's thread as a rule does it: a thread of questions may get little of the cpus. */
+static void stop_run(struct live_connection *c) {
+  int rc = live__stop_run(c->question.payload);
+  if (rc < 0)
+    set_error(c, pml_error_detail(rc));
+  else
+    set_answer(c, LIVE_OK, "", 0);
+}
+
 static void ask(struct live_connection *c, struct live *l) {
+  if (c->question.kind == LIVE_STOP) {
+    stop_run(c);
+    return;
+  }
   int err = c->worker == NULL ? live__worker_begin(l, &c->worker) : 0;
   c->asked = err == 0;
   if (c->asked)

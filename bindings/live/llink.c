@@ -159,8 +159,9 @@ static double patience(lua_State *L, int arg) {
 
 /* *@fits: false if it fails because the question is too long, which leaves the link as it was. */
 static int send_arguments(lua_State *L, struct link *l, double deadline, bool *fits) {
-  static const char *const kinds[] = {"info", "read", "values", "sections", "complete", "eval", NULL};
-  static const enum live_kind values[] = {LIVE_INFO, LIVE_READ, LIVE_VALUES, LIVE_SECTIONS, LIVE_COMPLETE, LIVE_EVAL};
+  static const char *const kinds[] = {"info", "read", "values", "sections", "stop", "complete", "eval", NULL};
+  static const enum live_kind values[] = {LIVE_INFO, LIVE_READ,     LIVE_VALUES, LIVE_SECTIONS,
+                                          LIVE_STOP, LIVE_COMPLETE, LIVE_EVAL};
   size_t n;
   enum live_kind kind = values[luaL_checkoption(L, 2, NULL, kinds)];
   const char *payload = luaL_optlstring(L, 3, "", &n);

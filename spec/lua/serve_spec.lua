@@ -359,7 +359,7 @@ pml.job.watch("SOLVER::residual", "50ms", function(values, job)
   since = bad and (since or job.time_s)
   if since and job.time_s - since >= 0.3 then job:stop("residual of rank " .. bad .. " is NaN") end
 end, { name = "nan" })]])
-    local status, _, err = pmlua "query --job JOB --rules nan.lua"
+    local status, _, err = pmlua "query --job JOB --rules nan.lua --patience 60s"
     assert.same({ 0, "pmlua query: rule nan: stopped the run (residual of rank 2 is NaN) in 4 ranks\n" }, { status, err })
     assert.is_true(support.eventually(function() return support.slurp(output):find("\nstopped\n", 1, true) ~= nil end))
     assert.equal(4, select(2, support.slurp(output):gsub("pmlua: the run is stopped: residual of rank 2 is NaN\n", "")))

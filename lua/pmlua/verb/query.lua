@@ -45,8 +45,8 @@ ranks, and job:call(name, numbers...) calls a function of the application in all
     common.with("quiet", { help = "with --plot FILE, do not print the number of readings" }),
   },
   exclusive = { { "json", "csv", "plot", "openmetrics" }, { "watch", "openmetrics" }, { "count", "openmetrics" },
-    { "job", "csv" }, { "job", "openmetrics" }, { "rules", "hosts" }, { "rules", "watch" }, { "rules", "json" },
-    { "rules", "plot" }, { "hosts", "plot" } },
+    { "job", "csv" }, { "job", "plot" }, { "job", "openmetrics" }, { "rules", "hosts" }, { "rules", "watch" },
+    { "rules", "json" } },
   output = true,
   examples = {
     "pmlua query", "pmlua query --job 'SOLVER*' '*::residual'", "pmlua query SOLVER 'sde:::*residual*' --watch 1s --count 3",

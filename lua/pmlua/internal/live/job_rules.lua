@@ -13,7 +13,7 @@ local sandbox = require "pmlua.internal.live.sandbox"
 
 local M = {}
 
-local SHORTEST_S <const>, STRIKES <const>, ACT_S <const> = 0.01, 10, 2
+local SHORTEST_S <const>, STRIKES <const>, ACT_S <const> = 0.01, 10, 5
 local RULE_S <const> = 1 -- time limit of one call of a rule
 local derived = { CNT = 0, MIN = 3, Q1 = 4, MED = 5, Q3 = 6, MAX = 7 } -- words of a recorder, from its first
 
@@ -42,10 +42,10 @@ local function index(program)
   for _, event in ipairs(program.events) do program.words[event.name] = event.word end
 end
 
---- Run a line of Lua in all ranks that reply, and in `say` report it, and each rank that failed.
-local function act(self, rule, what, code)
+--- Act in all ranks, and report it, and each rank that failed.
+local function act(self, rule, what, kind, payload)
   local n, failed = 0, {}
-  self.scrape:eval(code, ACT_S, function(program, ok, text)
+  self.scrape:act(kind, payload, math.max(ACT_S, self.scrape.patience), function(program, ok, text)
     if ok or not require "lfs".attributes("/proc/" .. program.app.pid, "mode") then n = n + 1
     else failed[#failed + 1] = ("rank %s: %s"):format(program.rank or "of pid " .. program.app.pid, text) end
   end)
@@ -60,12 +60,12 @@ local function job_of(self, rule, programs, time_s)
   function job.stop(_, reason)
     reason = tostring(reason or "a rule of the job"):gsub("%c", " "):sub(1, 400)
     self.stopped = true
-    return act(self, rule, "stopped the run (" .. reason .. ")", ("pml.live.stop_run(%q)"):format(reason))
+    return act(self, rule, "stopped the run (" .. reason .. ")", "stop", reason)
   end
   function job.call(_, name, ...)
     local words = { ("%q"):format(tostring(name)) }
     for i, v in ipairs { ... } do words[i + 1] = ("%q"):format(assert(tonumber(v), "job:call passes numbers")) end
-    return act(self, rule, "called " .. tostring(name), ("assert(pml.live.call(%s))"):format(table.concat(words, ", ")))
+    return act(self, rule, "called " .. tostring(name), "eval", ("assert(pml.live.call(%s))"):format(table.concat(words, ", ")))
   end
   job.stop, job.call = sandbox.host(job.stop), sandbox.host(job.call)
   return job

@@ -258,15 +258,16 @@ function Scrape.rank_of(program)
   end
 end
 
---- Run a line of Lua in all programs, as pmlua attach does.
----@param code string
+--- Ask all programs to stop their runs, or to run a line of Lua as pmlua attach does.
+---@param kind "stop"|"eval"
+---@param text string the reason, or the line
 ---@param patience number
 ---@param take fun(program: table, ok: boolean, text: string)
-function Scrape:eval(code, patience, take)
+function Scrape:act(kind, text, patience, take)
   local programs, left = self:list(), {}
   for _, program in ipairs(programs) do left[program] = true end
-  ask(programs, "eval", function() return code end, patience,
-    function(program, text) left[program] = take(program, true, text) end,
+  ask(programs, kind, function() return text end, patience,
+    function(program, reply) left[program] = take(program, true, reply) end,
     function(program, why) left[program] = take(program, false, core.failure.sentence(why)) end)
   for _, program in ipairs(programs) do
     if left[program] then take(program, false, "no reply") end
