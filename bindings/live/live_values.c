@@ -17,10 +17,11 @@ static bool failed(char **text, size_t *n, int err) {
   return false;
 }
 
-/* {"sections": N, "rules": [...]}: their states, which the thread of the rules wrote as JSON. NULL: no memory. */
+/* {"version": V, "sections": N, "rules": [...]}: states of the rules, which their thread wrote as JSON. NULL: no
+ * memory. */
 static char *more_of(void) {
   char *rules = live__rules_text(), *more = NULL;
-  int n = asprintf(&more, "{\"sections\": %u, \"rules\": %s}", pml__section_count(),
+  int n = asprintf(&more, "{\"version\": \"%s\", \"sections\": %u, \"rules\": %s}", PML_VERSION, pml__section_count(),
                    rules != NULL && rules[0] != '\0' ? rules : "[]");
   free(rules);
   return n >= 0 ? more : NULL;

@@ -234,13 +234,25 @@ while True:
     local silent, other = program "ONE", program "TWO"
     os.execute("kill -STOP " .. silent)
     local got = samples(support.done(pmlua "query --openmetrics --patience 3s"))
+    support.spit(dir .. "/mute.py", [[
+import os, socket, time
+s = socket.socket(socket.AF_UNIX)
+s.bind("run/pmlua/%d.MUTE" % os.getpid())
+s.listen()
+time.sleep(300)]])
+    start "python3 mute.py"
+    support.eventually(function() return support.done(pmlua "query --patience 1ms"):find("MUTE", 1, true) end)
     support.spit(dir .. "/again.lua", [[
-local scrape = require "pmlua.internal.serve.scrape".new { which = { "ONE" }, patience = 0.3 }
+local scrape = require "pmlua.internal.serve.scrape".new { which = { "ONE", "MUTE" }, patience = 0.3 }
 scrape:read()
-print(scrape:list()[1].again_s > require "pmlua.core".clock.ns() / 1e9 + 3)]])
+for _, program in ipairs(scrape:list()) do
+  print(program.app.name, program.stopped, program.again_s > require "pmlua.core".clock.ns() / 1e9 + 3)
+end]])
     local later = support.done(pmlua "again.lua")
     os.execute("kill -CONT " .. silent)
-    assert.equal("true\n", later) -- the next readings do not wait for it
+    -- no reading waits for the one, and the next readings do not wait for the other
+    assert.matches("ONE\ttrue\tfalse\n", later, 1, true)
+    assert.matches("MUTE\tfalse\ttrue\n", later, 1, true)
     assert.equal("0", got[('pmlua_program_up{program="ONE",pid="%d"}'):format(silent)])
     assert.equal("1", got[('pmlua_program_up{program="TWO",pid="%d"}'):format(other)])
     assert.equal("7", got[('sde_DEMO_steps_total{program="TWO",pid="%d",event="DEMO::steps"}'):format(other)])

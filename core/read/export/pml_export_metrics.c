@@ -96,7 +96,7 @@ size_t pml__metrics_write(const struct pml__metrics_lines *l, const struct pml__
   size_t from = 0;
   for (size_t i = 0; i < l->n; i++) {
     const struct pml__metrics_line *line = &l->line[i];
-    struct pml_value v;
+    struct pml_value v = {0};
     bool constant = line->program == PML__METRICS_CONSTANT;
     if (constant || value_of(line, answer, programs, &v)) {
       memcpy(at, l->text + from, line->end - from);
@@ -113,7 +113,7 @@ size_t pml__metrics_write(const struct pml__metrics_lines *l, const struct pml__
 
 size_t pml__metrics_fallen(const struct pml__metrics_lines *l, const struct pml__metrics_answer *answer,
                            uint32_t programs, size_t from) {
-  struct pml_value v;
+  struct pml_value v = {0};
   while (from < l->n &&
          !(l->line[from].rising && value_of(&l->line[from], answer, programs, &v) && !(pml_value_number(&v) >= 0)))
     from++;

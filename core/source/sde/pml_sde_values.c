@@ -94,7 +94,7 @@ static int make_list(struct pml__sde_values *v, struct pml__pack *names) {
   uint64_t generation = pml__sde_generation(), withdrawn = pml__sde_withdrawn();
   struct pml_sde_selection s = {.pattern = all, .n = 1, .most = pml_sde_count()};
   struct pml_sde_event **ev = malloc((s.most + 1) * sizeof *ev);
-  v->list = malloc((s.most + 1) * sizeof *v->list);
+  v->list = calloc(s.most + 1, sizeof *v->list);
   if (ev == NULL || v->list == NULL) {
     free(ev);
     return -ENOMEM;

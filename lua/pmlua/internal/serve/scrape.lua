@@ -6,7 +6,7 @@
 --
 -- Each question is sent to all programs at the same time and has one deadline. A program without a reply has
 -- pmlua_program_up 0 and gets no question for some seconds, so that it delays no other reading. A connection stays open,
--- because a new one costs the program a thread and a Lua state. Values come as numbers in the order of the events' names,
+-- because a new one costs the program a thread. Values come as numbers in the order of the events' names,
 -- which a program sends once, and again after they changed.
 
 local core = require "pmlua.core"
@@ -237,10 +237,15 @@ local function take_values(self, program, bytes)
   if not answer then return refuse_values(self, program, why) end
   program.up, program.answer, program.missing = true, bytes, answer.missing
   if answer.events then program.events, program.known = answer.events, answer.generation end
-  if answer.text ~= program.text then
-    program.text, program.more = answer.text, json.decode(answer.text) or {}
-    program.info.rules = program.more.rules
+  if answer.text == program.text then return end
+  local more, rules = json.decode(answer.text), {}
+  more = type(more) == "table" and more or {}
+  for i, rule in ipairs(type(more.rules) == "table" and more.rules or {}) do
+    rules[i] = type(rule) == "table" and rule or {}
   end
+  program.text, program.more = answer.text, more
+  local command = text_of(("/proc/%d/cmdline"):format(program.app.pid)):gsub("%z$", ""):gsub("%z", " ")
+  program.info = { command = command, version = tostring(more.version), rules = rules }
 end
 
 local ranks = { "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID", "SLURM_PROCID" }
@@ -280,19 +285,15 @@ end
 function Scrape:values()
   local programs, err = refresh(self)
   if not programs then return nil, err end
-  local new, known, up = {}, {}, {}
+  local up = {}
   for _, program in ipairs(programs) do
     program.up = false
-    local list = program.info and program.link and known or new
-    list[#list + 1] = program
-  end
-  for _, program in ipairs(#new > 0 and ask_about(new, self.patience) or {}) do
-    program.known, program.up, known[#known + 1] = 0, false, program
+    if not program.link then program.known, program.text = 0, nil end
   end
   local function question(program) return ("%d"):format(program.known) end
-  ask(known, "values", question, self.patience, function(program, bytes) take_values(self, program, bytes) end,
+  ask(programs, "values", question, self.patience, function(program, bytes) take_values(self, program, bytes) end,
     function(program, why) refuse_values(self, program, why) end)
-  for _, program in ipairs(known) do up[#up + 1] = program.up and program or nil end
+  for _, program in ipairs(programs) do up[#up + 1] = program.up and program or nil end
   return programs, up
 end
 
