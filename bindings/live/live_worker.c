@@ -31,6 +31,7 @@ struct live_worker {
   struct live_session session;    /* used by the thread only */
   struct pml__sde_values *values; /* the same; freed with the worker */
   bool idle;                      /* used by the thread only: it runs at idle priority */
+  bool nice;                      /* used by the thread only: it runs at its nice value */
   atomic_bool quit;               /* set under @mutex; code that Lua runs reads it without the lock */
   double cancel_at;               /* used by the service's thread only; HUGE_VAL: it was cancelled */
   pthread_mutex_t mutex;
@@ -79,6 +80,13 @@ static bool wait_for_work(struct live_worker *w, bool *question) {
   return go_on;
 }
 
+/* Only for Lua: replies in C are short, and at nice 19 they would be late in an application that keeps all cpus busy.
+ */
+static void become_nice(struct live_worker *w) {
+  if (!w->nice) (void)setpriority(PRIO_PROCESS, 0, w->l->setup.nice); /* on Linux, of the thread */
+  w->nice = true;
+}
+
 /* Untrusted code runs at idle priority; an unprivileged thread cannot revert this. */
 static void become_idle(struct live_worker *w) {
   if (w->idle) return;
@@ -91,6 +99,7 @@ static void answer(struct live_worker *w) {
   size_t n = 0;
   bool ok = false;
   bool native = live__values_wanted(&w->question);
+  if (!native) become_nice(w);
   int err = native ? 0 : live__session_open(&w->session, &w->l->setup, &w->quit);
   if (w->question.kind == LIVE_EVAL || w->question.kind == LIVE_COMPLETE) become_idle(w);
   if (native)
@@ -114,7 +123,6 @@ __attribute__((no_sanitize_address)) static void *work(void *worker) {
   bool question;
   live__hold_thread();
   live__thread_begin("pmlua-ask");
-  (void)setpriority(PRIO_PROCESS, 0, w->l->setup.nice); /* on Linux, of the thread */
   pthread_cleanup_push(ended, w);
   while (wait_for_work(w, &question)) {
     if (question)
