@@ -223,6 +223,24 @@ PML_API int pmlua_live_function(const char *name, pmlua_live_callback *fn, void 
  */
 PML_API int pmlua_live_define(const char *name, const char *format, pmlua_callback *fn, void *arg);
 
+/* --- questions to another application --- */
+
+struct pmlua_client; /* one thread at a time */
+
+/*
+ * pmlua_connect - connect to the live service of the application with the name or pid @which, of this user, or to the
+ * socket whose path it is (with a slash). *@client is NULL on failure: -ENOENT, -EINVAL (several have the name),
+ * -ECONNREFUSED and others of connect(2). pmlua_disconnect - end its session; NULL is fine.
+ *
+ * pmlua_ask - a question of a kind of docs/protocol.md: "eval" (@text is Lua), "read" (a pattern of events a line; the
+ * answer is JSON), "info", and wait at most @seconds. *@answer is to be freed, NULL on failure: -EREMOTEIO (the
+ * application's error is the detail), -ETIMEDOUT (the next question waits for this answer, and drops it), -ECONNRESET,
+ * PML_EFORMAT, after which only pmlua_disconnect() makes sense; -EINVAL, -EMSGSIZE.
+ */
+PML_API int pmlua_connect(struct pmlua_client **client, const char *which);
+PML_API void pmlua_disconnect(struct pmlua_client *client);
+PML_API int pmlua_ask(struct pmlua_client *client, const char *kind, const char *text, double seconds, char **answer);
+
 PML_END_DECLS
 
 #endif

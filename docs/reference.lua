@@ -79,7 +79,8 @@ pages["reference/index.md"] = table.concat({
   "# Reference",
   "The terminal has the same text: `pmlua help api NAME`, `pmlua help VERB`, `pmlua help environment`, `man pml_eventset`. "
     .. "Editors with the Lua language server complete names from the same annotations.",
-  "- [Environment variables](environment.md)\n- [Stability](../stability.md)\n- [Files](../formats.md)\n- [The log](../log.md)",
+  "- [Environment variables](environment.md)\n- [Stability](../stability.md)\n- [Files](../formats.md)\n- [The log](../log.md)\n"
+    .. "- [The protocol](../protocol.md)",
   "## Lua API", write_api(),
   "## Verbs", write_verbs(),
   "## C functions", write_c(),

@@ -93,8 +93,8 @@ local function find(name)
 end
 
 -- Lua modules that build on the core's table of their name and stand for it.
-local built_on = { balance = true, command = true, flow = true, intercept = true, plugin = true, sampler = true, sde = true,
-  substrate = true, trace = true, tune = true, watchpoint = true }
+local built_on = { balance = true, command = true, flow = true, intercept = true, live = true, plugin = true,
+  sampler = true, sde = true, substrate = true, trace = true, tune = true, watchpoint = true }
 
 -- Modules of the core that only pmlua's modules use.
 local inner = { data = true, file = true, link = true, log = true, metatables = true, origin = true, recording = true,

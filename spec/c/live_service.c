@@ -10,6 +10,29 @@
 
 static char text[4096];
 
+static void client(const char *path) {
+  struct pmlua_client *c = NULL;
+  char *answer = NULL, pid[32];
+  snprintf(pid, sizeof pid, "%d", (int)getpid());
+  CHECK(pmlua_connect(&c, "spec") == 0 && pmlua_ask(c, "eval", "x = 7 return 6 * x", LIVE_WAIT_S, &answer) == 0 &&
+            strcmp(answer, "42") == 0,
+        "the client in C finds it by name");
+  free(answer);
+  CHECK(pmlua_ask(c, "eval", "error 'on purpose'", LIVE_WAIT_S, &answer) == -EREMOTEIO && answer == NULL &&
+            strstr(pml_error_detail(-EREMOTEIO), "on purpose") != NULL,
+        "its error is told");
+  CHECK(pmlua_ask(c, "eval", "return x", LIVE_WAIT_S, &answer) == 0 && strcmp(answer, "7") == 0,
+        "after which the session continues");
+  free(answer);
+  CHECK(pmlua_ask(c, "ask", "", 1, &answer) == -EINVAL, "an unknown kind is refused");
+  pmlua_disconnect(c);
+  CHECK(pmlua_connect(&c, pid) == 0, "or by pid");
+  pmlua_disconnect(c);
+  CHECK(pmlua_connect(&c, path) == 0, "or by its socket");
+  pmlua_disconnect(c);
+  CHECK(pmlua_connect(&c, "none") == -ENOENT && c == NULL, "not by another name: %s", pml_error_detail(-ENOENT));
+}
+
 static void life(void) {
   char path[LIVE_PATH_MAX], again[LIVE_PATH_MAX];
   struct stat st;
@@ -24,6 +47,7 @@ static void life(void) {
         "started again it continues unchanged");
   int fd = live_connect(path);
   CHECK(live_evals(fd, "6 * 7", "42"), "it answers");
+  client(path);
   CHECK(pmlua_live_stop() == 0 && access(path, F_OK) != 0, "stopped, its socket is gone");
   CHECK(live_ended(fd), "and its connections have ended");
   close(fd);

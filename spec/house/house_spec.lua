@@ -178,7 +178,7 @@ executable('cxx', 'cxx.cpp', dependencies: pmlua)
 ]],
   }
 
-  --- A project with these files, in a folder of its own, built by a command from an installation.
+  --- Build a project with these files by a command, from an installation.
   local function project(name, command)
     local dir, own = dest .. "/" .. name, dest .. "/installed"
     sh(("test -d %s || make --no-print-directory install B=%s PREFIX=%s; mkdir -p %s/run"):format(own, build, own, dir))

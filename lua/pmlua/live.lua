@@ -1,0 +1,68 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/live.lua - the live service of this process (core.live), and connections to other applications.
+--
+-- Try:  local app = assert(pml.live.connect "SOLVER"); print(app:eval "6 * 7", app:read("SOLVER::*")[1].value)
+
+local core = require "pmlua.core"
+local directory = require "pmlua.internal.live.directory"
+
+---@class pml.live
+local M = {}
+for name, value in pairs(core.live) do M[name] = value end
+
+local PATIENCE <const> = 5
+
+--- A session in another application.
+---@class pmlua.LiveConnection
+local Connection = {}
+Connection.__index = Connection
+Connection.__name = "live connection"
+
+--- Connect to an application with a live service.
+---@param which string|integer its name or pid
+---@return pmlua.LiveConnection? connection
+---@return pmlua.Failure? failure
+---@return string? code
+function M.connect(which)
+  local app, err, code = directory.find(tostring(which))
+  if not app then return nil, err, code end
+  local link, why, why_code = directory.connect(app)
+  if not link then return nil, why, why_code end
+  return setmetatable({ app = app, link = link }, Connection)
+end
+
+--- Run Lua in the application, in this connection's session, as `pmlua attach` does.
+---@param code string
+---@param seconds? number to wait for the answer; nil: 5
+---@return string? text the results and what was printed
+---@return pmlua.Failure? failure
+---@return string? code_name EREMOTEIO: an error of the code
+function Connection:eval(code, seconds)
+  return directory.ask(self.app, self.link, "eval", code, seconds or PATIENCE)
+end
+
+--- Read events.
+---@param patterns string|string[] "LIB::EVENT" with * and ?
+---@param seconds? number to wait for the answer; nil: 5
+---@return { name: string, value: number?, kind: string, reason: string? }[]? rows
+---@return pmlua.Failure? failure
+---@return string? code
+function Connection:read(patterns, seconds)
+  if type(patterns) == "table" then patterns = table.concat(patterns, "\n") end
+  local answer, err, code = directory.ask_json(self.app, self.link, "read", patterns, seconds or PATIENCE)
+  if not answer then return nil, err, code end
+  return answer.rows
+end
+
+--- Describe the application: pid, name, command, version, events, functions, rules.
+---@param seconds? number to wait for the answer; nil: 5
+---@return table? info
+---@return pmlua.Failure? failure
+---@return string? code
+function Connection:info(seconds) return directory.ask_json(self.app, self.link, "info", "", seconds or PATIENCE) end
+
+--- End the session.
+function Connection:close() self.link:close() end
+Connection.__close, Connection.__gc = Connection.close, Connection.close
+
+return M
