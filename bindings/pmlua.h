@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 PML_BEGIN_DECLS
 
@@ -222,6 +223,15 @@ PML_API int pmlua_live_function(const char *name, pmlua_live_callback *fn, void 
  * pmlua_function() has them; a failure of @fn is a failure of pml.live.call. -EINVAL also for the format.
  */
 PML_API int pmlua_live_define(const char *name, const char *format, pmlua_callback *fn, void *arg);
+
+/*
+ * pmlua_live_page - a page for the browser: values, charts, sections, rules and a prompt of this process, from a child
+ * that runs the command pmlua serve --page on a free port of 127.0.0.1. *@child is its pid; it ends when this process
+ * ends, or when the application kills it, and is the application's to wait for. @url gets the address, with a token;
+ * 128 bytes are enough. A service in the application's own loop must be dispatched afterwards. Returns 0, PML_ECLOSED
+ * (not served), -ENOENT (no command), -EIO or -ETIMEDOUT (no address; a child that runs is still to be waited for).
+ */
+PML_API int pmlua_live_page(char *url, size_t size, pid_t *child);
 
 /* --- questions to another application --- */
 

@@ -211,3 +211,42 @@ nil
     end)
   end
 end)
+
+local PAGE = support.C .. [[
+#include <pml.h>
+#include <pmlua.h>
+#include <signal.h>
+#include <sys/wait.h>
+int main(void) {
+  char url[128], command[600];
+  pid_t child = 0;
+  int err = pmlua_live_page(url, sizeof url, &child);
+  printf("%d\n", err == PML_ECLOSED);
+  if (pmlua_live_start(NULL) < 0) return 1;
+  err = pmlua_live_page(url, sizeof url, &child);
+  char *token = strchr(url, '#');
+  if (err < 0 || token == NULL) return printf("%s\n", pml_error_detail(err)), 1;
+  *token++ = '\0';
+  fflush(stdout);
+  snprintf(command, sizeof command, "curl -s %s | head -1; curl -s -H 'Authorization: Bearer %s' %sdata | grep -c '\"pid\": %d'; "
+    "curl -s -o /dev/null -w '%%{http_code}\\n' %sdata", url, token, url, (int)getpid(), url);
+  if (system(command) != 0) return 1;
+  kill(child, SIGTERM);
+  printf("%d\n", waitpid(child, NULL, 0) == child);
+  return pmlua_live_stop() < 0;
+}
+]]
+
+describe("pmlua_live_page", function()
+  it("gives an application its page for a browser, which asks for the token", function()
+    if support.sanitized then return pending "the program is not sanitized" end
+    if not support.has "curl" then return pending "there is no curl" end
+    local dir, pwd, build = support.folder(), quote(os.getenv "PWD"), quote(support.build)
+    support.spit(dir .. "/app.c", PAGE)
+    local made, _, why = support.shell_in(dir, ("gcc app.c -I%s/core -I%s/bindings -L%s -lpmlua-embed -lpmlua "
+      .. "-Wl,-rpath,%s -o app"):format(pwd, pwd, build, build))
+    assert.equal(0, made, why)
+    local status, out, err = support.shell_in(dir, ("XDG_RUNTIME_DIR=%s ./app"):format(quote(dir)))
+    assert.same({ 0, "1\n<!DOCTYPE html>\n1\n401\n1\n", "" }, { status, out, err })
+  end)
+end)
