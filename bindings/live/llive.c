@@ -77,7 +77,7 @@ static int l_call(lua_State *L) {
   int n = lua_gettop(L) - 1, results = 0;
   const char *name = lutil_string(L, 1);
   struct lutil_guard *owner = lutil_guard(L, live__callee_done);
-  struct live_callee *c = owner->of = malloc(sizeof *c);
+  struct live_callee *c = owner->of = calloc(1, sizeof *c);
   if (c == NULL) return pml_pusherr(L, -ENOMEM, "live.call");
   int err = live__callee(name, c);
   if (err < 0) return pml_pusherr(L, err, "live.call");

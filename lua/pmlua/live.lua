@@ -4,7 +4,9 @@
 -- Try:  local app = assert(pml.live.connect "SOLVER"); print(app:eval "6 * 7", app:read("SOLVER::*")[1].value)
 
 local core = require "pmlua.core"
-local directory = require "pmlua.internal.live.directory"
+
+--- Loaded at the first connection: most scripts only start a service.
+local function directory() return require "pmlua.internal.live.directory" end
 
 ---@class pml.live
 local M = {}
@@ -24,9 +26,9 @@ Connection.__name = "live connection"
 ---@return pmlua.Failure? failure
 ---@return string? code
 function M.connect(which)
-  local app, err, code = directory.find(tostring(which))
+  local app, err, code = directory().find(tostring(which))
   if not app then return nil, err, code end
-  local link, why, why_code = directory.connect(app)
+  local link, why, why_code = directory().connect(app)
   if not link then return nil, why, why_code end
   return setmetatable({ app = app, link = link }, Connection)
 end
@@ -38,7 +40,7 @@ end
 ---@return pmlua.Failure? failure
 ---@return string? code_name EREMOTEIO: an error of the code
 function Connection:eval(code, seconds)
-  return directory.ask(self.app, self.link, "eval", code, seconds or PATIENCE)
+  return directory().ask(self.app, self.link, "eval", code, seconds or PATIENCE)
 end
 
 --- Read events.
@@ -49,7 +51,7 @@ end
 ---@return string? code
 function Connection:read(patterns, seconds)
   if type(patterns) == "table" then patterns = table.concat(patterns, "\n") end
-  local answer, err, code = directory.ask_json(self.app, self.link, "read", patterns, seconds or PATIENCE)
+  local answer, err, code = directory().ask_json(self.app, self.link, "read", patterns, seconds or PATIENCE)
   if not answer then return nil, err, code end
   return answer.rows
 end
@@ -59,7 +61,7 @@ end
 ---@return table? info
 ---@return pmlua.Failure? failure
 ---@return string? code
-function Connection:info(seconds) return directory.ask_json(self.app, self.link, "info", "", seconds or PATIENCE) end
+function Connection:info(seconds) return directory().ask_json(self.app, self.link, "info", "", seconds or PATIENCE) end
 
 --- End the session.
 function Connection:close() self.link:close() end
