@@ -121,11 +121,25 @@ function Reader:resolve(group, metric, name)
   end
 end
 
---- A metric as text: "name [unit] = formula; about", of which the name may stand alone.
+--- A metric as text: "name [unit] = formula; about; < 1: meaning". Only the name is required.
 local function of_text(text)
-  local rest, about = text:match "^([^;]*); (.*)$"
-  local name, unit, expression = (rest or text):match "^([%w_]+)(.-) = (.*)$"
-  return { name = name or rest or text, unit = unit and unit:match "%[(.*)%]", formula = expression, about = about }
+  local head, notes = text:match "^([^;]*)(.*)$"
+  local name, unit, expression = head:match "^([%w_]+)(.-) = (.*)$"
+  if not name then name, unit = head:match "^([%w_]+)( %[.*%])$" end
+  local m = { name = name or head, unit = unit and unit:match "%[(.*)%]", formula = expression }
+  for note in notes:gmatch "; ([^;]*)" do
+    local when, meaning = note:match "^([<>]=? *%-?[%d.]+): (.*)$"
+    if when then
+      m.thresholds = m.thresholds or {}
+      table.insert(m.thresholds, { when, meaning })
+    elseif m.thresholds then
+      local last = m.thresholds[#m.thresholds]
+      last[2] = last[2] .. "; " .. note
+    else
+      m.about = m.about and m.about .. "; " .. note or note
+    end
+  end
+  return m
 end
 
 local known = {} -- folder -> name -> what the metrics of this name have in common
@@ -174,14 +188,15 @@ function Reader:metric(group, m)
 end
 
 function Reader:group(data, name, g)
-  if type(g) ~= "table" or type(g.events or {}) ~= "table" or type(g.metrics) ~= "table" then
+  local metrics = type(g) == "table" and (g.metrics or #g > 0 and g)
+  if type(metrics) ~= "table" or type(g.events or {}) ~= "table" then
     self:fail(name, ("group %s: events or metrics are missing"):format(name))
   end
   local constants, dimensions = self:constants(data)
   local group = { name = name, prose = g.prose or "", source = data.source or "", metrics = {}, by_name = {},
     events = self:strings(g.events or {}, name), inputs = self:strings(g.inputs or {}, name), constants = constants,
     dimensions = dimensions }
-  for _, m in ipairs(g.metrics) do self:metric(group, m) end
+  for _, m in ipairs(metrics) do self:metric(group, m) end
   return group
 end
 

@@ -401,6 +401,15 @@ describe("A file of groups", function()
     assert.equal(1, #shipped.thresholds)
   end)
 
+  it("has metrics as text, with an explanation and thresholds, in the group itself", function()
+    local mine = assert(groups.parse([[return { pmus = { "skx" }, groups = { MINE = { events = { a = "A" },
+      "rate [1/s] = a / time; of a; or b; < 1: slow; too slow; >= 2.5: fast", "half = a / 2" } } }]], "mine.lua")).groups.MINE
+    local rate, half = mine.by_name.rate, mine.by_name.half
+    assert.same({ "1/s", "a / time", "of a; or b" }, { rate.unit, rate.formula.text, rate.about })
+    assert.same({ { "< 1", "slow; too slow" }, { ">= 2.5", "fast" } }, rate.thresholds)
+    assert.same({ "", "", {} }, { half.unit, half.about, half.thresholds })
+  end)
+
   it("defines metrics that no other group has: each common metric is named twice or more", function()
     local named = {}
     for _, folder in ipairs { "groups", "groups/part", "without_pmu" } do

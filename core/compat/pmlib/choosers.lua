@@ -36,8 +36,9 @@ local function whole(path)
     events, groups = over(events, of.events), over(groups, of.groups)
   end
   for name, group in pairs(own.groups or {}) do
-    local base = group and not group.metrics and groups[name] or {}
-    groups[name] = group and { events = over(base.events, group.events), metrics = group.metrics or base.metrics } or nil
+    local metrics = group and #group > 0 and group
+    local base = group and not metrics and groups[name] or {}
+    groups[name] = group and { events = over(base.events, group.events), metrics = metrics or base.metrics } or nil
   end
   return { events = over(events, own.events), groups = groups }
 end

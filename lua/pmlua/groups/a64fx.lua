@@ -26,97 +26,75 @@ return {
       prose = "Floating-point operations. SVE instructions are counted as if a vector had 128 bits; A64FX has 512, " ..
         "hence the factor 4. A fused multiply-add counts twice. Its forerunner FX100 counted instructions by " ..
         "width, equation 8 of the PMlib paper.",
-      metrics = {
-        "flop = fixed + 4 * scalable", "dp_flop = dp_fixed + 4 * dp_scalable", "sp_flop = sp_fixed + 4 * sp_scalable",
-        "flop_rate", "flop_per_cycle", "ipc",
-      },
+      "flop = fixed + 4 * scalable", "dp_flop = dp_fixed + 4 * dp_scalable", "sp_flop = sp_fixed + 4 * sp_scalable", "flop_rate",
+      "flop_per_cycle", "ipc",
     },
     BANDWIDTH = {
       prose = "Lines of 256 bytes between the memory of a core memory group and that group, whichever of its cores " ..
         "asked, and lines that moved into this core.",
-      metrics = {
-        "memory_read = line * memory_reads / time; of the whole core memory group",
-        "memory_write [byte/s] = line * memory_writes / time; of the whole core memory group",
-        "memory_bandwidth = memory_read + memory_write", "l2_to_l1", "l1_to_l2", "into_l2", "out_of_l2",
-      },
+      "memory_read = line * memory_reads / time; of the whole core memory group",
+      "memory_write [byte/s] = line * memory_writes / time; of the whole core memory group",
+      "memory_bandwidth = memory_read + memory_write", "l2_to_l1", "l1_to_l2", "into_l2", "out_of_l2",
     },
     VECTOR = {
       prose = "Operations of SVE instructions among all floating-point operations, and SIMD and SVE instructions " ..
         "among all.",
-      metrics = {
-        "sve_flop_share = 100 * 4 * scalable / (fixed + 4 * scalable)", "simd_share = 100 * simd / instructions",
-        "sve_share = 100 * sve / instructions", "fma_share [%] = 100 * fma / fp",
-      },
+      "sve_flop_share = 100 * 4 * scalable / (fixed + 4 * scalable)", "simd_share = 100 * simd / instructions",
+      "sve_share = 100 * sve / instructions", "fma_share [%] = 100 * fma / fp",
     },
     CACHE = {
       prose = "Accesses to L1 and L2, and refills by demand or by prefetch.",
-      metrics = {
-        "l1_miss_ratio", "l1_demand_ratio [%] = 100 * l1_demand / l1", "l2_miss_ratio",
-        "l2_mpki = 1000 * l2_demand / instructions",
-      },
+      "l1_miss_ratio", "l1_demand_ratio [%] = 100 * l1_demand / l1", "l2_miss_ratio", "l2_mpki = 1000 * l2_demand / instructions",
     },
     CYCLE = {
       prose = "What the cycles were spent on: cycles in which no instruction was committed because a load, a " ..
         "floating-point or an integer operation or a branch was waited for.",
-      metrics = {
-        "ipc",
-        { name = "no_commit", unit = "%", formula = "100 * none / cycles",
-          thresholds = { { "> 50", "nothing is committed in most cycles" } } },
-        "memory_wait_share [%] = 100 * memory_wait / cycles",
-        { name = "l2_miss_wait", unit = "%", formula = "100 * l2_wait / cycles",
-          thresholds = { { "> 30", "memory is waited for" } } },
-        "fp_wait_share [%] = 100 * fp_wait / cycles", "mispredict_ratio",
-      },
+      "ipc", "no_commit [%] = 100 * none / cycles; > 50: nothing is committed in most cycles",
+      "memory_wait_share [%] = 100 * memory_wait / cycles",
+      "l2_miss_wait [%] = 100 * l2_wait / cycles; > 30: memory is waited for", "fp_wait_share [%] = 100 * fp_wait / cycles",
+      "mispredict_ratio",
     },
     LOADSTORE = {
       prose = "Loads and stores, and the SVE ones that gather or scatter.",
-      metrics = {
-        "loads_per_instruction", "stores_per_instruction", "loads_per_store", "simd_load_share [%] = 100 * sve_loads / loads",
-        { name = "gather_share", unit = "%", formula = "100 * gathers / loads",
-          thresholds = { { "> 10", "gathers take an access per element" } } },
-        { name = "scatter_share", unit = "%", formula = "100 * scatters / stores",
-          thresholds = { { "> 10", "scatters take an access per element" } } },
-      },
+      "loads_per_instruction", "stores_per_instruction", "loads_per_store", "simd_load_share [%] = 100 * sve_loads / loads",
+      "gather_share [%] = 100 * gathers / loads; > 10: gathers take an access per element",
+      "scatter_share [%] = 100 * scatters / stores; > 10: scatters take an access per element",
     },
     TOPDOWN = {
       prose = "Level 1 of top-down in cycles: those in which the frontend delivered nothing, those in which the backend took " ..
         "nothing, and the others, divided as instructions that retired are to those executed. The four add up to 100 %.",
-      metrics = { "frontend_bound", "backend_bound", "retiring", "bad_speculation" },
+      "frontend_bound", "backend_bound", "retiring", "bad_speculation",
     },
     HALF = {
       prose = "Floating-point operations in half precision, as FLOPS counts them in single and double.",
-      metrics = { "hp_flop = hp_fixed + 4 * hp_scalable", "hp_rate" },
+      "hp_flop = hp_fixed + 4 * hp_scalable", "hp_rate",
     },
     BRANCH = {
       prose = "Branches that could be guessed and those that were guessed wrong, on wrong paths too.",
-      metrics = {
-        "branch_rate = predicted / instructions", "mispredict_ratio = 100 * mispredicted / predicted", "branch_mpki",
-      },
+      "branch_rate = predicted / instructions", "mispredict_ratio = 100 * mispredicted / predicted", "branch_mpki",
     },
     TLB = {
       prose = "Addresses that the first TLBs of data and of code did not have, and those that the second ones did not have.",
-      metrics = { "data_tlb_mpki", "code_tlb_mpki", "data_walk_mpki", "code_walk_mpki" },
+      "data_tlb_mpki", "code_tlb_mpki", "data_walk_mpki", "code_walk_mpki",
     },
     L2 = {
       prose = "Accesses to L2, what was refilled by demand or by prefetch, what by demand, and what was written back.",
-      metrics = {
-        "l2_miss_ratio = 100 * missed / asked", "l2_demand_mpki [miss/1000 instructions] = 1000 * demand / instructions",
-        "l2_write_backs",
-      },
+      "l2_miss_ratio = 100 * missed / asked", "l2_demand_mpki [miss/1000 instructions] = 1000 * demand / instructions",
+      "l2_write_backs",
     },
     UOPS = {
       prose = "Micro-operations that were executed, on wrong paths too, beside the instructions that they were made from.",
-      metrics = { "uops_per_instruction = ops / speculated", "executed_per_retired = speculated / instructions" },
+      "uops_per_instruction = ops / speculated", "executed_per_retired = speculated / instructions",
     },
     STALLS = {
       prose = "Cycles in which the frontend delivered nothing and cycles in which the backend took nothing.",
-      metrics = { "stalled_by_frontend", "stalled_by_backend" },
+      "stalled_by_frontend", "stalled_by_backend",
     },
     USER = {
       prose = "The arithmetic workload that the user counted in the source, beside what the hardware did: the ratio " ..
         "and the difference of figures 1 to 3 and table IV of the PMlib paper.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
-      metrics = { "flop = fixed + 4 * scalable", "user_rate", "system_rate", "ratio", "difference" },
+      "flop = fixed + 4 * scalable", "user_rate", "system_rate", "ratio", "difference",
     },
   },
 }

@@ -15,19 +15,19 @@ return {
   groups = {
     CYCLE = {
       prose = "Cycles, instructions, and the branches that were guessed wrong.",
-      metrics = { "ipc", "mispredict_ratio" },
+      "ipc", "mispredict_ratio",
     },
     BRANCH = {
       prose = "Branches that retired, those that were taken, and those that were guessed wrong.",
-      metrics = { "branch_rate", "taken_ratio [%] = 100 * taken / branches", "mispredict_ratio", "branch_mpki" },
+      "branch_rate", "taken_ratio [%] = 100 * taken / branches", "mispredict_ratio", "branch_mpki",
     },
     CACHE = {
       prose = "Accesses to the cache of data of the first level, and those that it did not have.",
-      metrics = { "l1_miss_ratio = 100 * l1_miss / l1", "l1_mpki [miss/1000 instructions] = 1000 * l1_miss / instructions" },
+      "l1_miss_ratio = 100 * l1_miss / l1", "l1_mpki [miss/1000 instructions] = 1000 * l1_miss / instructions",
     },
     UOPS = {
       prose = "Micro-operations that retired.",
-      metrics = { "uops_per_instruction" },
+      "uops_per_instruction",
     },
   },
 }

@@ -12,20 +12,20 @@ return {
   groups = {
     CYCLE = {
       prose = "Cycles, instructions, and the branches that were guessed wrong.",
-      metrics = { "ipc", "mispredict_ratio" },
+      "ipc", "mispredict_ratio",
     },
     BRANCH = {
       prose = "Branches that retired and those that were guessed wrong.",
-      metrics = { "branch_rate", "mispredict_ratio", "branch_mpki" },
+      "branch_rate", "mispredict_ratio", "branch_mpki",
     },
     CACHE = {
       prose = "Requests to the last level of the cache, and those that it did not have; prefetches may be among them. The " ..
         "last level is L3, and L2 of a processor without one.",
-      metrics = { "ll_miss_ratio", "ll_mpki" },
+      "ll_miss_ratio", "ll_mpki",
     },
     BANDWIDTH = {
       prose = "Misses of the last level of the cache and requests to it, taken as lines of 64 bytes.",
-      metrics = { "memory_read", "last_level" },
+      "memory_read", "last_level",
     },
   },
 }

@@ -27,17 +27,14 @@ return {
     TOPDOWN2 = {
       prose = "Level 2 of top-down: frontend_bound as slots of cycles without any micro-operation and the rest of it; bad " ..
         "speculation and backend_bound by the shares of their causes. Stores that hold execution up are among core_share.",
-      metrics = {
-        "fetch_latency", "fetch_bandwidth", "mispredict_share", "clear_share",
-        { name = "memory_share", formula = "100 * memory_stalls / all_stalls",
-          about = "of the cycles in which nothing was executed" },
-        "core_share = 100 * (all_stalls - memory_stalls) / all_stalls",
-      },
+      "fetch_latency", "fetch_bandwidth", "mispredict_share", "clear_share",
+      "memory_share = 100 * memory_stalls / all_stalls; of the cycles in which nothing was executed",
+      "core_share = 100 * (all_stalls - memory_stalls) / all_stalls",
     },
     TOPDOWN3 = {
       prose = "Level 3 of top-down, as shares of cycles: what loads that are waited for have already missed. A line that is " ..
         "in L1 and waited for all the same is among l1_bound.",
-      metrics = { "l1_bound", "l2_bound", "beyond_l2_bound" },
+      "l1_bound", "l2_bound", "beyond_l2_bound",
     },
     NUMA = false,
   },

@@ -14,39 +14,32 @@ return {
   groups = {
     CYCLE = {
       prose = "Cycles, instructions, and the branches that were guessed wrong.",
-      metrics = { "ipc", "mispredict_ratio = 100 * mispredicted / predicted; of the branches that could be guessed" },
+      "ipc", "mispredict_ratio = 100 * mispredicted / predicted; of the branches that could be guessed",
     },
     BRANCH = {
       prose = "Branches that could be guessed and those that were guessed wrong, on wrong paths too.",
-      metrics = {
-        "branch_rate = predicted / instructions", "mispredict_ratio = 100 * mispredicted / predicted", "branch_mpki",
-      },
+      "branch_rate = predicted / instructions", "mispredict_ratio = 100 * mispredicted / predicted", "branch_mpki",
     },
     CACHE = {
       prose = "Accesses and refills of the caches of data, and refills of the cache of code.",
-      metrics = { "l1_miss_ratio", "l2_miss_ratio", "l2_mpki = 1000 * l2_refill / instructions", "code_mpki" },
+      "l1_miss_ratio", "l2_miss_ratio", "l2_mpki = 1000 * l2_refill / instructions", "code_mpki",
     },
     L2 = {
       prose = "Accesses to L2, what it did not have, and what it wrote back.",
-      metrics = { "l2_demand_ratio", "l2_refill_mpki", "l2_write_backs" },
+      "l2_demand_ratio", "l2_refill_mpki", "l2_write_backs",
     },
     BANDWIDTH = {
       prose = "Lines moved between the levels of the cache, as one core sees them.",
-      metrics = { "l2_to_l1", "l1_to_l2", "into_l2", "out_of_l2" },
+      "l2_to_l1", "l1_to_l2", "into_l2", "out_of_l2",
     },
     TLB = {
       prose = "Addresses that the first TLBs of data and of code did not have.",
-      metrics = {
-        { name = "data_tlb_mpki", thresholds = { { "> 10", "pages are visited too sparsely; larger pages may help" } } },
-        "code_tlb_mpki",
-      },
+      "data_tlb_mpki; > 10: pages are visited too sparsely; larger pages may help", "code_tlb_mpki",
     },
     LOADSTORE = {
       prose = "Loads and stores that retired, and those whose address is not aligned.",
-      metrics = {
-        "loads_per_instruction", "stores_per_instruction", "loads_per_store",
-        "unaligned_ratio = 100 * unaligned / (loads + stores)",
-      },
+      "loads_per_instruction", "stores_per_instruction", "loads_per_store",
+      "unaligned_ratio = 100 * unaligned / (loads + stores)",
     },
   },
 }

@@ -13,15 +13,15 @@ return {
     FLOPS = {
       prose = "Floating-point and vector instructions, speculative ones among them: this PMU does not tell how many " ..
         "operations an instruction makes.",
-      metrics = { "scalar_fp_rate", "simd_rate", "fp_simd_share", "ipc" },
+      "scalar_fp_rate", "simd_rate", "fp_simd_share", "ipc",
     },
     VECTOR = {
       prose = "Advanced SIMD instructions beside scalar floating-point ones.",
-      metrics = { "vector", "simd_share" },
+      "vector", "simd_share",
     },
     LOADSTORE = {
       prose = "Loads and stores, speculative ones among them, and accesses whose address is not aligned.",
-      metrics = { "loads_per_instruction", "stores_per_instruction", "loads_per_store", "unaligned_ratio" },
+      "loads_per_instruction", "stores_per_instruction", "loads_per_store", "unaligned_ratio",
     },
   },
 }

@@ -16,61 +16,55 @@ return {
     FLOPS = {
       prose = "perf has no generic name for floating-point work, so there is none here: instructions stand where " ..
         "operations would. A PMU that pmlua knows by name has the real thing.",
-      metrics = { "instruction_rate [instruction/s] = instructions / time", "ipc" },
+      "instruction_rate [instruction/s] = instructions / time", "ipc",
     },
     BANDWIDTH = {
       prose = "Misses of the last level cache, taken as lines of 64 bytes. What counts as last level and as a miss is " ..
         "up to the kernel and the CPU.",
-      metrics = { "memory_read", "last_level" },
+      "memory_read", "last_level",
     },
     VECTOR = {
       prose = "perf has no generic name for vector instructions, so there is none here: instructions per second of " ..
         "CPU time show at least whether a change of the code removed any.",
-      metrics = { { name = "instructions_per_cpu_second", unit = "instruction/s", formula = "instructions / (ns * cpu_ns)" } },
+      "instructions_per_cpu_second [instruction/s] = instructions / (ns * cpu_ns)",
     },
     CACHE = {
       prose = "Loads and misses of the first and the last level, by the names that perf gives them.",
-      metrics = { "l1_miss_ratio = 100 * load_misses / loads", "ll_miss_ratio", "ll_mpki" },
+      "l1_miss_ratio = 100 * load_misses / loads", "ll_miss_ratio", "ll_mpki",
     },
     CYCLE = {
       prose = "Cycles, instructions and branches, and what the operating system knows without any counter: CPU time, " ..
         "page faults and changes of context.",
-      metrics = {
-        "ipc", "mispredict_ratio", "cpus [] = ns * cpu_ns / time", "frequency [cycle/s] = cycles / (ns * cpu_ns)",
-        "fault_rate [1/s] = faults / time", "switch_rate [1/s] = switches / time",
-      },
+      "ipc", "mispredict_ratio", "cpus [] = ns * cpu_ns / time", "frequency [cycle/s] = cycles / (ns * cpu_ns)",
+      "fault_rate [1/s] = faults / time", "switch_rate [1/s] = switches / time",
     },
     LOADSTORE = {
       prose = "Loads and stores of the first level cache, by the names that perf gives them.",
-      metrics = { "loads_per_instruction", "stores_per_instruction", "loads_per_store" },
+      "loads_per_instruction", "stores_per_instruction", "loads_per_store",
     },
     TLB = {
       prose = "Misses of the TLBs, by the names that perf gives them; whether of the first level or a walk is up to the " ..
         "kernel and the CPU.",
-      metrics = { "data_tlb_mpki", "code_tlb_mpki" },
+      "data_tlb_mpki", "code_tlb_mpki",
     },
     L3 = {
       prose = "Loads that reached the last level of the cache and those that it did not have, by the names that perf gives them.",
-      metrics = { "l3_missed_ratio", "l3_missed_mpki" },
+      "l3_missed_ratio", "l3_missed_mpki",
     },
     BRANCH = {
       prose = "Branches and those that were guessed wrong, by the names that perf gives them.",
-      metrics = { "branch_rate", "mispredict_ratio", "branch_mpki" },
+      "branch_rate", "mispredict_ratio", "branch_mpki",
     },
     STALLS = {
       prose = "Cycles in which the kernel says that the frontend or the backend was stalled; many CPUs have no such events.",
-      metrics = { "stalled_by_frontend", "stalled_by_backend" },
+      "stalled_by_frontend", "stalled_by_backend",
     },
     USER = {
       prose = "The arithmetic workload that the user counted in the source, per second of elapsed and of CPU time. " ..
         "Counts of operations to set beside it need a PMU that pmlua knows by name.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
-      metrics = {
-        "user_rate",
-        { name = "rate_per_cpu_second", unit = "flop/s", formula = "work / (ns * cpu_ns)",
-          about = "without the time that the CPU was elsewhere" },
-        "work_per_instruction = work / instructions",
-      },
+      "user_rate", "rate_per_cpu_second [flop/s] = work / (ns * cpu_ns); without the time that the CPU was elsewhere",
+      "work_per_instruction = work / instructions",
     },
   },
 }

@@ -11,14 +11,11 @@ return {
     DIVIDE = {
       prose = "Micro-operations that the divider executed: divisions and square roots, of integers or floating-point numbers. " ..
         "How many cycles they took is not counted.",
-      metrics = {
-        { name = "divider_uops_per_instruction", unit = "", formula = "divisions / instructions",
-          thresholds = { { "> 0.02", "multiply by a reciprocal where the accuracy allows it" } } },
-      },
+      "divider_uops_per_instruction [] = divisions / instructions; > 0.02: multiply by a reciprocal where the accuracy allows it",
     },
     UOPS = {
       prose = "Micro-operations from the decoders, from the cache of decoded ones and from microcode; issued and retired.",
-      metrics = { "uops_per_instruction = retired_slots / instructions", "dsb_share", "microcode_share", "issued_per_retired" },
+      "uops_per_instruction = retired_slots / instructions", "dsb_share", "microcode_share", "issued_per_retired",
     },
   },
 }

@@ -10,11 +10,9 @@ return {
     BANDWIDTH = {
       prose = "Lines moved between the levels of the cache, as one core sees them. Traffic of the memory controller " ..
         "itself is counted by an uncore PMU, for the whole socket.",
-      metrics = {
-        "l2_to_l1", "into_l2", "out_of_l2", "l3_miss_rate",
-        { name = "memory_read", formula = "line * (demand + prefetch) / time",
-          about = "data that DRAM gave to loads of this core and to the prefetcher of its L2" },
-      },
+      "l2_to_l1", "into_l2", "out_of_l2", "l3_miss_rate",
+      "memory_read = line * (demand + prefetch) / time; data that DRAM gave to loads of this core and to the prefetcher of " ..
+        "its L2",
     },
   },
 }

@@ -19,57 +19,43 @@ return {
     BANDWIDTH = {
       prose = "Lines moved between the levels of the cache, as one core sees them. Traffic of the memory controllers " ..
         "themselves is counted by uncore PMUs, for the whole socket.",
-      metrics = {
-        "l2_to_l1", "into_l2", "out_of_l2", "l3_miss_rate",
-        { name = "memory_read", formula = "line * dram_reads / time",
-          about = "demand reads and prefetches of this core that DRAM answered" },
-      },
+      "l2_to_l1", "into_l2", "out_of_l2", "l3_miss_rate",
+      "memory_read = line * dram_reads / time; demand reads and prefetches of this core that DRAM answered",
     },
     TOPDOWN = {
       prose = "Where the slots of the thread went, level 1 of top-down, by slots that plain counters count: the four shares " ..
         "add up to 100 %. They are differences of counts over a difference of slots, so they hold for a section as for a run.",
-      metrics = {
-        "retiring = 100 * retired_slots / slots",
-        { name = "bad_speculation", formula = "100 * (slots - undelivered + dropped - backend_slots - retired_slots) / slots",
-          thresholds = { { "> 15", "much is done on wrong paths; see TOPDOWN2 and BRANCH" } } },
-        { name = "frontend_bound", formula = "100 * (undelivered - dropped) / slots",
-          thresholds = { { "> 20", "instructions do not arrive fast enough; see TOPDOWN2" } } },
-        { name = "backend_bound", formula = "100 * backend_slots / slots",
-          thresholds = { { "> 50", "units or memory hold issue up; see TOPDOWN2 and TOPDOWN3" } } },
-      },
+      "retiring = 100 * retired_slots / slots",
+      "bad_speculation = 100 * (slots - undelivered + dropped - backend_slots - retired_slots) / slots; > 15: much is done on " ..
+        "wrong paths; see TOPDOWN2 and BRANCH",
+      "frontend_bound = 100 * (undelivered - dropped) / slots; > 20: instructions do not arrive fast enough; see TOPDOWN2",
+      "backend_bound = 100 * backend_slots / slots; > 50: units or memory hold issue up; see TOPDOWN2 and TOPDOWN3",
     },
     TOPDOWN2 = {
       prose = "Level 2 of top-down: frontend_bound as slots of cycles without any micro-operation (five a cycle) and others; " ..
         "bad speculation and backend_bound by the shares of their causes.",
       events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" },
-      metrics = {
-        "fetch_latency = 100 * 5 * starved / slots", "fetch_bandwidth = 100 * (undelivered - 5 * starved) / slots",
-        "mispredict_share", "clear_share", "memory_share", "core_share",
-      },
+      "fetch_latency = 100 * 5 * starved / slots", "fetch_bandwidth = 100 * (undelivered - 5 * starved) / slots",
+      "mispredict_share", "clear_share", "memory_share", "core_share",
     },
     TOPDOWN_METRICS = {
       prose = "Level 1 of top-down by the register PERF_METRICS, which takes no general counter: its four shares " ..
         "add up to 100 %. The register has fractions, in steps of 1/255; the kernel makes counts of them, times slots, and " ..
         "differences of these counts are what a section or a run took.",
       events = { backend_slots = "r8300", retired_slots = "r8000", slots = "r400" },
-      metrics = {
-        "retiring = 100 * retired_slots / (retired_slots + wasted_slots + starved_slots + backend_slots)",
-        { name = "bad_speculation",
-          formula = "100 * wasted_slots / (retired_slots + wasted_slots + starved_slots + backend_slots)",
-          thresholds = { { "> 15", "much is done on wrong paths; see TOPDOWN2 and BRANCH" } } },
-        { name = "frontend_bound",
-          formula = "100 * starved_slots / (retired_slots + wasted_slots + starved_slots + backend_slots)",
-          thresholds = { { "> 20", "instructions do not arrive fast enough; see TOPDOWN2" } } },
-        { name = "backend_bound",
-          formula = "100 * backend_slots / (retired_slots + wasted_slots + starved_slots + backend_slots)",
-          thresholds = { { "> 50", "units or memory hold issue up; see TOPDOWN2 and TOPDOWN3" } } },
-        { name = "counted", unit = "%",
-          formula = "100 * (retired_slots + wasted_slots + starved_slots + backend_slots) / slots",
-          about = "the four beside the slots: 100 % but for the steps of the fractions",
-          thresholds = {
-            { "< 95", "the fractions did not see the whole run" }, { "> 105", "the fractions saw more than the run" },
-          } },
-      },
+      "retiring = 100 * retired_slots / (retired_slots + wasted_slots + starved_slots + backend_slots)",
+      "bad_speculation = 100 * wasted_slots / (retired_slots + wasted_slots + starved_slots + backend_slots); > 15: much is " ..
+        "done on wrong paths; see TOPDOWN2 and BRANCH",
+      "frontend_bound = 100 * starved_slots / (retired_slots + wasted_slots + starved_slots + backend_slots); > 20: " ..
+        "instructions do not arrive fast enough; see TOPDOWN2",
+      "backend_bound = 100 * backend_slots / (retired_slots + wasted_slots + starved_slots + backend_slots); > 50: units or " ..
+        "memory hold issue up; see TOPDOWN2 and TOPDOWN3",
+      { name = "counted", unit = "%",
+        formula = "100 * (retired_slots + wasted_slots + starved_slots + backend_slots) / slots",
+        about = "the four beside the slots: 100 % but for the steps of the fractions",
+        thresholds = {
+          { "< 95", "the fractions did not see the whole run" }, { "> 105", "the fractions saw more than the run" },
+        } },
     },
   },
 }

@@ -6,11 +6,11 @@ return {
   groups = {
     CYCLE = {
       prose = "Cycles and instructions.",
-      metrics = { "ipc" },
+      "ipc",
     },
     BRANCH = {
       prose = "Branches that retired.",
-      metrics = { "branch_rate" },
+      "branch_rate",
     },
   },
 }

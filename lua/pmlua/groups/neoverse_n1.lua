@@ -22,85 +22,71 @@ return {
       prose = "Neoverse N1 counts floating-point and Advanced SIMD instructions, not the operations in them: an " ..
         "Advanced SIMD instruction is integer or floating-point work on up to 16 elements. So there are rates " ..
         "of instructions here, no flop.",
-      metrics = {
-        "scalar_fp_rate", "simd_rate", "fp_simd_per_cycle [instruction/cycle] = (scalar_fp + simd) / cycles", "fp_simd_share",
-        "ipc",
-      },
+      "scalar_fp_rate", "simd_rate", "fp_simd_per_cycle [instruction/cycle] = (scalar_fp + simd) / cycles", "fp_simd_share",
+      "ipc",
     },
     BANDWIDTH = {
       prose = "Lines that moved into and out of the levels of the cache of one core. Reads that missed the last level " ..
         "came from memory; what the memory controllers moved is counted by their own PMUs.",
-      metrics = { "l2_to_l1", "l1_to_l2", "into_l2", "out_of_l2", "memory_read = line * ll_miss / time" },
+      "l2_to_l1", "l1_to_l2", "into_l2", "out_of_l2", "memory_read = line * ll_miss / time",
     },
     VECTOR = {
       prose = "Advanced SIMD instructions beside scalar floating-point ones, as shares of the two. Integer SIMD is " ..
         "among the first.",
-      metrics = { "vector", "simd_share" },
+      "vector", "simd_share",
     },
     CACHE = {
       prose = "Accesses to the levels of the cache, and those that had to be refilled or came from memory.",
-      metrics = {
-        "l1_miss_ratio", "l2_miss_ratio",
-        { name = "ll_miss_ratio", formula = "100 * ll_miss / ll",
-          thresholds = { { "> 50", "most reads of the last level go to memory" } } },
-        "ll_mpki = 1000 * ll_miss / instructions",
-      },
+      "l1_miss_ratio", "l2_miss_ratio", "ll_miss_ratio = 100 * ll_miss / ll; > 50: most reads of the last level go to memory",
+      "ll_mpki = 1000 * ll_miss / instructions",
     },
     CYCLE = {
       prose = "What the cycles were spent on: instructions, cycles without dispatch because nothing arrived or " ..
         "nothing could be taken, branches that were guessed wrong.",
-      metrics = {
-        "ipc",
-        { name = "frontend_stalled", unit = "%", formula = "100 * frontend / cycles",
-          thresholds = { { "> 20", "instructions do not arrive fast enough" } } },
-        { name = "backend_stalled", unit = "%", formula = "100 * backend / cycles",
-          thresholds = { { "> 50", "units or memory hold dispatch up" } } },
-        "mispredict_ratio",
-      },
+      "ipc", "frontend_stalled [%] = 100 * frontend / cycles; > 20: instructions do not arrive fast enough",
+      "backend_stalled [%] = 100 * backend / cycles; > 50: units or memory hold dispatch up", "mispredict_ratio",
     },
     LOADSTORE = {
       prose = "Loads and stores, speculative ones among them, and those that are not aligned.",
-      metrics = { "loads_per_instruction", "stores_per_instruction", "loads_per_store", "unaligned_ratio" },
+      "loads_per_instruction", "stores_per_instruction", "loads_per_store", "unaligned_ratio",
     },
     TOPDOWN = {
       prose = "Level 1 of top-down in cycles: those in which the frontend delivered nothing, those in which the backend took " ..
         "nothing, and the others, divided as instructions that retired are to those executed. The four add up to 100 %.",
-      metrics = { "frontend_bound", "backend_bound", "retiring", "bad_speculation" },
+      "frontend_bound", "backend_bound", "retiring", "bad_speculation",
     },
     STALLS = {
       prose = "Cycles in which the frontend delivered nothing and cycles in which the backend took nothing.",
-      metrics = { "stalled_by_frontend", "stalled_by_backend" },
+      "stalled_by_frontend", "stalled_by_backend",
     },
     BRANCH = {
       prose = "Branches that retired and those that were guessed wrong.",
-      metrics = { "branch_rate", "mispredict_ratio", "branch_mpki" },
+      "branch_rate", "mispredict_ratio", "branch_mpki",
     },
     TLB = {
       prose = "Accesses to the first level of TLBs, those that it missed, and walks of page tables.",
-      metrics = { "l1_tlb_ratio [%] = 100 * tlb_refills / tlb_accesses", "data_walk_mpki", "code_walk_mpki" },
+      "l1_tlb_ratio [%] = 100 * tlb_refills / tlb_accesses", "data_walk_mpki", "code_walk_mpki",
     },
     L2 = {
       prose = "Accesses to L2, what it did not have, and what it wrote back.",
-      metrics = { "l2_demand_ratio", "l2_refill_mpki", "l2_write_backs" },
+      "l2_demand_ratio", "l2_refill_mpki", "l2_write_backs",
     },
     L3 = {
       prose = "Reads of the last level of the cache, and those that it did not have.",
-      metrics = { "l3_bandwidth", "l3_missed_ratio", "l3_missed_mpki" },
+      "l3_bandwidth", "l3_missed_ratio", "l3_missed_mpki",
     },
     NUMA = {
       prose = "Accesses that another socket answered, beside those that missed the last level.",
-      metrics = { { name = "remote_mpki", unit = "access/1000 instructions", formula = "1000 * remote_memory / instructions" } },
+      "remote_mpki [access/1000 instructions] = 1000 * remote_memory / instructions",
     },
     USER = {
       prose = "The arithmetic workload that the user counted in the source. This PMU has no count of operations to " ..
         "set beside it; operations per floating-point or SIMD instruction say how wide the instructions are at " ..
         "best.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
-      metrics = {
-        "user_rate", "work_per_cycle [flop/cycle] = work / cycles",
-        { name = "work_per_instruction", formula = "work / (scalar_fp + simd)",
-          thresholds = { { "< 1", "more instructions than operations: moves and conversions, or longer sequences" }, } },
-      },
+      "user_rate", "work_per_cycle [flop/cycle] = work / cycles",
+      "work_per_instruction = work / (scalar_fp + simd); < 1: more instructions than operations: moves and conversions, or " ..
+        "longer sequences",
     },
   },
 }

@@ -14,46 +14,37 @@ return {
     TOPDOWN = {
       prose = "Level 1 of top-down in slots, a fixed number a cycle: without an operation because of the frontend or of the " ..
         "backend, and the others, divided as operations that retired are to those executed. The four add up to 100 %.",
-      metrics = {
-        "frontend_bound = 100 * (frontend_slots - surplus * cycles) / (width * cycles)",
-        "backend_bound = 100 * backend_slots / (width * cycles)",
-        { name = "retiring",
-          formula = "100 * ((width + surplus) * cycles - frontend_slots - backend_slots) / (width * cycles) * ops / speculated" },
-        { name = "bad_speculation",
-          formula = "100 * ((width + surplus) * cycles - frontend_slots - backend_slots) / (width * cycles) * " ..
-            "(speculated - ops) / speculated" },
-      },
+      "frontend_bound = 100 * (frontend_slots - surplus * cycles) / (width * cycles)",
+      "backend_bound = 100 * backend_slots / (width * cycles)",
+      "retiring = 100 * ((width + surplus) * cycles - frontend_slots - backend_slots) / (width * cycles) * ops / speculated",
+      "bad_speculation = 100 * ((width + surplus) * cycles - frontend_slots - backend_slots) / (width * cycles) * (speculated " ..
+        "- ops) / speculated",
     },
     UOPS = {
       prose = "Operations that retired and those that were executed, on wrong paths too.",
-      metrics = { "uops_per_instruction", "executed_per_retired = speculated / ops" },
+      "uops_per_instruction", "executed_per_retired = speculated / ops",
     },
     TOPDOWN2 = {
       prose = "What the backend's stalls wait for: memory, or the units of the core.",
-      metrics = {
-        { name = "memory_bound", formula = "100 * memory_stalls / cycles", thresholds = {} },
-        "core_bound = 100 * (backend_stalls - memory_stalls) / cycles",
-      },
+      { name = "memory_bound", formula = "100 * memory_stalls / cycles", thresholds = {} },
+      "core_bound = 100 * (backend_stalls - memory_stalls) / cycles",
     },
     FLOPS = {
       prose = "Floating-point operations, speculative ones among them. SVE instructions are counted as if a vector " ..
         "had 128 bits; Neoverse V1 has 256, hence the factor 2. A fused multiply-add counts twice.",
-      metrics = { "flop = fixed + lanes * scalable", "flop_rate", "flop_per_cycle", "ipc" },
+      "flop = fixed + lanes * scalable", "flop_rate", "flop_per_cycle", "ipc",
     },
     VECTOR = {
       prose = "Operations of SVE instructions among all floating-point operations, and Advanced SIMD and SVE among " ..
         "all instructions. Advanced SIMD floating point is among the fixed operations, with the scalar ones.",
       events = { speculated = "INST_SPEC" },
-      metrics = {
-        "sve_flop_share = 100 * lanes * scalable / (fixed + lanes * scalable)", "sve_share = 100 * sve / speculated",
-        "simd_share",
-      },
+      "sve_flop_share = 100 * lanes * scalable / (fixed + lanes * scalable)", "sve_share = 100 * sve / speculated", "simd_share",
     },
     USER = {
       prose = "The arithmetic workload that the user counted in the source, beside what the hardware did: the ratio " ..
         "and the difference of figures 1 to 3 and table IV of the PMlib paper.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
-      metrics = { "flop = fixed + lanes * scalable", "user_rate", "system_rate", "ratio", "difference" },
+      "flop = fixed + lanes * scalable", "user_rate", "system_rate", "ratio", "difference",
     },
   },
 }

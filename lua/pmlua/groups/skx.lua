@@ -50,179 +50,139 @@ return {
         "multiply-add is counted twice by the hardware. The sum is equation 7 of the PMlib paper. Its eight " ..
         "events need eight general counters: with SMT on, a Skylake-X thread has four, and single and double " ..
         "precision are counted in runs of their own.",
-      metrics = {
-        "sp_flop = fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16", "dp_flop = fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8",
-        { name = "flop", about = "equation 7" },
-        "sp_rate", "dp_rate", "flop_rate", "dp_per_cycle", "ipc",
-      },
+      "sp_flop = fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16", "dp_flop = fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8",
+      "flop; equation 7", "sp_rate", "dp_rate", "flop_rate", "dp_per_cycle", "ipc",
     },
     BANDWIDTH = {
       prose = "Lines moved between the levels of the cache, as one core sees them. Traffic of the memory controllers " ..
         "themselves is counted by uncore PMUs, for the whole socket.",
-      metrics = { "l2_to_l1", "into_l2", "out_of_l2", "l3_miss_rate" },
+      "l2_to_l1", "into_l2", "out_of_l2", "l3_miss_rate",
     },
     VECTOR = {
       prose = "How much of the floating-point work is done by vector instructions, and of which width, as shares of " ..
         "operations; per precision, so that each share is from one run.",
-      metrics = {
-        { name = "sp_vector",
-          formula = "100 * (4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16) / (fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16)" },
-        "dp_vector = 100 * (2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8) / (fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8)",
-        "sp_512bit [%] = 100 * 16 * fpsp16 / (fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16)",
-        "dp_512bit [%] = 100 * 8 * fpdp8 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8)",
-        "dp_256bit = 100 * 4 * fpdp4 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8)",
-        "dp_128bit = 100 * 2 * fpdp2 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8)",
-      },
+      "sp_vector = 100 * (4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16) / (fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16)",
+      "dp_vector = 100 * (2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8) / (fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8)",
+      "sp_512bit [%] = 100 * 16 * fpsp16 / (fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16)",
+      "dp_512bit [%] = 100 * 8 * fpdp8 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8)",
+      "dp_256bit = 100 * 4 * fpdp4 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8)",
+      "dp_128bit = 100 * 2 * fpdp2 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8)",
     },
     CACHE = {
       prose = "Where loads that retired found their data. A line that was already on its way (fill buffer) is neither " ..
         "a hit nor a miss of L1. These events count on the lower four counters only.",
       events = { l3_miss = "MEM_LOAD_RETIRED:L3_MISS" },
-      metrics = {
-        "l1_miss_ratio = 100 * l1_miss / (l1_hit + l1_miss)", "l2_miss_ratio = 100 * l2_miss / (l2_hit + l2_miss)",
-        "l3_miss_ratio = 100 * l3_miss / (l3_hit + l3_miss)", "l3_mpki = 1000 * l3_miss / instructions",
-      },
+      "l1_miss_ratio = 100 * l1_miss / (l1_hit + l1_miss)", "l2_miss_ratio = 100 * l2_miss / (l2_hit + l2_miss)",
+      "l3_miss_ratio = 100 * l3_miss / (l3_hit + l3_miss)", "l3_mpki = 1000 * l3_miss / instructions",
     },
     CYCLE = {
       prose = "What the cycles were spent on: instructions, stalls, branches that were guessed wrong. Reference " ..
         "cycles tick at the rate of the TSC, so their ratio to cycles shows the frequency.",
-      metrics = {
-        "ipc", "frequency_ratio = cycles / ref_cycles", "stalled = 100 * stalls / cycles",
-        "memory_stalled = 100 * memory_stalls / cycles", "mispredict_ratio",
-      },
+      "ipc", "frequency_ratio = cycles / ref_cycles", "stalled = 100 * stalls / cycles",
+      "memory_stalled = 100 * memory_stalls / cycles", "mispredict_ratio",
     },
     LOADSTORE = {
       prose = "Loads and stores that retired, and those that straddle two lines or miss the second-level TLB.",
-      metrics = {
-        "loads_per_instruction", "stores_per_instruction", "loads_per_store",
-        { name = "split_loads_ratio", unit = "%", formula = "100 * split_loads / loads",
-          thresholds = { { "> 5", "data is not aligned to its access" } } },
-        { name = "tlb_miss_ratio", unit = "%", formula = "100 * tlb_loads / loads",
-          thresholds = { { "> 1", "pages are visited too sparsely; larger pages may help" } } },
-      },
+      "loads_per_instruction", "stores_per_instruction", "loads_per_store",
+      "split_loads_ratio [%] = 100 * split_loads / loads; > 5: data is not aligned to its access",
+      "tlb_miss_ratio [%] = 100 * tlb_loads / loads; > 1: pages are visited too sparsely; larger pages may help",
     },
     TOPDOWN = {
       prose = "Where the four issue slots of a cycle went, level 1 of top-down: the four shares add up to 100 %. They are " ..
         "differences of counts over a difference of cycles, so they hold for a section as for a run. With SMT the other " ..
         "thread's slots look like backend_bound.",
-      metrics = {
-        "retiring = 100 * retired_slots / (4 * cycles)",
-        { name = "bad_speculation", formula = "100 * (issued - retired_slots + 4 * recovery) / (4 * cycles)",
-          thresholds = { { "> 15", "much is done on wrong paths; see TOPDOWN2 and BRANCH" } } },
-        { name = "frontend_bound", formula = "100 * undelivered / (4 * cycles)",
-          thresholds = { { "> 20", "instructions do not arrive fast enough; see TOPDOWN2" } } },
-        { name = "backend_bound", formula = "100 * (4 * cycles - undelivered - issued - 4 * recovery) / (4 * cycles)",
-          thresholds = { { "> 50", "units or memory hold issue up; see TOPDOWN2 and TOPDOWN3" } } },
-      },
+      "retiring = 100 * retired_slots / (4 * cycles)",
+      "bad_speculation = 100 * (issued - retired_slots + 4 * recovery) / (4 * cycles); > 15: much is done on wrong paths; see " ..
+        "TOPDOWN2 and BRANCH",
+      "frontend_bound = 100 * undelivered / (4 * cycles); > 20: instructions do not arrive fast enough; see TOPDOWN2",
+      "backend_bound = 100 * (4 * cycles - undelivered - issued - 4 * recovery) / (4 * cycles); > 50: units or memory hold " ..
+        "issue up; see TOPDOWN2 and TOPDOWN3",
     },
     TOPDOWN2 = {
       prose = "Level 2 of top-down: frontend_bound as slots of cycles without any micro-operation and the rest of it; bad " ..
         "speculation and backend_bound by the shares of their causes.",
-      metrics = { "fetch_latency", "fetch_bandwidth", "mispredict_share", "clear_share", "memory_share", "core_share" },
+      "fetch_latency", "fetch_bandwidth", "mispredict_share", "clear_share", "memory_share", "core_share",
     },
     TOPDOWN3 = {
       prose = "Level 3 of top-down, as shares of cycles: what loads that are waited for have already missed, and what keeps " ..
         "instructions from arriving. A line that is in L1 and waited for all the same is among l1_bound.",
-      metrics = {
-        "l1_bound", "l2_bound", "l3_bound [%] = 100 * (l2_stalls - l3_stalls) / cycles",
-        { name = "dram_bound", unit = "%", formula = "100 * l3_stalls / cycles",
-          thresholds = { { "> 20", "memory is waited for; look at BANDWIDTH, NUMA and TLB" } } },
-        "store_bound [%] = 100 * store_stalls / cycles", "icache_misses [%] = 100 * code_stalls / cycles",
-        "itlb_misses [%] = 100 * tag_stalls / cycles", "branch_resteers [%] = 100 * resteers / cycles",
-        "divider_active [%] = 100 * divider / cycles",
-      },
+      "l1_bound", "l2_bound", "l3_bound [%] = 100 * (l2_stalls - l3_stalls) / cycles",
+      "dram_bound [%] = 100 * l3_stalls / cycles; > 20: memory is waited for; look at BANDWIDTH, NUMA and TLB",
+      "store_bound [%] = 100 * store_stalls / cycles", "icache_misses [%] = 100 * code_stalls / cycles",
+      "itlb_misses [%] = 100 * tag_stalls / cycles", "branch_resteers [%] = 100 * resteers / cycles",
+      "divider_active [%] = 100 * divider / cycles",
     },
     BRANCH = {
       prose = "Branches that retired and those that were guessed wrong, by kind.",
-      metrics = {
-        "branch_rate", "mispredict_ratio", "branch_mpki",
-        { name = "conditional_ratio", unit = "%", formula = "100 * conditional_wrong / conditional",
-          about = "of conditional branches, those guessed wrong" },
-        "taken_share",
-      },
+      "branch_rate", "mispredict_ratio", "branch_mpki",
+      "conditional_ratio [%] = 100 * conditional_wrong / conditional; of conditional branches, those guessed wrong",
+      "taken_share",
     },
     TLB = {
       prose = "Addresses that the second-level TLB did not have either, so that page tables were walked, and the cycles in " ..
         "which a walk was active.",
-      metrics = {
-        { name = "load_walk_mpki", unit = "miss/1000 instructions", formula = "1000 * load_walks / instructions",
-          thresholds = { { "> 1", "pages are visited too sparsely; larger pages may help" } } },
-        "store_walk_mpki [miss/1000 instructions] = 1000 * store_walks / instructions", "code_walk_mpki",
-        "load_walking_share [%] = 100 * load_walking / cycles", "store_walking_share [%] = 100 * store_walking / cycles",
-      },
+      "load_walk_mpki [miss/1000 instructions] = 1000 * load_walks / instructions; > 1: pages are visited too sparsely; " ..
+        "larger pages may help",
+      "store_walk_mpki [miss/1000 instructions] = 1000 * store_walks / instructions", "code_walk_mpki",
+      "load_walking_share [%] = 100 * load_walking / cycles", "store_walking_share [%] = 100 * store_walking / cycles",
     },
     L2 = {
       prose = "What was asked of L2, and what it did not have: demands of loads, stores and code, without prefetches.",
-      metrics = { "l2_demand_ratio", "l2_read_mpki = 1000 * reads_missed / instructions", "l2_write_mpki", "l2_code_mpki" },
+      "l2_demand_ratio", "l2_read_mpki = 1000 * reads_missed / instructions", "l2_write_mpki", "l2_code_mpki",
     },
     L3 = {
       prose = "What one core asked of L3, demands and prefetches alike, and what L3 did not have.",
-      metrics = {
-        "l3_bandwidth",
-        { name = "l3_missed_ratio", thresholds = { { "> 50", "most of what reaches L3 goes to memory" } } },
-        "l3_missed_mpki",
-      },
+      "l3_bandwidth", "l3_missed_ratio; > 50: most of what reaches L3 goes to memory", "l3_missed_mpki",
     },
     STALLS = {
       prose = "Cycles in which nothing was executed, and with which misses outstanding; a cycle with a miss of L3 is one with " ..
         "a miss of L2 and L1, too.",
-      metrics = { "stalled", "stalled_on_memory [%] = 100 * memory_stalls / cycles", "stalled_beyond_l1", "stalled_beyond_l2" },
+      "stalled", "stalled_on_memory [%] = 100 * memory_stalls / cycles", "stalled_beyond_l1", "stalled_beyond_l2",
     },
     UOPS = {
       prose = "Micro-operations from the decoders, from the cache of decoded ones and from microcode; issued, executed, retired.",
-      metrics = {
-        "uops_per_instruction = retired_slots / instructions", "dsb_share", "microcode_share",
-        "executed_per_issued [] = executed / issued", "issued_per_retired",
-      },
+      "uops_per_instruction = retired_slots / instructions", "dsb_share", "microcode_share",
+      "executed_per_issued [] = executed / issued", "issued_per_retired",
     },
     DIVIDE = {
       prose = "Cycles in which the divider was busy with divisions or square roots, of integers or floating-point numbers.",
-      metrics = { "divider_busy" },
+      "divider_busy",
     },
     NUMA = {
       prose = "Loads that L3 missed, by where the line came from: the memory of this socket, of another, or a cache of another.",
-      metrics = {
-        "remote_share",
-        { name = "remote_cache_share",
-          formula = "100 * (remote_modified + remote_clean) / " ..
-            "(local_memory + remote_memory + remote_modified + remote_clean)" },
-      },
+      "remote_share",
+      "remote_cache_share = 100 * (remote_modified + remote_clean) / (local_memory + remote_memory + remote_modified + " ..
+        "remote_clean)",
     },
     MEMORY = {
       prose = "Lines that the memory controllers of the whole socket read and wrote, of all that runs there, over six " ..
         "channels. Needs what counting a whole cpu needs; most virtual machines have none.",
-      metrics = {
-        "memory_reads = line * (read0 + read1 + read2 + read3 + read4 + read5) / time",
-        "memory_writes = line * (write0 + write1 + write2 + write3 + write4 + write5) / time", "memory_bandwidth",
-        { name = "busiest_channel", unit = "%",
-          formula = "100 * max(read0 + write0, read1 + write1, read2 + write2, read3 + write3, read4 + write4, " ..
-            "read5 + write5) / (read0 + read1 + read2 + read3 + read4 + read5 + write0 + write1 + write2 + write3 + write4 + " ..
-            "write5)",
-          about = "of all lines; 16.7 % where six channels share them evenly",
-          thresholds = { { "> 30", "channels are used unevenly: look at where the memory modules are" } } },
-      },
+      "memory_reads = line * (read0 + read1 + read2 + read3 + read4 + read5) / time",
+      "memory_writes = line * (write0 + write1 + write2 + write3 + write4 + write5) / time", "memory_bandwidth",
+      { name = "busiest_channel", unit = "%",
+        formula = "100 * max(read0 + write0, read1 + write1, read2 + write2, read3 + write3, read4 + write4, " ..
+          "read5 + write5) / (read0 + read1 + read2 + read3 + read4 + read5 + write0 + write1 + write2 + write3 + write4 + " ..
+          "write5)",
+        about = "of all lines; 16.7 % where six channels share them evenly",
+        thresholds = { { "> 30", "channels are used unevenly: look at where the memory modules are" } } },
     },
     UPI = {
       prose = "Data that the socket sent over its links to other sockets. A line takes nine flits of data and header, so a " ..
         "flit stands for 64/9 bytes. A processor with two links has no link2.",
-      metrics = {
-        "link0_sent = line * sent0 / 9 / time", "link1_sent = line * sent1 / 9 / time",
-        "link2_sent [byte/s] = line * sent2 / 9 / time",
-      },
+      "link0_sent = line * sent0 / 9 / time", "link1_sent = line * sent1 / 9 / time",
+      "link2_sent [byte/s] = line * sent2 / 9 / time",
     },
     ENERGY = {
       prose = "Energy of the whole package, of all that runs there, by RAPL; the kernel counts in units of 2^-32 J. " ..
         "Needs what counting a whole cpu needs; most virtual machines have none.",
-      metrics = { "package_energy", "package_power" },
+      "package_energy", "package_power",
     },
     USER = {
       prose = "The arithmetic workload that the user counted in the source, beside what the hardware did: the ratio " ..
         "and the difference of figures 1 to 3 and table IV of the PMlib paper.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
-      metrics = {
-        "sp_flop = fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16", "dp_flop = fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8", "flop",
-        "user_rate", "system_rate", "ratio", "difference",
-      },
+      "sp_flop = fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16", "dp_flop = fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8", "flop",
+      "user_rate", "system_rate", "ratio", "difference",
     },
   },
 }

@@ -30,10 +30,8 @@ return {
     CACHE = {
       prose = "Where micro-operations of loads that retired found their data; a line that was already on its way (fill " ..
         "buffer) is apart. These events count on the lower four counters only.",
-      metrics = {
-        "l1_miss_ratio = 100 * (loads - l1_hit - in_flight) / (loads - in_flight)",
-        "l2_miss_ratio = 100 * (loads - l1_hit - in_flight - l2_hit) / (loads - l1_hit - in_flight)",
-      },
+      "l1_miss_ratio = 100 * (loads - l1_hit - in_flight) / (loads - in_flight)",
+      "l2_miss_ratio = 100 * (loads - l1_hit - in_flight - l2_hit) / (loads - l1_hit - in_flight)",
     },
     TOPDOWN2 = {
       prose = "Level 2 of top-down: frontend_bound as slots of cycles without any micro-operation and the rest of it; bad " ..
@@ -41,23 +39,21 @@ return {
     },
     TOPDOWN3 = {
       prose = "Level 3 of top-down, as shares of cycles: what loads that are waited for have already missed.",
-      metrics = { "l2_bound", "beyond_l2_bound" },
+      "l2_bound", "beyond_l2_bound",
     },
     L2 = {
       prose = "What was asked of L2 by loads that are demands, and what loads, stores and code it did not have.",
-      metrics = {
-        "l2_demand_ratio = 100 * (asked - had) / asked", "l2_read_mpki = 1000 * (asked - had) / instructions", "l2_write_mpki",
-        "l2_code_mpki",
-      },
+      "l2_demand_ratio = 100 * (asked - had) / asked", "l2_read_mpki = 1000 * (asked - had) / instructions", "l2_write_mpki",
+      "l2_code_mpki",
     },
     STALLS = {
       prose = "Cycles in which nothing was dispatched, and with which misses outstanding; a cycle with a miss of L2 is one " ..
         "with a miss of L1, too.",
-      metrics = { "stalled", "stalled_beyond_l1", "stalled_beyond_l2" },
+      "stalled", "stalled_beyond_l1", "stalled_beyond_l2",
     },
     DIVIDE = {
       prose = "Cycles in which the divider was busy with divisions or square roots, of integers or floating-point numbers.",
-      metrics = { "divider_busy" },
+      "divider_busy",
     },
   },
 }

@@ -14,15 +14,13 @@ return {
   groups = {
     NUMA = {
       prose = "Loads that L3 missed, by whose memory had the line. The home agent of this processor counts reads, not whose.",
-      metrics = { "remote_share" },
+      "remote_share",
     },
     MEMORY = {
       prose = "Lines that the memory controllers of the whole socket read and wrote, of all that runs there, over four " ..
         "channels. Needs what counting a whole cpu needs.",
-      metrics = {
-        "memory_reads = line * (read0 + read1 + read2 + read3) / time",
-        "memory_writes = line * (write0 + write1 + write2 + write3) / time", "memory_bandwidth",
-      },
+      "memory_reads = line * (read0 + read1 + read2 + read3) / time",
+      "memory_writes = line * (write0 + write1 + write2 + write3) / time", "memory_bandwidth",
     },
   },
 }

@@ -17,21 +17,16 @@ return {
     HALF = {
       prose = "Floating-point operations in half precision: instructions retired by width, times the elements of that width; " ..
         "a fused multiply-add is counted twice by the hardware. Those of complex numbers are not among them.",
-      metrics = {
-        "hp_flop = fphp1 + 8 * fphp8 + 16 * fphp16 + 32 * fphp32", "hp_rate",
-        { name = "hp_vector", unit = "%", formula = "100 * (hp_flop - fphp1) / hp_flop",
-          thresholds = { { "< 50", "most operations are scalar" } } },
-      },
+      "hp_flop = fphp1 + 8 * fphp8 + 16 * fphp16 + 32 * fphp32", "hp_rate",
+      "hp_vector [%] = 100 * (hp_flop - fphp1) / hp_flop; < 50: most operations are scalar",
     },
     CYCLE = { events = { memory_stalls = "MEMORY_ACTIVITY:STALLS_L1D_MISS" } },
     TOPDOWN2 = {
       prose = "Level 2 of top-down in slots, of which a cycle has six: each pair adds up to its share of level 1, " ..
         "frontend_bound, retiring and backend_bound; branch_mispredicts is a part of bad_speculation, whose rest are " ..
         "machine clears.",
-      metrics = {
-        "fetch_latency = 100 * 6 * starved / slots", "fetch_bandwidth = 100 * (undelivered - 6 * starved) / slots",
-        "branch_mispredicts", "memory_bound", "core_bound", "heavy_operations", "light_operations",
-      },
+      "fetch_latency = 100 * 6 * starved / slots", "fetch_bandwidth = 100 * (undelivered - 6 * starved) / slots",
+      "branch_mispredicts", "memory_bound", "core_bound", "heavy_operations", "light_operations",
     },
     TOPDOWN2_METRICS = {
       prose = "Level 2 of top-down by the register PERF_METRICS, which takes no counter: each pair adds up to its share " ..
@@ -40,11 +35,9 @@ return {
         backend_slots = "r8300", heavy = "r8400", memory_slots = "r8700", mispredict_slots = "r8500", retired_slots = "r8000",
         slots = "r400",
       },
-      metrics = {
-        "heavy_operations", "light_operations", "branch_mispredicts",
-        "machine_clears [%] = 100 * (wasted_slots - mispredict_slots) / slots", "fetch_latency = 100 * latency_slots / slots",
-        "fetch_bandwidth = 100 * (starved_slots - latency_slots) / slots", "memory_bound", "core_bound",
-      },
+      "heavy_operations", "light_operations", "branch_mispredicts",
+      "machine_clears [%] = 100 * (wasted_slots - mispredict_slots) / slots", "fetch_latency = 100 * latency_slots / slots",
+      "fetch_bandwidth = 100 * (starved_slots - latency_slots) / slots", "memory_bound", "core_bound",
     },
   },
 }

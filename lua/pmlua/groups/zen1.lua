@@ -20,17 +20,13 @@ return {
     FLOPS = {
       prose = "Floating-point operations that retired, by precision; both halves of a multiply-add are counted. Up to 64 of " ..
         "them retire in a cycle, so the event takes two counters: an even one and the next.",
-      metrics = {
-        "flop = flop_any", "flop_rate", "sp_rate = sp / time", "dp_rate = dp / time", "flop_per_cycle", "div_share", "ipc",
-      },
+      "flop = flop_any", "flop_rate", "sp_rate = sp / time", "dp_rate = dp / time", "flop_per_cycle", "div_share", "ipc",
     },
     BANDWIDTH = {
       prose = "Lines that the hardware prefetcher filled into the data cache, by where they came from; Zen 1 does not tell " ..
         "where demand fills come from, so that these rates are lower bounds. Software prefetches are not among them.",
-      metrics = {
-        "prefetched_from_l2 [byte/s] = line * from_l2 / time", "prefetched_from_cache [byte/s] = line * from_cache / time",
-        "prefetched_from_memory [byte/s] = line * from_dram / time",
-      },
+      "prefetched_from_l2 [byte/s] = line * from_l2 / time", "prefetched_from_cache [byte/s] = line * from_cache / time",
+      "prefetched_from_memory [byte/s] = line * from_dram / time",
     },
     L3 = false,
     NUMA = {

@@ -50,139 +50,101 @@ return {
     FLOPS = {
       prose = "Floating-point operations that retired, elements and both halves of a multiply-add included. Up to 64 " ..
         "of them retire in a cycle, so the event takes two counters: an even one and the next.",
-      metrics = {
-        "flop = flop_any", "flop_rate", "flop_per_cycle", "add_sub_share [%] = 100 * add_sub / flop_any",
-        "mult_share [%] = 100 * mult / flop_any", "div_share", "mac_share [%] = 100 * mac / flop_any", "ipc",
-      },
+      "flop = flop_any", "flop_rate", "flop_per_cycle", "add_sub_share [%] = 100 * add_sub / flop_any",
+      "mult_share [%] = 100 * mult / flop_any", "div_share", "mac_share [%] = 100 * mac / flop_any", "ipc",
     },
     BANDWIDTH = {
       prose = "Lines filled into the data cache, by where they came from. Demand fills and those of the hardware " ..
         "prefetcher are counted apart. Writes to memory are counted by uncore PMUs only, for the whole socket.",
-      metrics = { "from_l2_rate", "from_cache_rate", "memory_read = line * (from_dram + prefetched) / time" },
+      "from_l2_rate", "from_cache_rate", "memory_read = line * (from_dram + prefetched) / time",
     },
     VECTOR = {
       prose = "This PMU does not tell the widths of floating-point instructions apart. Operations per SSE and AVX " ..
         "instruction come close to them: moves and conversions are such instructions too, so the figure is a " ..
         "lower bound.",
-      metrics = {
-        { name = "flop_per_instruction", unit = "flop/instruction", formula = "flop_any / sse",
-          thresholds = { { "< 1", "most SSE and AVX instructions are moves, or scalar" } } },
-        "sse_share [%] = 100 * sse / instructions",
-        { name = "x87_share", unit = "%", formula = "100 * x87 / instructions",
-          thresholds = { { "> 1", "old floating-point code is in use" } } },
-      },
+      "flop_per_instruction [flop/instruction] = flop_any / sse; < 1: most SSE and AVX instructions are moves, or scalar",
+      "sse_share [%] = 100 * sse / instructions",
+      "x87_share [%] = 100 * x87 / instructions; > 1: old floating-point code is in use",
     },
     CACHE = {
       prose = "Requests of the data cache to L2 and their outcome. Requests of the L2 prefetcher are not among them.",
-      metrics = {
-        "l2_miss_ratio = 100 * l2_miss / (l2_hit + l2_miss)",
-        { name = "l1_miss_ratio", formula = "100 * (l2_hit + l2_miss) / loads",
-          about = "requests to L2 per load that was dispatched" },
-        { name = "l2_mpki", formula = "1000 * l2_miss / instructions",
-          thresholds = { { "> 20", "latency of L3 or memory is likely to show" } } },
-        "code_mpki",
-      },
+      "l2_miss_ratio = 100 * l2_miss / (l2_hit + l2_miss)",
+      "l1_miss_ratio = 100 * (l2_hit + l2_miss) / loads; requests to L2 per load that was dispatched",
+      "l2_mpki = 1000 * l2_miss / instructions; > 20: latency of L3 or memory is likely to show", "code_mpki",
     },
     CYCLE = {
       prose = "What the cycles were spent on: instructions and their micro-operations, dispatch that was held up, " ..
         "branches that were guessed wrong.",
-      metrics = {
-        "ipc", "ops_per_instruction", "mispredict_ratio", "fp_stalled [%] = 100 * token_stalls / cycles",
-        { name = "memory_stalled", formula = "100 * queue_stalls / cycles",
-          thresholds = { { "> 20", "the load and store queues fill up" } } },
-      },
+      "ipc", "ops_per_instruction", "mispredict_ratio", "fp_stalled [%] = 100 * token_stalls / cycles",
+      "memory_stalled = 100 * queue_stalls / cycles; > 20: the load and store queues fill up",
     },
     LOADSTORE = {
       prose = "Loads and stores that were dispatched to the load/store unit, speculative ones among them.",
-      metrics = {
-        "loads_per_instruction = (loads + both) / instructions", "stores_per_instruction = (stores + both) / instructions",
-        "loads_per_store = (loads + both) / (stores + both)",
-        { name = "misaligned_ratio", unit = "%", formula = "100 * misaligned / (loads + both)",
-          thresholds = { { "> 5", "data is not aligned to its access" } } },
-      },
+      "loads_per_instruction = (loads + both) / instructions", "stores_per_instruction = (stores + both) / instructions",
+      "loads_per_store = (loads + both) / (stores + both)",
+      "misaligned_ratio [%] = 100 * misaligned / (loads + both); > 5: data is not aligned to its access",
     },
     TOPDOWN = {
       prose = "Where the six dispatch slots of a cycle went, as far as Zen says: operations that retired, those that were " ..
         "dispatched and thrown away, and slots without one. The three add up to 100 %.",
-      metrics = {
-        "retiring = 100 * ops / (6 * cycles)",
-        { name = "bad_speculation", formula = "100 * (dispatched - ops) / (6 * cycles)",
-          thresholds = { { "> 15", "much is done on wrong paths; see BRANCH" } } },
-        { name = "not_dispatched", unit = "%", formula = "100 * (6 * cycles - dispatched) / (6 * cycles)",
-          about = "frontend and backend together",
-          thresholds = { { "> 60", "instructions or units are waited for; see STALLS" } } },
-      },
+      "retiring = 100 * ops / (6 * cycles)",
+      "bad_speculation = 100 * (dispatched - ops) / (6 * cycles); > 15: much is done on wrong paths; see BRANCH",
+      "not_dispatched [%] = 100 * (6 * cycles - dispatched) / (6 * cycles); frontend and backend together; > 60: instructions " ..
+        "or units are waited for; see STALLS",
     },
     BRANCH = {
       prose = "Branches that retired and those that were guessed wrong, by kind.",
-      metrics = {
-        "branch_rate", "mispredict_ratio", "branch_mpki", "taken_share",
-        "return_ratio [%] = 100 * returns_wrong / returns; of returns",
-      },
+      "branch_rate", "mispredict_ratio", "branch_mpki", "taken_share",
+      "return_ratio [%] = 100 * returns_wrong / returns; of returns",
     },
     TLB = {
       prose = "Addresses that the first level of TLBs missed: those that the second had, and those that were walked.",
-      metrics = {
-        "data_walk_mpki", "code_walk_mpki",
-        { name = "l2_tlb_ratio", unit = "%", formula = "100 * l2_tlb_hits / (l2_tlb_hits + data_walks)",
-          about = "of what the first level missed, that the second had" },
-      },
+      "data_walk_mpki", "code_walk_mpki",
+      "l2_tlb_ratio [%] = 100 * l2_tlb_hits / (l2_tlb_hits + data_walks); of what the first level missed, that the second had",
     },
     L2 = {
       prose = "What the caches of data and code asked of L2, and what L2 did not have; without prefetches of L2 itself.",
-      metrics = {
-        { name = "l2_data_ratio", unit = "%", formula = "100 * data_missed / data_asked",
-          thresholds = { { "> 50", "L2 does not hold what L1 misses" } } },
-        "l2_code_ratio [%] = 100 * code_missed / code_asked", "l2_read_mpki = 1000 * data_missed / instructions",
-        "l2_code_mpki",
-      },
+      "l2_data_ratio [%] = 100 * data_missed / data_asked; > 50: L2 does not hold what L1 misses",
+      "l2_code_ratio [%] = 100 * code_missed / code_asked", "l2_read_mpki = 1000 * data_missed / instructions", "l2_code_mpki",
     },
     L3 = {
       prose = "Lines that the data cache got from beyond L2: from L3 or another cache of the same core complex, or from " ..
         "farther away.",
-      metrics = {
-        { name = "l3_miss_ratio", formula = "100 * beyond / (near_cache + beyond)",
-          thresholds = { { "> 50", "most of what L2 misses comes from memory or another core complex" } } },
-        "l3_mpki = 1000 * beyond / instructions", "l3_rate [byte/s] = line * near_cache / time",
-      },
+      "l3_miss_ratio = 100 * beyond / (near_cache + beyond); > 50: most of what L2 misses comes from memory or another core " ..
+        "complex",
+      "l3_mpki = 1000 * beyond / instructions", "l3_rate [byte/s] = line * near_cache / time",
     },
     STALLS = {
       prose = "Cycles in which dispatch waited for a resource of the core: registers, queues of loads and stores, schedulers.",
-      metrics = {
-        "stalled_on_registers [%] = 100 * register_stalls / cycles",
-        { name = "stalled_on_loads", unit = "%", formula = "100 * load_stalls / cycles",
-          thresholds = { { "> 20", "the load queue fills up: memory is waited for" } } },
-        "stalled_on_stores [%] = 100 * store_stalls / cycles", "stalled_on_fp [%] = 100 * fp_stalls / cycles",
-      },
+      "stalled_on_registers [%] = 100 * register_stalls / cycles",
+      "stalled_on_loads [%] = 100 * load_stalls / cycles; > 20: the load queue fills up: memory is waited for",
+      "stalled_on_stores [%] = 100 * store_stalls / cycles", "stalled_on_fp [%] = 100 * fp_stalls / cycles",
     },
     UOPS = {
       prose = "Micro-operations from the decoders and from the cache of decoded ones, and those that retired.",
-      metrics = {
-        "uops_per_instruction",
-        { name = "opcache_share", unit = "%", formula = "100 * from_cache_of_ops / (decoded + from_cache_of_ops)",
-          thresholds = { { "< 50", "most micro-operations come from the decoders, which are slower" } } },
-        { name = "dispatched_per_retired", unit = "", formula = "(decoded + from_cache_of_ops) / ops",
-          about = "above 1: work on wrong paths" },
-      },
+      "uops_per_instruction",
+      "opcache_share [%] = 100 * from_cache_of_ops / (decoded + from_cache_of_ops); < 50: most micro-operations come from the " ..
+        "decoders, which are slower",
+      "dispatched_per_retired [] = (decoded + from_cache_of_ops) / ops; above 1: work on wrong paths",
     },
     DIVIDE = {
       prose = "Divisions of integers, and the cycles in which the divider was busy.",
-      metrics = { "divider_busy", "cycles_per_division [] = divider / divisions" },
+      "divider_busy", "cycles_per_division [] = divider / divisions",
     },
     NUMA = {
       prose = "Lines filled into the data cache by demands and prefetches, from this socket's memory and from another's.",
-      metrics = { "remote_share", "remote_cache_share = 100 * remote_clean / (local_memory + remote_memory + remote_clean)" },
+      "remote_share", "remote_cache_share = 100 * remote_clean / (local_memory + remote_memory + remote_clean)",
     },
     ENERGY = {
       prose = "Energy of the whole package, of all that runs there, by RAPL; the kernel counts in units of 2^-32 J. " ..
         "Needs what counting a whole cpu needs; most virtual machines have none.",
-      metrics = { "package_energy", "package_power" },
+      "package_energy", "package_power",
     },
     USER = {
       prose = "The arithmetic workload that the user counted in the source, beside what the hardware did: the ratio " ..
         "and the difference of figures 1 to 3 and table IV of the PMlib paper.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
-      metrics = { "flop = flop_any", "user_rate", "system_rate", "ratio", "difference" },
+      "flop = flop_any", "user_rate", "system_rate", "ratio", "difference",
     },
   },
 }

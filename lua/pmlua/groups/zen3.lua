@@ -21,7 +21,7 @@ return {
     BANDWIDTH = {
       prose = "Lines filled into the data cache, by where they came from. Demand fills and prefetches alike. Writes " ..
         "to memory are counted by uncore PMUs only, for the whole socket.",
-      metrics = { "from_l2_rate", "from_cache_rate", "memory_read = line * from_dram / time" },
+      "from_l2_rate", "from_cache_rate", "memory_read = line * from_dram / time",
     },
   },
 }

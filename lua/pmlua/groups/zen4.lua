@@ -25,52 +25,39 @@ return {
     VECTOR = {
       prose = "Floating-point micro-operations that retired, by width. Zen 4 executes 512-bit instructions on 256-bit " ..
         "units and counts them by the width of the instruction.",
-      metrics = {
-        "vector = 100 * (pack128 + pack256 + pack512) / (scalar + pack128 + pack256 + pack512)",
-        "share_512bit [%] = 100 * pack512 / (scalar + pack128 + pack256 + pack512)",
-        "share_256bit [%] = 100 * pack256 / (scalar + pack128 + pack256 + pack512)",
-        "share_128bit [%] = 100 * pack128 / (scalar + pack128 + pack256 + pack512)",
-      },
+      "vector = 100 * (pack128 + pack256 + pack512) / (scalar + pack128 + pack256 + pack512)",
+      "share_512bit [%] = 100 * pack512 / (scalar + pack128 + pack256 + pack512)",
+      "share_256bit [%] = 100 * pack256 / (scalar + pack128 + pack256 + pack512)",
+      "share_128bit [%] = 100 * pack128 / (scalar + pack128 + pack256 + pack512)",
     },
     TOPDOWN = {
       prose = "Where the dispatch slots of a cycle went, AMD's pipeline utilisation, level 1: retired, thrown away, not " ..
         "delivered by the frontend, held up by the backend, and given to the other thread. With the events of one run the " ..
         "shares add up to 100 %.",
-      metrics = {
-        "retiring = 100 * ops / (slots * cycles)",
-        { name = "bad_speculation", formula = "100 * (dispatched - ops) / (slots * cycles)",
-          thresholds = { { "> 15", "much is done on wrong paths; see BRANCH" } } },
-        "frontend_bound = 100 * no_ops / (slots * cycles)",
-        { name = "backend_bound", formula = "100 * backend / (slots * cycles)",
-          thresholds = { { "> 50", "units or memory hold dispatch up; see STALLS" } } },
-        { name = "smt_contention", unit = "%",
-          formula = "100 * (slots * cycles - dispatched - no_ops - backend) / (slots * cycles)",
-          about = "the other thread had the slots" },
-      },
+      "retiring = 100 * ops / (slots * cycles)",
+      "bad_speculation = 100 * (dispatched - ops) / (slots * cycles); > 15: much is done on wrong paths; see BRANCH",
+      "frontend_bound = 100 * no_ops / (slots * cycles)",
+      "backend_bound = 100 * backend / (slots * cycles); > 50: units or memory hold dispatch up; see STALLS",
+      "smt_contention [%] = 100 * (slots * cycles - dispatched - no_ops - backend) / (slots * cycles); the other thread had " ..
+        "the slots",
     },
     TOPDOWN2 = {
       prose = "Level 2 of AMD's pipeline utilisation: frontend_bound as slots of cycles without any operation and the rest of " ..
         "it; backend_bound, bad speculation and retiring by the shares of their causes.",
-      metrics = {
-        "fetch_latency", "fetch_bandwidth = 100 * (no_ops - slots * starved) / (slots * cycles)",
-        "mispredict_share = 100 * mispredicted / (mispredicted + resyncs)",
-        "resync_share [%] = 100 * resyncs / (mispredicted + resyncs); of bad_speculation",
-        { name = "memory_bound", formula = "100 * backend / (slots * cycles) * load_waits / waits",
-          thresholds = { { "> 20", "loads that missed hold retirement up; see L3, NUMA and TLB" } } },
-        "core_bound = 100 * backend / (slots * cycles) * (waits - load_waits) / waits",
-        "microcode_share = 100 * microcode / ops; of retiring",
-      },
+      "fetch_latency", "fetch_bandwidth = 100 * (no_ops - slots * starved) / (slots * cycles)",
+      "mispredict_share = 100 * mispredicted / (mispredicted + resyncs)",
+      "resync_share [%] = 100 * resyncs / (mispredicted + resyncs); of bad_speculation",
+      "memory_bound = 100 * backend / (slots * cycles) * load_waits / waits; > 20: loads that missed hold retirement up; see " ..
+        "L3, NUMA and TLB",
+      "core_bound = 100 * backend / (slots * cycles) * (waits - load_waits) / waits",
+      "microcode_share = 100 * microcode / ops; of retiring",
     },
     CYCLE = {
       prose = "What the cycles were spent on: instructions and their micro-operations, dispatch that was held up, " ..
         "branches that were guessed wrong.",
-      metrics = {
-        "ipc", "ops_per_instruction", "mispredict_ratio",
-        "frontend_bound = 100 * no_ops / (slots * cycles); of the dispatch slots",
-        { name = "backend_bound", formula = "100 * backend / (slots * cycles)", about = "of the dispatch slots",
-          thresholds = { { "> 50", "units or memory hold dispatch up" } } },
-        "frequency_ratio = cycles / p0_cycles",
-      },
+      "ipc", "ops_per_instruction", "mispredict_ratio", "frontend_bound = 100 * no_ops / (slots * cycles); of the dispatch slots",
+      "backend_bound = 100 * backend / (slots * cycles); of the dispatch slots; > 50: units or memory hold dispatch up",
+      "frequency_ratio = cycles / p0_cycles",
     },
   },
 }

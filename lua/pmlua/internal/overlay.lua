@@ -31,7 +31,7 @@ local function groups(base, own)
   if type(all) ~= "table" then return all end
   for name, group in pairs(own or {}) do
     local other = base[name]
-    if type(group) == "table" and group.metrics == nil and type(other) == "table" then
+    if type(group) == "table" and group.metrics == nil and group[1] == nil and type(other) == "table" then
       all[name] = over(other, group)
       all[name].events = over(other.events, group.events)
     end

@@ -13,42 +13,31 @@ return {
   groups = {
     FLOPS = {
       prose = "Floating-point operations that the program asked for (at source) or executed (at final), exactly.",
-      metrics = {
-        "flop = flops", "flop_rate = flops / time",
-        { name = "flop_per_op", unit = "flop/operation", formula = "flops / operations",
-          about = "of all operations, loads and branches among them; where multiplications and additions are fused, up to 2" },
-      },
+      "flop = flops", "flop_rate = flops / time",
+      "flop_per_op [flop/operation] = flops / operations; of all operations, loads and branches among them; where " ..
+        "multiplications and additions are fused, up to 2",
     },
     BANDWIDTH = {
       prose = "Bytes that loads and stores name, whichever cache they meet; not what reaches the memory.",
-      metrics = {
-        "load_rate [byte/s] = each * loaded / time", "store_rate [byte/s] = each * stored / time",
-        "bandwidth [byte/s] = each * (loaded + stored) / time",
-        { name = "intensity", unit = "flop/byte", formula = "flops / (each * (loaded + stored))",
-          about = "arithmetic intensity: its position in a roofline" },
-      },
+      "load_rate [byte/s] = each * loaded / time", "store_rate [byte/s] = each * stored / time",
+      "bandwidth [byte/s] = each * (loaded + stored) / time",
+      "intensity [flop/byte] = flops / (each * (loaded + stored)); arithmetic intensity: its position in a roofline",
     },
     VECTOR = {
       prose = "How wide floating-point operations are, by the bits of their operands and results.",
-      metrics = {
-        { name = "bits_per_flop", unit = "bit/flop", formula = "bits / flops",
-          about = "192 is a double, 96 a float, and less where multiplications and additions are fused" },
-      },
+      "bits_per_flop [bit/flop] = bits / flops; 192 is a double, 96 a float, and less where multiplications and additions are " ..
+        "fused",
     },
     LOADSTORE = {
       prose = "Loads and stores as instructions of the program, not of the processor.",
-      metrics = {
-        "loads_per_store", "bytes_per_load [byte] = each * loaded / loads", "bytes_per_store [byte] = each * stored / stores",
-      },
+      "loads_per_store", "bytes_per_load [byte] = each * loaded / loads", "bytes_per_store [byte] = each * stored / stores",
     },
     USER = {
       prose = "The arithmetic workload that was counted by hand, and what the compiler counted of it: at source the user's, " ..
         "at final the system's perspective.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
-      metrics = {
-        "user_rate",
-        { name = "ratio", formula = "flops / work", about = "compiler's count / count by hand", thresholds = {} },
-      },
+      "user_rate",
+      { name = "ratio", formula = "flops / work", about = "compiler's count / count by hand", thresholds = {} },
     },
   },
 }

@@ -14,27 +14,23 @@ return {
   groups = {
     CYCLE = {
       prose = "Instructions and branches of user space, counted one by one; mispredictions by a simple model.",
-      metrics = {
-        "instruction_count [instruction] = instructions", "branch_share [%] = 100 * (conditional + indirect) / instructions",
-        "mispredict_ratio = 100 * (mispredicted + mistaken) / (conditional + indirect)",
-      },
+      "instruction_count [instruction] = instructions", "branch_share [%] = 100 * (conditional + indirect) / instructions",
+      "mispredict_ratio = 100 * (mispredicted + mistaken) / (conditional + indirect)",
     },
     CACHE = {
       prose = "Misses of the simulated caches, per access and per 1,000 instructions.",
-      metrics = {
-        "l1_miss_ratio = 100 * (read_misses + write_misses) / (reads + writes)",
-        "ll_miss_ratio = 100 * (ll_read_misses + ll_write_misses) / (read_misses + write_misses)",
-        "ll_mpki = 1000 * (ll_read_misses + ll_write_misses) / instructions",
-      },
+      "l1_miss_ratio = 100 * (read_misses + write_misses) / (reads + writes)",
+      "ll_miss_ratio = 100 * (ll_read_misses + ll_write_misses) / (read_misses + write_misses)",
+      "ll_mpki = 1000 * (ll_read_misses + ll_write_misses) / instructions",
     },
     BANDWIDTH = {
       prose = "Lines that the simulated last level fetches from memory, in bytes.",
       events = { instructions = "sim::ILmr", read_misses = "sim::DLmr", write_misses = "sim::DLmw" },
-      metrics = { { name = "memory_volume", unit = "byte", formula = "line * (read_misses + write_misses + instructions)" } },
+      "memory_volume [byte] = line * (read_misses + write_misses + instructions)",
     },
     LOADSTORE = {
       prose = "Data reads and writes as the processor makes them.",
-      metrics = { "loads_per_instruction", "stores_per_instruction", "loads_per_store" },
+      "loads_per_instruction", "stores_per_instruction", "loads_per_store",
     },
   },
 }

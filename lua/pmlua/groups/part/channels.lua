@@ -4,10 +4,8 @@ return {
   constants = { line = { 64, "byte" } },
   groups = {
     MEMORY = {
-      metrics = {
-        "memory_reads = line * lines_read / time", "memory_writes = line * lines_written / time", "memory_bandwidth",
-        "memory_write_share [%] = 100 * lines_written / (lines_read + lines_written)",
-      },
+      "memory_reads = line * lines_read / time", "memory_writes = line * lines_written / time", "memory_bandwidth",
+      "memory_write_share [%] = 100 * lines_written / (lines_read + lines_written)",
     },
   },
 }

@@ -16,7 +16,7 @@ return {
     UPI = {
       prose = "Data that all sockets sent over their links to other sockets. A line takes nine flits of data and header, so a " ..
         "flit stands for 64/9 bytes. A machine of one socket has no such PMUs, or they count nothing.",
-      metrics = { { name = "links_sent", unit = "byte/s", formula = "line * flits / 9 / time" } },
+      "links_sent [byte/s] = line * flits / 9 / time",
     },
   },
 }

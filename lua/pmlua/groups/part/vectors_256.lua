@@ -11,22 +11,20 @@ return {
     FLOPS = {
       prose = "Floating-point operations: instructions retired by width, times the elements of that width; a fused " ..
         "multiply-add is counted twice by the hardware.",
-      metrics = { "sp_flop", "dp_flop", "flop", "sp_rate", "dp_rate", "flop_rate", "dp_per_cycle", "ipc" },
+      "sp_flop", "dp_flop", "flop", "sp_rate", "dp_rate", "flop_rate", "dp_per_cycle", "ipc",
     },
     VECTOR = {
       prose = "How much of the floating-point work is done by vector instructions, and of which width, as shares of " ..
         "operations; per precision, so that each share is from one run.",
-      metrics = {
-        "sp_vector = 100 * (4 * fpsp4 + 8 * fpsp8) / (fpsp1 + 4 * fpsp4 + 8 * fpsp8)",
-        "dp_vector = 100 * (2 * fpdp2 + 4 * fpdp4) / (fpdp1 + 2 * fpdp2 + 4 * fpdp4)",
-        "dp_256bit = 100 * 4 * fpdp4 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4)",
-        "dp_128bit = 100 * 2 * fpdp2 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4)",
-      },
+      "sp_vector = 100 * (4 * fpsp4 + 8 * fpsp8) / (fpsp1 + 4 * fpsp4 + 8 * fpsp8)",
+      "dp_vector = 100 * (2 * fpdp2 + 4 * fpdp4) / (fpdp1 + 2 * fpdp2 + 4 * fpdp4)",
+      "dp_256bit = 100 * 4 * fpdp4 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4)",
+      "dp_128bit = 100 * 2 * fpdp2 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4)",
     },
     USER = {
       prose = "The arithmetic workload that the user counted in the source, beside what the hardware did.",
       inputs = { work = "the workload counted in the source, in flop" },
-      metrics = { "sp_flop", "dp_flop", "flop", "user_rate", "system_rate", "ratio", "difference" },
+      "sp_flop", "dp_flop", "flop", "user_rate", "system_rate", "ratio", "difference",
     },
   },
 }
