@@ -86,6 +86,14 @@ static int after(struct sde_event *e, int err) {
   return pml__libsde_filled(e);
 }
 
+/* Sets *@handle, unless it is NULL, to a handle of the event, which has @object. */
+static int hand_out(struct sde_event *e, void *object, void **handle) {
+  atomic_store(&e->created, object);
+  struct sde_handle *h = pml__libsde_handle(e);
+  if (h && handle) *handle = h;
+  return h ? SDE_OK : SDE_ENOMEM;
+}
+
 int papi_sde_register_counter(papi_handle_t handle, const char *event, int mode, int type, void *counter) {
   struct sde_event *e;
   ENTER(handle, lib, registry);
@@ -202,11 +210,8 @@ int papi_sde_create_counter(papi_handle_t handle, const char *event, int mode, v
   if (there < 0) return there;
   int err = pml_sde_create(registry, event, (unsigned)mode, &c);
   if (err < 0) return pml__libsde_error(err);
-  atomic_store(&e->created, (void *)c);
-  struct sde_handle *h = pml__libsde_handle(e);
-  if (!h) return SDE_ENOMEM;
-  if (counter) *counter = h;
-  return there ? SDE_OK : after(e, 0);
+  err = hand_out(e, c, counter);
+  return err != SDE_OK || there ? err : after(e, 0);
 }
 
 /* Slow path: a handle of another kind, a counter with a threshold, or the thread's first increment. */
@@ -250,12 +255,9 @@ int papi_sde_create_recorder(papi_handle_t handle, const char *event, size_t byt
   int err = there && atomic_load(&e->kind) != PML_SDE_RECORDER ? -EINVAL
                                                                : pml_sde_create_recorder(registry, event, &options, &r);
   if (err < 0) return pml__libsde_error(err);
-  struct sde_handle *h = pml__libsde_handle(e);
-  if (!h) return SDE_ENOMEM;
-  if (recorder) *recorder = h;
-  if (there) return SDE_OK;
+  err = hand_out(e, r, recorder);
+  if (err != SDE_OK || there) return err;
   atomic_store(&e->bytes, bytes);
-  atomic_store(&e->created, (void *)r);
   err = each_derived(lib, event, compare != NULL, adopt);
   return after(e, err);
 }
@@ -294,11 +296,8 @@ int papi_sde_create_counting_set(papi_handle_t handle, const char *event, void *
   if (there < 0) return there;
   int err = pml_sde_create_set(registry, event, &s);
   if (err < 0) return pml__libsde_error(err);
-  atomic_store(&e->created, (void *)s);
-  struct sde_handle *h = pml__libsde_handle(e);
-  if (!h) return SDE_ENOMEM;
-  if (set) *set = h;
-  return there ? SDE_OK : after(e, 0);
+  err = hand_out(e, s, set);
+  return err != SDE_OK || there ? err : after(e, 0);
 }
 
 int papi_sde_counting_set_insert(void *set, size_t bytes, size_t hashable, const void *element, uint32_t type_id) {

@@ -142,7 +142,7 @@ static void clocks(void) {
   CHECK(pml__archive_clock_ns(&c, 1000) == 5000 + 100 && pml__archive_clock_ns(&c, 4000) == 5000 + 6000 + 300,
         "offsets stay before the first measurement and after the last");
   CHECK(pml__archive_clock_ns(&c, 2500) == 5000 + 3000 + 200, "and are linear between");
-  const struct pml__archive_shift a[] = {{10000, 0}, {11000, 100}}, b[] = {{10500, 10}, {11500, 30}};
+  const struct pml__archive_correction a[] = {{10000, 0}, {11000, 100}}, b[] = {{10500, 10}, {11500, 30}};
   const uint64_t time[] = {10000, 10500, 10750, 11000, 11500, 20000}, by[] = {10, 60, 90, 120, 130, 130};
   struct pml__archive_clock shifted = {.ns_per_tick = 1};
   done = pml__archive_clock_shift(&shifted, a, 2) == 0 && pml__archive_clock_shift(&shifted, b, 2) == 0;
@@ -226,9 +226,9 @@ static void shifts_of(bool fast) {
       if (!known[i]) continue;
       const struct pml__archive_clock *c = &process[i].own;
       const uint32_t n = breakpoints[i]++;
-      CHECK(n < c->nshifts && c->shift[n].ns == k * STEP && c->shift[n].by == shift[i],
+      CHECK(n < c->nshifts && c->shift[n].at == k * STEP && c->shift[n].by_ns == shift[i],
             "breakpoint %u: clock %u by %lld, not %lld", k, i, (long long)shift[i],
-            n < c->nshifts ? (long long)c->shift[n].by : -1);
+            n < c->nshifts ? (long long)c->shift[n].by_ns : -1);
     }
   }
   for (uint32_t i = 0; i < CLOCKS; i++) {

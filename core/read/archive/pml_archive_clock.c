@@ -22,26 +22,15 @@ static int64_t within(double ns) {
   return (int64_t)llround(ns > most ? most : ns >= -most ? ns : -most);
 }
 
-/* Interpolates between the measurements before and after. */
-static double offset_at(const struct pml__archive_clock *c, uint64_t ticks) {
+/* @list's value at @at: interpolated between the entries before and after. */
+static double value_at(const struct pml__archive_correction *list, size_t n, uint64_t at) {
   size_t i;
-  PML__ARRAY_SEARCH(i, c->noffsets, c->offset[i].ticks <= ticks);
-  if (c->noffsets == 0) return 0;
-  if (i == 0 || i == c->noffsets) return (double)c->offset[i == 0 ? 0 : i - 1].ns;
-  const struct pml__archive_offset *before = &c->offset[i - 1], *after = &c->offset[i];
-  double part = (double)(ticks - before->ticks) / (double)(after->ticks - before->ticks);
-  return (double)before->ns + part * ((double)after->ns - (double)before->ns);
-}
-
-/* Interpolates between the shifts before and after. */
-static int64_t shift_at(const struct pml__archive_shift *s, size_t n, uint64_t ns) {
-  size_t i;
-  PML__ARRAY_SEARCH(i, n, s[i].ns <= ns);
+  PML__ARRAY_SEARCH(i, n, list[i].at <= at);
   if (n == 0) return 0;
-  if (i == 0 || i == n) return within((double)s[i == 0 ? 0 : n - 1].by);
-  const struct pml__archive_shift *before = &s[i - 1], *after = &s[i];
-  double part = (double)(ns - before->ns) / (double)(after->ns - before->ns);
-  return within((double)before->by + part * ((double)after->by - (double)before->by));
+  if (i == 0 || i == n) return (double)list[i == 0 ? 0 : n - 1].by_ns;
+  const struct pml__archive_correction *before = &list[i - 1], *after = &list[i];
+  double part = (double)(at - before->at) / (double)(after->at - before->at);
+  return (double)before->by_ns + part * ((double)after->by_ns - (double)before->by_ns);
 }
 
 static uint64_t later(uint64_t ns, int64_t by) {
@@ -49,20 +38,22 @@ static uint64_t later(uint64_t ns, int64_t by) {
 }
 
 uint64_t pml__archive_clock_ns(const struct pml__archive_clock *c, uint64_t ticks) {
-  uint64_t ns = later(c->started_ns, within(ns_between(c, c->started_ticks, ticks) + offset_at(c, ticks)));
-  return later(ns, shift_at(c->shift, c->nshifts, ns));
+  double offset = value_at(c->offset, c->noffsets, ticks);
+  uint64_t ns = later(c->started_ns, within(ns_between(c, c->started_ticks, ticks) + offset));
+  return later(ns, within(value_at(c->shift, c->nshifts, ns)));
 }
 
 /* The sum has the breakpoints of both, with the other's values there. */
-int pml__archive_clock_shift(struct pml__archive_clock *c, const struct pml__archive_shift *by, size_t n) {
-  struct pml__archive_shift *sum = malloc((c->nshifts + n + 1) * sizeof *sum);
+int pml__archive_clock_shift(struct pml__archive_clock *c, const struct pml__archive_correction *by, size_t n) {
+  struct pml__archive_correction *sum = malloc((c->nshifts + n + 1) * sizeof *sum);
   size_t i = 0, k = 0, all = 0;
   if (sum == NULL) return pml_fail(-ENOMEM, "no memory for the clock of a process");
   while (i < c->nshifts || k < n) {
-    uint64_t ns = k == n || (i < c->nshifts && c->shift[i].ns < by[k].ns) ? c->shift[i].ns : by[k].ns;
-    sum[all++] = (struct pml__archive_shift){ns, shift_at(c->shift, c->nshifts, ns) + shift_at(by, n, ns)};
-    i += i < c->nshifts && c->shift[i].ns == ns;
-    k += k < n && by[k].ns == ns;
+    uint64_t ns = k == n || (i < c->nshifts && c->shift[i].at < by[k].at) ? c->shift[i].at : by[k].at;
+    int64_t before = within(value_at(c->shift, c->nshifts, ns));
+    sum[all++] = (struct pml__archive_correction){ns, before + within(value_at(by, n, ns))};
+    i += i < c->nshifts && c->shift[i].at == ns;
+    k += k < n && by[k].at == ns;
   }
   free(c->shift);
   c->shift = sum;
@@ -71,10 +62,10 @@ int pml__archive_clock_shift(struct pml__archive_clock *c, const struct pml__arc
 }
 
 int pml__archive_clock_measured(struct pml__archive_clock *c, uint64_t ticks, int64_t ns) {
-  if (c->noffsets > 0 && c->offset[c->noffsets - 1].ticks >= ticks) return 0;
+  if (c->noffsets > 0 && c->offset[c->noffsets - 1].at >= ticks) return 0;
   if (!PML__ARRAY_ROOM(c->offset, c->offsets, c->noffsets + 1))
     return pml_fail(-ENOMEM, "no memory for the clock of a process");
-  c->offset[c->noffsets++] = (struct pml__archive_offset){ticks, ns};
+  c->offset[c->noffsets++] = (struct pml__archive_correction){ticks, ns};
   return 0;
 }
 

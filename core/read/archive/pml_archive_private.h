@@ -17,24 +17,18 @@
 
 /* ---- pml_archive_clock.c: ticks of a process by the clock of rank 0 ---- */
 
-/* The offset of rank 0's clock at a time of this clock. */
-struct pml__archive_offset {
-  uint64_t ticks;
-  int64_t ns;
-};
-
-/* A correction in ns, added at a time without shifts. */
-struct pml__archive_shift {
-  uint64_t ns;
-  int64_t by;
+/* Added at a time: an offset of rank 0's clock, with @at in ticks of this clock; or a shift, with @at in ns. */
+struct pml__archive_correction {
+  uint64_t at;
+  int64_t by_ns;
 };
 
 struct pml__archive_clock {
   uint64_t started_ns, started_ticks; /* the same moment */
   double ns_per_tick;
-  struct pml__archive_offset *offset; /* [noffsets] by time */
+  struct pml__archive_correction *offset; /* [noffsets] by ticks */
   size_t noffsets, offsets;
-  struct pml__archive_shift *shift; /* [nshifts] by time */
+  struct pml__archive_correction *shift; /* [nshifts] by ns without shifts */
   size_t nshifts;
 };
 
@@ -52,7 +46,7 @@ uint64_t pml__archive_clock_ns(const struct pml__archive_clock *c, uint64_t tick
  * pml__archive_clock_free - free the lists.
  */
 int pml__archive_clock_measured(struct pml__archive_clock *c, uint64_t ticks, int64_t ns);
-int pml__archive_clock_shift(struct pml__archive_clock *c, const struct pml__archive_shift *by, size_t n);
+int pml__archive_clock_shift(struct pml__archive_clock *c, const struct pml__archive_correction *by, size_t n);
 void pml__archive_clock_free(struct pml__archive_clock *c);
 
 /* pml__archive_clock_same - whether both count the ticks of one machine since its boot. */

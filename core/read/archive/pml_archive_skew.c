@@ -100,8 +100,8 @@ static void keep_first(int64_t *shift, const bool *known, size_t n, uint32_t fir
 
 /* Shifts of all clocks at all breakpoints; unknown shifts have no breakpoint. */
 struct plan {
-  struct pml__archive_shift *at; /* [processes][breakpoints] */
-  uint32_t *n;                   /* [processes] */
+  struct pml__archive_correction *at; /* [processes][breakpoints] */
+  uint32_t *n;                        /* [processes] */
 };
 
 static int plan_breakpoint(const struct pml__archive_skews *l, const struct pml__archive *a, uint32_t k,
@@ -113,16 +113,16 @@ static int plan_breakpoint(const struct pml__archive_skews *l, const struct pml_
   if (fits) keep_first(shift, known, n, a->process[0].keeper);
   for (size_t i = 0; fits && i < n; i++)
     if (known[i])
-      p->at[i * l->breakpoints + p->n[i]++] = (struct pml__archive_shift){l->first_ns + k * l->step_ns, shift[i]};
+      p->at[i * l->breakpoints + p->n[i]++] = (struct pml__archive_correction){l->first_ns + k * l->step_ns, shift[i]};
   free(shift);
   free(known);
   return have ? 0 : no_memory();
 }
 
 /* Whether the clock runs at half its speed at least. */
-static bool goes_on(const struct pml__archive_shift *s, uint32_t n) {
+static bool goes_on(const struct pml__archive_correction *s, uint32_t n) {
   bool goes = true;
-  for (uint32_t k = 1; k < n; k++) goes = goes && s[k].by - s[k - 1].by > -(int64_t)((s[k].ns - s[k - 1].ns) / 2);
+  for (uint32_t k = 1; k < n; k++) goes = goes && s[k].by_ns - s[k - 1].by_ns > -(int64_t)((s[k].at - s[k - 1].at) / 2);
   return goes;
 }
 
