@@ -5,11 +5,22 @@
 #include "recording.h"
 #include "sanitized.h"
 
+#include <limits.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #define THREADS 4
 #define CALLS (SANITIZED ? 3000 : 30000)
+
+/* Mappings of logs in this process. */
+static int mapped(void) {
+  char line[PATH_MAX + 200];
+  int n = 0;
+  FILE *f = fopen("/proc/self/maps", "r");
+  while (f != NULL && fgets(line, sizeof line, f) != NULL) n += strstr(line, ".pmlog") != NULL;
+  if (f != NULL) (void)fclose(f);
+  return n;
+}
 
 static void pairs(void) {
   struct pml_recording *s = fresh(NULL);
@@ -38,7 +49,9 @@ static void pairs(void) {
         "with its current story");
   leave(outer, 3000);
   pml_recording_end(s, PML_RECORDING_EXIT);
+  int before = mapped();
   pml_recording_close(s);
+  CHECK(before > 0 && mapped() == 0, "a closed recording leaves no mapping: %d of %d", mapped(), before);
   t = read_back();
   CHECK(t.written == 402 && t.open == 0 && t.story.lifted == 1 && t.story.ended == PML_RECORDING_EXIT,
         "and when it has ended; time does not go back");
