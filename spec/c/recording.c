@@ -205,6 +205,31 @@ static void threads(void) {
         (unsigned long long)least);
 }
 
+static void *some(void *arg) {
+  for (uint64_t i = 0; i < *(const uint64_t *)arg; i++) {
+    enter(outer, 10 * i);
+    leave(outer, 10 * i + 1);
+  }
+  return arg;
+}
+
+/* One after the other they fill several extents, and leave room that is too small for the next in some of them. */
+static int mapped_after_threads(void) {
+  for (uint64_t n = 50, i = 0; i < 4 * PML__EVENTS_OF_EXTENT / n; i++) {
+    pthread_t t;
+    pthread_create(&t, NULL, some, &n);
+    pthread_join(t, NULL);
+  }
+  return mapped();
+}
+
+static void ended_threads(void) {
+  struct pml_recording *s = fresh(NULL);
+  int first = mapped_after_threads(), second = mapped_after_threads();
+  CHECK(second <= first + 1, "extents that ended threads have filled are not mapped: %d, then %d", first, second);
+  pml_recording_close(s);
+}
+
 static void no_room(void) {
   int status;
   fflush(stdout);
@@ -268,6 +293,7 @@ int main(void) {
   values();
   sums();
   threads();
+  ended_threads();
   no_room();
   many_regions();
   sealed();
