@@ -177,6 +177,23 @@ static void breakpoints(void) {
         "the length left out, it is what the alignment allows");
 }
 
+/* An event counted in user space only gets ":u" behind its name, if there is room. */
+static void longest_names(const char *self) {
+  char name[PML_EVENT_NAME_MAX];
+  struct pml_event ev;
+  int slashes = (int)(PML_EVENT_NAME_MAX - sizeof ":u" - strlen("uprobe:") - strlen(self) - strlen(":truth_called"));
+  if (slashes < 1) return; /* this program is in too deep a folder */
+  for (int more = 0; more < 2; more++) {
+    char path[PML_EVENT_NAME_MAX];
+    memset(path, '/', sizeof path);
+    (void)snprintf(path + slashes + more, sizeof path - (size_t)(slashes + more), "%s", self);
+    if (snprintf(name, sizeof name, "uprobe:%s:truth_called", path) >= (int)sizeof name) return;
+    if (pml_event_parse(&ev, name) < 0) return;
+    CHECK(ev.may_be_user_only == (more == 0), "a name of %zu characters %s a modifier", strlen(name),
+          more == 0 ? "has room for" : "is too long for");
+  }
+}
+
 static void uprobes(const char *self, const char *uprobe) {
   char name[500];
   struct pml_event ev;
@@ -265,6 +282,7 @@ int main(void) {
   major_faults();
   breakpoints();
   uprobes(self, uprobe);
+  longest_names(self);
   if (!traced) {
     SKIP("tracepoints: tracefs is not mounted, and mounting it takes root");
     return check_done();
