@@ -310,6 +310,12 @@ sim.describe("events of simulation", function()
     assert.truthy(out:find("unavailable: counted by simulation only: pmlua --sim SCRIPT, or pmlua stat --sim -- CMD", 1, true))
     assert.truthy(out:find("sim::D1mr  data reads that miss the first level of the model", 1, true))
     assert.truthy(out:find("13 events, 0 available", 1, true))
+    local _, _, report = support.shell(command .. "stat --sim -- true") -- describes them alike
+    for name, about in out:gmatch "(sim::%w+) +([^\n]+)" do
+      local how = about:find("model", 1, true) and "by the model" or "counted"
+      about = about:gsub(" executed$", ""):gsub(" of the model$", ""):gsub("that the model mispredicts$", "mispredicted")
+      assert.truthy(report:find("\n" .. name .. " +%d+  " .. about .. " +" .. how .. "\n"), name)
+    end
     local _, under = support.shell(("%s stat --sim -- %s events 'sim::*'"):format(command, command))
     assert.truthy(under:find("13 events, 13 available", 1, true))
     local set, err, code = support.core.eventset.open { "sim::Ir" }
