@@ -51,7 +51,7 @@ static inline void pml__compressed_begin(struct pml__compressed *c, void *memory
  * them, and in memory without a series, samples are arbitrary, but nothing outside the memory is read.
  * No lock, allocation or system call. Cost: some 400 instructions.
  */
-PML__SHARED bool pml__compressed_add(struct pml__compressed *c, int64_t time, uint64_t value);
+bool pml__compressed_add(struct pml__compressed *c, int64_t time, uint64_t value);
 PML__SHARED bool pml__compressed_next(struct pml__compressed *c, int64_t *time, uint64_t *value);
 
 PML_END_DECLS

@@ -97,7 +97,7 @@ local built_on = { balance = true, command = true, flow = true, intercept = true
   sampler = true, sde = true, substrate = true, trace = true, tune = true, watchpoint = true }
 
 -- Modules of the core that only pmlua's modules use.
-local inner = { data = true, file = true, link = true, log = true, metatables = true, origin = true, recording = true,
+local inner = { data = true, file = true, link = true, log = true, metatables = true, metrics = true, origin = true, recording = true,
   samples_log = true, rows = true, statistics = true, summary = true,
   tool = true }
 

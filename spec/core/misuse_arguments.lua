@@ -51,7 +51,7 @@ M.functions = {
           edit = {}, edit_line = { "> " }, edit_completer = { function() return {} end },
           edit_history = { dir .. "/nowhere/history", 10 }, edit_save = { dir .. "/nowhere/history", 10 },
           at_prompt = { "> " }, private_file = { dir .. "/misuse.private" } },
-  log = { read = { dir .. "/nosuch.pmlog" } },
+  log = { read = { dir .. "/nosuch.pmlog" }, history = { dir .. "/nosuch.pmlog" } },
   summary = { open = {}, one = { dir .. "/nosuch.pmlog", "label", true }, cache = { dir .. "/nosuch.pmlog" },
               whole = { dir .. "/nosuch.pmlog" },
               all = { dir .. "/nosuch.pmlog" }, unpack = { "PMLS" }, misuses = {} },

@@ -181,10 +181,10 @@ executable('cxx', 'cxx.cpp', dependencies: pmlua)
   --- Build a project with these files by a command, from an installation.
   local function project(name, command)
     local dir, own = dest .. "/" .. name, dest .. "/installed"
-    sh(("test -d %s || make --no-print-directory install B=%s PREFIX=%s; mkdir -p %s/run"):format(own, build, own, dir))
+    sh(("test -d %s || make --no-print-directory install B=%s PREFIX=%s; mkdir -p %s"):format(own, build, own, dir))
     for file, text in pairs(PROJECT) do write(("%s/%s"):format(dir, file), text) end
-    return shell.done(("cd %s && export XDG_RUNTIME_DIR=%s/run PKG_CONFIG_PATH=%s/lib/pkgconfig LD_LIBRARY_PATH=%s/lib && %s")
-      :format(dir, dir, own, own, command:gsub("@PREFIX", own)))
+    return shell.done(("cd %s && export PKG_CONFIG_PATH=%s/lib/pkgconfig LD_LIBRARY_PATH=%s/lib && %s")
+      :format(dir, own, own, command:gsub("@PREFIX", own)))
   end
 
   it("gives CMake a package with shared and static libraries", function()

@@ -15,7 +15,7 @@ local INNER_HANDLES = { flow = true, interception = true, link = true, log = tru
   rowsofbytes = true, summary = true, summarybytes = true, summaryreading = true, rows = true, guard = true,
   sectioncache = true, numbers = true, tallykeys = true,
   pluginseries = true, sectionreport = true,
-  traceeach = true, tracerows = true, traceovertime = true }
+  metricslines = true, traceeach = true, traceresults = true }
 -- Tables with methods that no function hands out.
 local INNER_TABLES = { Parser = true, Reader = true, evaluator = true }
 

@@ -41,9 +41,8 @@ M.folder = plain "folder"
 --- Make a folder for results, unless it exists; nil and a sentence.
 ---@return boolean? ok, string? err
 function M.results(name)
-  if M.kind(name) == "directory" then return true end
   local made, err = M.folder(name)
-  if made then return true end
+  if made or M.kind(name) == "directory" then return true end -- another process may have made it just now
   return nil, (M.kind(name) and name .. ": not a folder" or core.failure.sentence(err)) .. "; name another with -o"
 end
 
