@@ -33,6 +33,12 @@ function M.connect(which)
   return setmetatable({ app = app, link = link }, Connection)
 end
 
+--- The link of a connection that the script has not closed.
+local function link_of(self)
+  if self.closed then error("the live connection is closed", 3) end
+  return self.link
+end
+
 --- Run Lua in the application, in this connection's session, as `pmlua attach` does.
 ---@param code string
 ---@param seconds? number to wait for the answer; nil: 5
@@ -40,7 +46,7 @@ end
 ---@return pmlua.Failure? failure
 ---@return string? code_name EREMOTEIO: an error of the code
 function Connection:eval(code, seconds)
-  return directory().ask(self.app, self.link, "eval", code, seconds or PATIENCE)
+  return directory().ask(self.app, link_of(self), "eval", code, seconds or PATIENCE)
 end
 
 --- Read events.
@@ -51,7 +57,7 @@ end
 ---@return string? code
 function Connection:read(patterns, seconds)
   if type(patterns) == "table" then patterns = table.concat(patterns, "\n") end
-  local answer, err, code = directory().ask_json(self.app, self.link, "read", patterns, seconds or PATIENCE)
+  local answer, err, code = directory().ask_json(self.app, link_of(self), "read", patterns, seconds or PATIENCE)
   if not answer then return nil, err, code end
   return answer.rows
 end
@@ -61,10 +67,15 @@ end
 ---@return table? info
 ---@return pmlua.Failure? failure
 ---@return string? code
-function Connection:info(seconds) return directory().ask_json(self.app, self.link, "info", "", seconds or PATIENCE) end
+function Connection:info(seconds)
+  return directory().ask_json(self.app, link_of(self), "info", "", seconds or PATIENCE)
+end
 
 --- End the session.
-function Connection:close() self.link:close() end
+function Connection:close()
+  self.closed = true
+  self.link:close()
+end
 Connection.__close, Connection.__gc = Connection.close, Connection.close
 
 return M

@@ -2,7 +2,9 @@
 /* core/adapter/arch/pml_call_stack.c - the supply of frames, and the machine stacks of a thread's recorded calls. */
 #include "adapter/arch/pml_call.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <sys/mman.h>
 
 #define STACKS 2048u /* in all threads, beside their own ones */
 #define OF_THREAD_MAX 256u
@@ -11,7 +13,7 @@
 #define BELOW (16u * 1024)
 #define NONE PML__CALL_NONE
 #define CHUNK 16u
-#define FRAME pml__call_table.frame
+#define MORE_FRAMES 229376u /* mapped when the frames of the table are used up */
 
 bool pml__call_confined;
 
@@ -20,6 +22,42 @@ bool pml__call_confined;
 static uint32_t untouched = CHUNK; /* atomic: frames from here on were never used */
 static uint64_t given_back;        /* atomic: lists that threads left: how often it changed << 32 | the first of one */
 static uint32_t next_list[PML__CALL_FRAMES]; /* atomic: of a list's first frame, the first of the list behind it */
+
+static struct more {
+  struct pml__call_frame frame[MORE_FRAMES];
+  uint32_t next_list[MORE_FRAMES];
+} * more; /* atomic; NULL until then. Never unmapped */
+
+/* Frames are numbered: those of the table first. Whoever has the number of another frame has seen `more`. */
+static struct pml__call_frame *frame_at(uint32_t i) {
+  if (PML_LIKELY(i < PML__CALL_FRAMES)) return &pml__call_table.frame[i];
+  return &__atomic_load_n(&more, __ATOMIC_ACQUIRE)->frame[i - PML__CALL_FRAMES];
+}
+
+static uint32_t *next_of(uint32_t i) {
+  if (PML_LIKELY(i < PML__CALL_FRAMES)) return &next_list[i];
+  return &__atomic_load_n(&more, __ATOMIC_ACQUIRE)->next_list[i - PML__CALL_FRAMES];
+}
+
+static uint32_t number_of(const struct pml__call_frame *p) {
+  uintptr_t i = ((uintptr_t)p - (uintptr_t)pml__call_table.frame) / sizeof *p;
+  if (PML_LIKELY(i < PML__CALL_FRAMES)) return (uint32_t)i;
+  return PML__CALL_FRAMES + (uint32_t)(p - __atomic_load_n(&more, __ATOMIC_ACQUIRE)->frame);
+}
+
+/* Of several threads that map them at once, one does. Fails within the limits that the program has set itself. */
+static bool map_more(void) {
+  struct more *none = NULL;
+  if (__atomic_load_n(&more, __ATOMIC_ACQUIRE) != NULL) return true;
+  if (__atomic_load_n(&pml__call_confined, __ATOMIC_RELAXED)) return false;
+  int saved = errno;
+  void *fresh = mmap(NULL, sizeof *more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  errno = saved;
+  if (fresh == MAP_FAILED) return false;
+  if (!__atomic_compare_exchange_n(&more, &none, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    (void)munmap(fresh, sizeof *more);
+  return true;
+}
 
 /*
  * Free frames are given back and taken in lists of a chunk, so that threads which begin at once each find some.
@@ -30,7 +68,7 @@ static uint32_t next_list[PML__CALL_FRAMES]; /* atomic: of a list's first frame,
 static void give_back_list(uint32_t head) {
   uint64_t seen = __atomic_load_n(&given_back, __ATOMIC_RELAXED), fresh;
   do {
-    __atomic_store_n(&next_list[head], (uint32_t)seen, __ATOMIC_RELAXED);
+    __atomic_store_n(next_of(head), (uint32_t)seen, __ATOMIC_RELAXED);
     fresh = ((seen >> 32) + 1) << 32 | head;
   } while (!__atomic_compare_exchange_n(&given_back, &seen, fresh, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
@@ -41,7 +79,7 @@ void pml__call_give_back(struct pml__call_frame *head) {
     for (uint32_t n = 1; n < CHUNK && last->inner != NULL; n++) last = last->inner;
     struct pml__call_frame *rest = last->inner;
     last->inner = NULL;
-    give_back_list((uint32_t)(head - FRAME));
+    give_back_list(number_of(head));
     head = rest;
   }
 }
@@ -50,7 +88,7 @@ static uint32_t take_list(void) {
   uint64_t seen = __atomic_load_n(&given_back, __ATOMIC_ACQUIRE), fresh;
   do {
     if ((uint32_t)seen == 0) return 0;
-    uint32_t next = __atomic_load_n(&next_list[(uint32_t)seen], __ATOMIC_RELAXED);
+    uint32_t next = __atomic_load_n(next_of((uint32_t)seen), __ATOMIC_RELAXED);
     fresh = ((seen >> 32) + 1) << 32 | next;
   } while (!__atomic_compare_exchange_n(&given_back, &seen, fresh, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
   return (uint32_t)seen;
@@ -58,16 +96,17 @@ static uint32_t take_list(void) {
 
 __attribute__((noinline, cold)) struct pml__call_frame *pml__call_more_frames(void) {
   uint32_t head = take_list();
-  if (head != 0) return &FRAME[head];
+  if (head != 0) return frame_at(head);
   head = __atomic_load_n(&untouched, __ATOMIC_RELAXED);
   do
-    if (head >= PML__CALL_FRAMES) return NULL;
+    if (head >= PML__CALL_FRAMES + MORE_FRAMES || (head >= PML__CALL_FRAMES && !map_more())) return NULL;
   while (!__atomic_compare_exchange_n(&untouched, &head, head + CHUNK, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-  for (uint32_t i = head; i < head + CHUNK; i++) {
-    FRAME[i].known = PML__CALL_NO_SLOT;
-    FRAME[i].inner = i + 1 < head + CHUNK ? &FRAME[i + 1] : NULL;
+  struct pml__call_frame *first = frame_at(head);
+  for (uint32_t i = 0; i < CHUNK; i++) {
+    first[i].known = PML__CALL_NO_SLOT;
+    first[i].inner = i + 1 < CHUNK ? &first[i + 1] : NULL;
   }
-  return &FRAME[head];
+  return first;
 }
 
 /* ---- stacks ---- */

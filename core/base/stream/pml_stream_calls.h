@@ -34,7 +34,7 @@ struct pml__call_frame {
   pml_region_t region;
   uint32_t site; /* part of the return address of an instrumented function */
 };
-#define PML__CALL_FRAMES 262144u /* calls under way at a time, in all threads */
+#define PML__CALL_FRAMES 32768u /* calls under way at a time, in all threads; then more are mapped */
 
 extern __attribute__((visibility("hidden"))) struct pml__call_table {
   struct pml_arch_slot slot[PML_ARCH_SLOTS]; /* first: the rule of unwinding counts on it */

@@ -43,10 +43,10 @@ describe("Any command line", function()
   local ours = { "stack traceback", "attempt to ", "bad argument", "%.lua:%d+:", "Segmentation", "core dumped",
     "not enough memory", "%[C%]", "invalid option '%%", "malformed pattern" }
 
-  --- Whether pmlua stat counts until Ctrl-C, which it may do even if a program is named, or pmlua serve serves.
+  --- Whether pmlua stat or sample counts until Ctrl-C, which it may do even if a program is named, or pmlua serve serves.
   local function waits(line)
     if line[1] == "serve" then return true end
-    if line[1] ~= "stat" then return false end
+    if line[1] ~= "stat" and line[1] ~= "sample" then return false end
     for _, word in ipairs(line) do
       local option = word:match "^%-[^=]*"
       for _, other in ipairs { "-a", "--all", "-p", "--pid", "-G", "--cgroup" } do
@@ -60,7 +60,7 @@ describe("Any command line", function()
     local interrupted = waits(line)
     for i, word in ipairs(line) do line[i] = support.quote(word) end
     local text = table.concat(line, " ")
-    local command = ("cd %s && ulimit -v 4000000 -c 0; PATH=/usr/bin:/bin timeout %s %s/pmlua %s </dev/null")
+    local command = ("cd %s && ulimit -v 4000000; ulimit -c 0; PATH=/usr/bin:/bin timeout %s %s/pmlua %s </dev/null")
       :format(dir, interrupted and "-s INT -k 30 5" or "-k 2 60", support.build, text)
     local status, _, err = support.shell(command)
     local what = ("PMLUA_SPEC_SEED=%d: pmlua %s: status %d\n%s"):format(seed, text, status, err)

@@ -254,16 +254,16 @@ end
 local function contradiction(line, o)
   local index = M.index(line)
   local function given(name) return o[M.key(index["--" .. name] or { name = name })] end
-  for _, option in ipairs(line.options or {}) do
-    if option.needs and o[M.key(option)] ~= nil and not given(option.needs) then
-      return ("--%s works with --%s only"):format(option.name, option.needs)
-    end
-  end
   for _, names in ipairs(line.exclusive or {}) do
     local first
     for _, name in ipairs(names) do
       if given(name) and first then return ("--%s and --%s cannot be used together"):format(first, name) end
       first = given(name) and name or first
+    end
+  end
+  for _, option in ipairs(line.options or {}) do
+    if option.needs and o[M.key(option)] ~= nil and not given(option.needs) then
+      return ("--%s works with --%s only"):format(option.name, option.needs)
     end
   end
   for _, argument in ipairs(line.arguments or {}) do
