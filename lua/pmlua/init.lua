@@ -97,9 +97,8 @@ local built_on = { balance = true, command = true, flow = true, intercept = true
   sampler = true, sde = true, substrate = true, trace = true, tune = true, watchpoint = true }
 
 -- Modules of the core that only pmlua's modules use.
-local inner = { data = true, file = true, link = true, log = true, metatables = true, metrics = true, origin = true, recording = true,
-  samples_log = true, rows = true, statistics = true, summary = true,
-  tool = true }
+local inner = { data = true, file = true, link = true, log = true, metatables = true, metrics = true, origin = true,
+  recording = true, samples_log = true, rows = true, statistics = true, summary = true, tool = true }
 
 for name, value in pairs(core) do
   if not inner[name] and not built_on[name] then pml[name] = value end

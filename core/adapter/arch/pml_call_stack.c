@@ -28,7 +28,7 @@ static struct more {
   uint32_t next_list[MORE_FRAMES];
 } * more; /* atomic; NULL until then. Never unmapped */
 
-/* Frames are numbered: those of the table first. Whoever has the number of another frame has seen `more`. */
+/* Numbers of frames begin with the frames of the table. A thread with the number of another frame has seen `more`. */
 static struct pml__call_frame *frame_at(uint32_t i) {
   if (PML_LIKELY(i < PML__CALL_FRAMES)) return &pml__call_table.frame[i];
   return &__atomic_load_n(&more, __ATOMIC_ACQUIRE)->frame[i - PML__CALL_FRAMES];
@@ -45,7 +45,7 @@ static uint32_t number_of(const struct pml__call_frame *p) {
   return PML__CALL_FRAMES + (uint32_t)(p - __atomic_load_n(&more, __ATOMIC_ACQUIRE)->frame);
 }
 
-/* Of several threads that map them at once, one does. Fails within the limits that the program has set itself. */
+/* If several threads map them at once, one mapping stays. Fails within the limits that the program has set itself. */
 static bool map_more(void) {
   struct more *none = NULL;
   if (__atomic_load_n(&more, __ATOMIC_ACQUIRE) != NULL) return true;
