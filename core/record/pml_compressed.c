@@ -22,7 +22,7 @@ static bool get(struct pml__compressed *c, uint64_t *v, unsigned n) {
   if (c->end - c->bits < n) return false;
   while (n > 0) {
     unsigned room = 8 - c->bits % 8, now = n < room ? n : room;
-    unsigned piece = c->at[c->bits / 8] >> (room - now) & (0xffu >> ((8 - now) & 7));
+    unsigned piece = (unsigned)c->at[c->bits / 8] >> (room - now) & (0xffu >> ((8 - now) & 7));
     *v = *v << (now & 15) | piece;
     c->bits += now;
     n -= now;

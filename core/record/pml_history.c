@@ -102,7 +102,7 @@ static struct chunk *find_chunk(struct pml__log *log, uint32_t rate, int64_t now
  * The reader of a chunk reads seq, number, n and the bits, and then seq again. An odd or another number means that the
  * chunk passed to another series meanwhile: the odd one is stored before any of the fields, the even one after them.
  */
-static void pass(struct pml__log_history *at, uint32_t number, uint32_t rate) {
+static void reassign(struct pml__log_history *at, uint32_t number, uint32_t rate) {
   __atomic_store_n(&at->seq, at->seq + 1, __ATOMIC_RELAXED);
 #ifndef __SANITIZE_THREAD__ /* does not support fences; readers are other processes */
   __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -122,7 +122,7 @@ static bool take_chunk(struct pml__log *log, struct pml__history_series *s, uint
     return false;
   }
   c->turn = ++history.turns;
-  pass(c->at, s->number, rate);
+  reassign(c->at, s->number, rate);
   pml__compressed_begin(&s->rate[rate].to, c->at + 1, PML__LOG_HISTORY_CHUNK - sizeof *c->at);
   s->rate[rate].chunk = (uint32_t)(c - history.chunk);
   s->rate[rate].turn = c->turn;

@@ -184,7 +184,7 @@ static void longest_names(const char *self) {
   int slashes = (int)(PML_EVENT_NAME_MAX - sizeof ":u" - strlen("uprobe:") - strlen(self) - strlen(":truth_called"));
   if (slashes < 1) return; /* this program is in too deep a folder */
   for (int more = 0; more < 2; more++) {
-    char path[PML_EVENT_NAME_MAX];
+    char path[2 * PML_EVENT_NAME_MAX];
     memset(path, '/', sizeof path);
     (void)snprintf(path + slashes + more, sizeof path - (size_t)(slashes + more), "%s", self);
     if (snprintf(name, sizeof name, "uprobe:%s:truth_called", path) >= (int)sizeof name) return;
