@@ -11,14 +11,19 @@
 #include "adapter/intercept/pml_intercept_instrumented.h"
 #include "base/pml_stream.h"
 
-#ifdef __x86_64__
-#define ROOM __attribute__((noinline, noclone, patchable_function_entry(5)))
-#define BEFORE __attribute__((noinline, noclone, patchable_function_entry(9, 4)))
-#define SCARCE __attribute__((noinline, noclone, patchable_function_entry(2)))
+#ifdef __clang__
+#define ALONE noinline
 #else
-#define ROOM __attribute__((noinline, noclone, patchable_function_entry(1)))
-#define BEFORE __attribute__((noinline, noclone, patchable_function_entry(3, 2)))
-#define SCARCE __attribute__((noinline, noclone, patchable_function_entry(0)))
+#define ALONE noinline, noclone
+#endif
+#ifdef __x86_64__
+#define ROOM __attribute__((ALONE, patchable_function_entry(5)))
+#define BEFORE __attribute__((ALONE, patchable_function_entry(9, 4)))
+#define SCARCE __attribute__((ALONE, patchable_function_entry(2)))
+#else
+#define ROOM __attribute__((ALONE, patchable_function_entry(1)))
+#define BEFORE __attribute__((ALONE, patchable_function_entry(3, 2)))
+#define SCARCE __attribute__((ALONE, patchable_function_entry(0)))
 #endif
 
 static volatile long calls, sink;

@@ -32,7 +32,8 @@ struct loading {
 
 /* ---- chunks ---- */
 
-/* @before was read before @at: the number of samples in it is of bits that are in @at. See reassign() of pml_history.c. */
+/* @before was read before @at: the number of samples in it is of bits that are in @at. See reassign() of pml_history.c.
+ */
 static int keep_chunk(struct loading *l, const struct pml__log_history *before, struct pml__log_history *at) {
   bool same = before->seq == at->seq && before->seq % 2 == 0 && before->number == at->number;
   if (!same || at->number == 0 || before->n == 0 || at->rate >= PML__HISTORY_RATES) return 0;
