@@ -46,7 +46,8 @@ RECORD_OBJ := $(RECORD_SRC:%.c=$(B)/obj/%.o) $(SYSTEM_OBJ)
 WATCHPOINT_OBJ := $(WATCHPOINT_SRC:%.c=$(B)/obj/%.o)
 SIMULATE_OBJ := $(SIMULATE_SRC:%.c=$(B)/obj/%.o)
 
-all: $(B)/libpmlua.so $(B)/libpmlua-read.so $(B)/libpmlua.a $(B)/libpmlua_count.so $(B)/libpmlua_count.a $(B)/compat/libsde.so $(B)/compat/libsde.a \
+PYTHON_SO := $(B)/preload/python/sitecustomize.so
+all: $(PYTHON_SO) $(B)/libpmlua.so $(B)/libpmlua-read.so $(B)/libpmlua.a $(B)/libpmlua_count.so $(B)/libpmlua_count.a $(B)/compat/libsde.so $(B)/compat/libsde.a \
   $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/scorep-config $(addprefix $(B)/preload/libpmlua-,live.so record.so watchpoint.so simulate.so) $(B)/preload/pmlua-starter
 
 $(B)/libpmlua.a: $(CORE_OBJ)
@@ -201,3 +202,8 @@ $(B)/scorep-config: core/interface/scorep/scorep-config.in core/base/pml_api.h
 include core/adapter/mpi/shim/shim.mk
 
 -include $(patsubst %.o,%.d,$(CORE_OBJ) $(COUNT_OBJ) $(SDE_OBJ) $(PM_OBJ) $(PM_READ_OBJ) $(LIVE_OBJ) $(RECORD_OBJ) $(MEMORY_OBJ) $(READ_MEMORY_OBJ) $(OTF2_OBJ) $(WATCHPOINT_OBJ) $(SIMULATE_OBJ))
+
+# Python imports it at its start (core/preload/python.c). It needs no header of Python.
+$(PYTHON_SO): $(B)/obj/core/preload/python.o | $(B)/libpmlua.so
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-rpath,'$$ORIGIN/../..:$$ORIGIN/../../..' $< -L$(B) -lpmlua -ldl -o $@

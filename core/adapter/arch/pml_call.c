@@ -495,6 +495,15 @@ struct pml__call_frame *pml__call_begin_inlined(struct pml_stream_event *e) {
   return begin_at(t, e, t->open->sp);
 }
 
+const struct pml__call_frame *pml__call_innermost(uintptr_t sp) {
+  struct pml__call_thread *t = &pml__call_self;
+  if (t->hi == 0) thread_begins(t);
+  if (!pml__call_go_to(t, sp)) return NULL;
+  while (t->open->inner == NULL)
+    if (!add_frames(t)) return NULL;
+  return t->open;
+}
+
 struct pml__call_frame *pml__call_find(pml_region_t region, uintptr_t sp) {
   struct pml__call_thread *t = &pml__call_self;
   if (t->hi == 0 || !pml__call_go_to(t, sp)) return NULL;

@@ -98,6 +98,8 @@ void pml__call_release(void);
 struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp);
 /* The same for a function that the compiler inlined into the innermost call's: it has the same stack pointer. */
 struct pml__call_frame *pml__call_begin_inlined(struct pml_stream_event *e);
+/* The innermost call on the stack of @sp, or its list's first frame; NULL: no frame is left. */
+const struct pml__call_frame *pml__call_innermost(uintptr_t sp);
 /* The innermost call of @region that a wrapper or a function reported, on the stack of @sp; NULL: none is open. */
 struct pml__call_frame *pml__call_find(pml_region_t region, uintptr_t sp);
 /* Whether call @p of @region is open; false: it had its leave before it returned now, or it began on another thread. */

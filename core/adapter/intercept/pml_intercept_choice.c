@@ -246,6 +246,13 @@ bool pml__choice_name(const struct pml__choice *c, const char *name) {
   return c->filter == NULL || filter_wants(c->filter, name);
 }
 
+bool pml__choice_script(const struct pml__choice *c, const char *name) {
+  size_t n = strlen(name);
+  if (c->hooks || (c->func.n > 0 && !any_matches(&c->func, name, n)) || any_matches(&c->but, name, n)) return false;
+  note(&c->func, name, n);
+  return c->filter == NULL || pml_filter_wants_name(c->filter, name, name);
+}
+
 bool pml__choice_entry(const struct pml__choice *c, const char *name) {
   return !any_matches(&never, name, strlen(name)) && !pml__intercept_walks_stack(name) && pml__choice_name(c, name);
 }

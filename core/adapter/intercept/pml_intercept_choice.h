@@ -60,6 +60,8 @@ bool pml__choice_wrapped(const struct pml__choice *c, const char *library, const
  */
 bool pml__choice_instrumented(const struct pml__choice *c, const char *path);
 bool pml__choice_name(const struct pml__choice *c, const char *name);
+/* The same for a function of an interpreter, which --func alone selects. */
+bool pml__choice_script(const struct pml__choice *c, const char *name);
 /* The same for a function whose return address is replaced. */
 bool pml__choice_entry(const struct pml__choice *c, const char *name);
 /* Whether calls made by the object at @path are recorded. @c: NULL if nothing was ever chosen. */

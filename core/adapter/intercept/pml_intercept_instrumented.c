@@ -208,14 +208,10 @@ static inline bool is_here(const struct pml__call_thread *t, const struct pml__c
   return PML_LIKELY(t->others == NULL) || (sp >= t->from && sp <= p->sp);
 }
 
-void pml__instrumented_leave(const void *function, const void *site) {
-  pml_region_t region = find((uintptr_t)function);
+static inline void leave(pml_region_t region, uintptr_t sp) {
   struct pml__call_thread *t = &pml__call_self;
   struct pml__stream_thread *s = t->stream;
   struct pml__call_frame *p = t->open;
-  uintptr_t sp = PML__CALL_HERE + SP_ABOVE;
-  (void)site;
-  if (region == 0 || region == UNKNOWN) return;
   if (PML_LIKELY(pml__call_is_reported(p, region)) && PML_LIKELY(p->outer != PML__CALL_NONE) && is_here(t, p, sp) &&
       __atomic_load_n(&pml__call_plain, __ATOMIC_RELAXED) &&
       __atomic_load_n(&pml__call_counting, __ATOMIC_RELAXED) == NULL && pml__call_end_fast(t, s, p, p->sp)) {
@@ -224,4 +220,74 @@ void pml__instrumented_leave(const void *function, const void *site) {
     return;
   }
   leave_slow(region, sp);
+}
+
+void pml__instrumented_leave(const void *function, const void *site) {
+  pml_region_t region = find((uintptr_t)function);
+  (void)site;
+  if (region != 0 && region != UNKNOWN) leave(region, PML__CALL_HERE + SP_ABOVE);
+}
+
+/* ---- functions of an interpreter ---- */
+
+#define SCRIPT UINT32_MAX  /* site of their frames: no function has it as its return address */
+#define SCRIPT_ABOVE 8192u /* between a call's stack pointer here and the interpreter's calls of libraries */
+
+static bool is_script(const struct pml__call_frame *p) {
+  return p->known == PML__CALL_NO_SLOT && p->site == SCRIPT && p->outer != PML__CALL_NONE && p != PML__CALL_NONE;
+}
+
+/* Just inside the call that contains it; functions inside each other have one stack pointer. */
+static uintptr_t script_sp(const struct pml__call_frame *outer, uintptr_t here) {
+  if (outer == PML__CALL_NONE) return here;
+  if (is_script(outer)) return outer->sp;
+  return outer->sp - 1 < here + SCRIPT_ABOVE ? outer->sp - 1 : here + SCRIPT_ABOVE;
+}
+
+__attribute__((noinline)) static void script_enter_slow(pml_region_t region, uintptr_t sp) {
+  struct pml_stream_event e = {.region = region};
+  struct pml__call_frame *p = NULL;
+  int saved = errno;
+  if (!pml__call_is_on() || !pml__call_claim(sp)) return;
+  if (pml_stream_wanted(PML_STREAM_ENTER)) {
+    const struct pml__call_frame *outer = pml__call_innermost(sp);
+    if (outer != NULL) p = is_script(outer) ? pml__call_begin_inlined(&e) : pml__call_begin(&e, script_sp(outer, sp));
+  }
+  if (p != NULL) p->site = SCRIPT;
+  pml__call_release();
+  errno = saved;
+}
+
+bool pml__script_enter(const void *code) {
+  pml_region_t region = find((uintptr_t)code);
+  struct pml__call_thread *t = &pml__call_self;
+  struct pml__stream_thread *s = t->stream;
+  uintptr_t here = PML__CALL_HERE, sp = script_sp(t->open, here);
+  if (region == UNKNOWN) return false;
+  if (region == 0) return true;
+  if (t->others != NULL || !__atomic_load_n(&pml__call_plain, __ATOMIC_RELAXED) ||
+      __atomic_load_n(&pml__call_counting, __ATOMIC_RELAXED) != NULL || t->open == PML__CALL_NONE ||
+      !pml__call_begin_fast(t, s, is_script(t->open) ? sp - 1 : sp)) {
+    script_enter_slow(region, here);
+    return true;
+  }
+  struct pml__call_frame *p = t->open->inner;
+  p->site = SCRIPT;
+  pml__call_open(t, p, region, PML__CALL_NO_SLOT, sp);
+  pml__call_emit(t, s, PML_STREAM_ENTER, region);
+  return true;
+}
+
+void pml__script_name(const void *code, const char *name, const char *language) {
+  const struct pml__choice *c = pml__intercept_chosen();
+  pml_region_t region = 0;
+  if (c == NULL || !pml__choice_script(c, name) || pml_region_intern(name, language, 0, &region) < 0) region = 0;
+  pml__lock_take(&lock);
+  if (find((uintptr_t)code) == UNKNOWN && (has_room() || grow())) put(table, (uintptr_t)code, region);
+  pml__lock_leave(&lock);
+}
+
+void pml__script_leave(const void *code) {
+  pml_region_t region = find((uintptr_t)code);
+  if (region != 0 && region != UNKNOWN) leave(region, PML__CALL_HERE);
 }

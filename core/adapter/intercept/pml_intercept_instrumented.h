@@ -11,6 +11,8 @@
 
 #include "base/pml_api.h"
 
+#include <stdbool.h>
+
 PML_BEGIN_DECLS
 
 /*
@@ -21,6 +23,17 @@ PML_BEGIN_DECLS
  */
 PML__SHARED void pml__instrumented_enter(const void *function, const void *site);
 PML__SHARED void pml__instrumented_leave(const void *function, const void *site);
+
+/*
+ * For interpreters. @code is an address that identifies a function as long as the process lives.
+ * pml__script_enter - the function begins; false: it has no name yet.
+ * pml__script_name - set its name, unless --func or --not excludes it; @language is reported as its library.
+ * pml__script_leave - the function ends.
+ * Functions that an interpreter runs in one frame of its code are nested by these calls, not by stack pointers.
+ */
+PML__SHARED bool pml__script_enter(const void *code);
+PML__SHARED void pml__script_name(const void *code, const char *name, const char *language);
+PML__SHARED void pml__script_leave(const void *code);
 
 /* pml__instrumented_forget - names may be others from now on: an object was unloaded, or the selection changed. */
 void pml__instrumented_forget(void);

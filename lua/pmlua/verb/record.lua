@@ -48,6 +48,8 @@ longer than they are.]],
     { name = "func", kind = "glob", many = true, help = "record these functions of the program and its libraries, which "
       .. "were compiled by pmlua cc --functions, or with -fpatchable-function-entry=5, -pg -mfentry -mrecord-mcount or "
       .. "clang's -fxray-instrument. Functions compiled with -finstrument-functions are recorded without it as well" },
+    { name = "python", help = "also record the functions of Python programs, from Python 3.9 on, as functions of a library "
+      .. "Python: module.qualname (file:line). --func chooses among them. Not for python3 -I, -E and -S" },
     { name = "not", kind = "glob", many = true, help = "exclude libraries and functions with these names" },
     { name = "filter", kind = "file", help = "also apply a filter file, in Score-P's format" },
     { name = "dlsym", help = "also record calls through pointers from dlsym. The pointers then differ from the functions' "
@@ -117,8 +119,8 @@ all): threads, time, time that threads waited, imbalance. They come from OMPT, o
 }
 
 -- Options that select what to record, and the keys of those whose parsed value has another name.
-local OF_A_RECORDING <const> = { "lib", "sym", "func", "not", "filter", "dlsym", "event", "plugin", "substrate", "metric",
-  "every", "trace", "profile", "max-depth", "max-calls", "min-duration", "last" }
+local OF_A_RECORDING <const> = { "lib", "sym", "func", "python", "not", "filter", "dlsym", "event", "plugin", "substrate",
+  "metric", "every", "trace", "profile", "max-depth", "max-calls", "min-duration", "last" }
 local KEYS <const> = { event = "events", metric = "wanted" }
 
 local function check_finish(o)
@@ -277,6 +279,12 @@ local function remarks(events)
   return #lines > 0 and "PMLUA_RECORD_REMARKS=" .. table.concat(lines, "\n") or nil
 end
 
+--- Python's search path, with the folder of the module that records functions in front (core/preload/python.c).
+local function python_path()
+  local own, before = require "pmlua".paths.preload .. "/python", os.getenv "PYTHONPATH"
+  return own .. (before and before ~= "" and ":" .. before or "")
+end
+
 local function environment_of(o, library, dir)
   local words = { "LD_PRELOAD=" .. preload.with(library), "ASAN_OPTIONS=" .. preload.asan(), "PMLUA_RECORD_DIR=" .. dir,
     preload.clock() }
@@ -290,6 +298,7 @@ local function environment_of(o, library, dir)
   words[#words + 1] = o.job and "PMLUA_RECORD_JOB=" .. o.job
   words[#words + 1] = (o.detail or "job") ~= "job" and "PMLUA_RECORD_WHOLE=1" or nil
   words[#words + 1] = remarks(o.events or {})
+  if o.python then words[#words + 1] = "PYTHONPATH=" .. python_path() end
   if o.dlsym then words[#words + 1] = "PMLUA_RECORD_DLSYM=1" end
   if o.trace then words[#words + 1] = "PMLUA_RECORD_TRACE=1" end
   if o.flow then words[#words + 1] = "PMLUA_RECORD_FLOW=1" end
