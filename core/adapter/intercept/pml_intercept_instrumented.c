@@ -31,10 +31,12 @@ struct known {
 /* At most half full. A larger table replaces it; a thread may still be reading the earlier one, which is never freed.
  */
 struct table {
-  uint32_t shift, n; /* it has 2^(64 - shift) entries */
+  struct table *earlier; /* in the list of all tables */
+  uint32_t shift, n;     /* it has 2^(64 - shift) entries */
   struct known at[];
 };
 static struct table *table; /* atomic; NULL: empty */
+static struct table *tables;
 
 struct object {
   struct object *next;
@@ -76,6 +78,8 @@ static bool grow(void) {
   struct table *t = calloc(1, sizeof *t + n * sizeof t->at[0]);
   if (t == NULL) return false;
   t->shift = shift;
+  t->earlier = tables;
+  tables = t;
   for (size_t i = 0; before != NULL && i < n / 2; i++)
     if (before->at[i].function != 0) put(t, before->at[i].function, before->at[i].region);
   __atomic_store_n(&table, t, __ATOMIC_RELEASE);

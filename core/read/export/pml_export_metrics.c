@@ -99,7 +99,7 @@ size_t pml__metrics_write(const struct pml__metrics_lines *l, const struct pml__
     struct pml_value v = {0};
     bool constant = line->program == PML__METRICS_CONSTANT;
     if (constant || value_of(line, answer, programs, &v)) {
-      memcpy(at, l->text + from, line->end - from);
+      if (line->end > from) memcpy(at, l->text + from, line->end - from);
       at += line->end - from;
       if (!constant) {
         at += put_value(at, &v);
