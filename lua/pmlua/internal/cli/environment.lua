@@ -80,8 +80,10 @@ M.groups = {
     { name = "OTF_FILENAME", about = "name of that trace" },
   } },
   { title = "Set by verbs for the programs that they start", variables = {
-    { name = "PMLUA_RECORD_*", about = "what pmlua record records: DIR, JOB, LIB, SYM, NOT, FILTER, EVENTS, TRACE, FLOW and "
-      .. "limits" },
+    { name = "PMLUA_RECORD_*", about = "what pmlua record records: DIR, JOB, LIB, SYM, FUNC, NOT, FILTER, EVENTS, TRACE, FLOW "
+      .. "and limits" },
+    { name = "PYTHONPATH", about = "pmlua record --python puts a folder in front, whose module sitecustomize records "
+      .. "functions" },
     { name = "PMLUA_INSTRUMENT", about = "what pmlua cc --count tells its compiler plugin" },
     { name = "PMLUA_WATCHPOINT_DIR", about = "folder of the plan and the results of pmlua watchpoint" },
     { name = "PMLUA_SIM", about = "folder of the results of pmlua stat --sim; PMLUA_SIM_CACHES and PMLUA_SIM_SECTION: its "
