@@ -208,18 +208,18 @@ values()]]
 
   it("refuses a program of another version with a line", function()
     support.spit(dir .. "/other.py", [[
-import os, socket
+import os, socket, threading
 s = socket.socket(socket.AF_UNIX)
 s.bind("run/pmlua/%d.OTHER" % os.getpid())
 s.listen()
 info = b'{"pid": 1, "command": "other", "events": 0, "functions": [], "rules": []}'
-while True:
-    c, _ = s.accept()
+def answer(c):
     while True:
         question = c.recv(1000)
         if not question: break
-        answer = b"ok %d\n%s" % (len(info), info) if b" info " in question else b"error 7\nunknown"
-        c.sendall(answer)]])
+        c.sendall(b"ok %d\n%s" % (len(info), info) if b" info " in question else b"error 7\nunknown")
+while True:
+    threading.Thread(target=answer, args=(s.accept()[0],)).start()]])
     program "APP"
     start "python3 other.py"
     support.eventually(function() return support.done(pmlua "query"):find("OTHER", 1, true) end)
