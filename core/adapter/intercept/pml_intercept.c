@@ -52,7 +52,6 @@ const struct pml__choice *pml__intercept_last_choice(void) {
 
 static int scan(void) {
   struct pml__traffic t = pml__intercept_traffic();
-  if (t.subs != seen_subs) pml__instrumented_forget();
   int err = pml__intercept_scan(chosen, &counts, t.subs != seen_subs);
   if (err < 0) return err;
   seen_subs = t.subs;
@@ -102,7 +101,6 @@ static void set_installed(bool is) {
 
 static void stop(void) {
   pml__intercept_restore(chosen);
-  pml__instrumented_forget();
   set_installed(false);
 }
 
@@ -111,6 +109,7 @@ static int install(const struct pml_intercept_options *o) {
   int err = prepare();
   if (err == 0) err = choose(o);
   if (err < 0) return err;
+  pml__instrumented_forget(NULL);
   pml__scan_cache_in(o != NULL ? o->scans : NULL);
   set_installed(true);
   counts.objects = counts.slots = counts.shared = counts.scans = 0;

@@ -71,16 +71,19 @@ static void put(struct table *t, uintptr_t function, pml_region_t region) {
   t->n++;
 }
 
-static bool grow(void) {
-  const struct table *before = table;
-  uint32_t shift = before != NULL ? before->shift - 1 : 64 - 10;
-  size_t n = (size_t)1 << (64 - shift);
-  struct table *t = calloc(1, sizeof *t + n * sizeof t->at[0]);
-  if (t == NULL) return false;
+static struct table *new_table(uint32_t shift) {
+  struct table *t = calloc(1, sizeof *t + ((size_t)1 << (64 - shift)) * sizeof t->at[0]);
+  if (t == NULL) return NULL;
   t->shift = shift;
   t->earlier = tables;
-  tables = t;
-  for (size_t i = 0; before != NULL && i < n / 2; i++)
+  return tables = t;
+}
+
+static bool grow(void) {
+  const struct table *before = table;
+  struct table *t = new_table(before != NULL ? before->shift - 1 : 64 - 10);
+  if (t == NULL) return false;
+  for (size_t i = 0; before != NULL && i < (size_t)1 << (64 - before->shift); i++)
     if (before->at[i].function != 0) put(t, before->at[i].function, before->at[i].region);
   __atomic_store_n(&table, t, __ATOMIC_RELEASE);
   return true;
@@ -138,16 +141,36 @@ static pml_region_t look_up(const struct pml__choice *c, uintptr_t function) {
   return region;
 }
 
-void pml__instrumented_forget(void) {
+/* Whether it is still what it was: a file that is opened again may have its earlier addresses. */
+static bool is_loaded(const struct object *o, const struct pml__objects *all) {
+  const struct pml__object *there = all != NULL ? pml__objects_find(all, o->lo) : NULL;
+  return there != NULL && there->lo == o->lo && there->hi == o->hi;
+}
+
+/* Without the functions from @lo to @hi. */
+static struct table *copy_without(const struct table *before, uintptr_t lo, uintptr_t hi) {
+  struct table *t = new_table(before->shift);
+  for (size_t i = 0; t != NULL && i < (size_t)1 << (64 - before->shift); i++)
+    if (before->at[i].function != 0 && before->at[i].function - lo >= hi - lo)
+      put(t, before->at[i].function, before->at[i].region);
+  return t;
+}
+
+/* Functions of other objects may be open, and need their regions when they end. */
+void pml__instrumented_forget(const struct pml__objects *all) {
   pml__lock_take(&lock);
-  while (objects != NULL) {
-    struct object *o = objects;
-    objects = o->next;
+  for (struct object **at = &objects, *o; (o = *at) != NULL;) {
+    if (is_loaded(o, all)) {
+      at = &o->next;
+      continue;
+    }
+    *at = o->next;
+    if (table != NULL) __atomic_store_n(&table, copy_without(table, o->lo, o->hi), __ATOMIC_RELEASE);
     pml__names_free(&o->names);
     free((char *)o->file);
     free(o);
   }
-  __atomic_store_n(&table, NULL, __ATOMIC_RELEASE); /* a thread may be reading it */
+  if (all == NULL) __atomic_store_n(&table, NULL, __ATOMIC_RELEASE); /* a thread may be reading it */
   pml__lock_leave(&lock);
 }
 

@@ -35,8 +35,10 @@ PML__SHARED bool pml__script_enter(const void *code);
 PML__SHARED void pml__script_name(const void *code, const char *name, const char *language);
 PML__SHARED void pml__script_leave(const void *code);
 
-/* pml__instrumented_forget - names may be others from now on: an object was unloaded, or the selection changed. */
-void pml__instrumented_forget(void);
+/* pml__instrumented_forget - forget functions of objects that are not among @all, the loaded ones; NULL: of all
+ * objects, because another selection follows. */
+struct pml__objects;
+void pml__instrumented_forget(const struct pml__objects *all);
 
 PML_END_DECLS
 

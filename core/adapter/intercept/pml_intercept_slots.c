@@ -5,6 +5,7 @@
 #include "adapter/arch/pml_arch.h"
 #include "adapter/intercept/pml_intercept_entries.h"
 #include "adapter/intercept/pml_intercept_exports.h"
+#include "adapter/intercept/pml_intercept_instrumented.h"
 #include "adapter/intercept/pml_intercept_private.h"
 #include "adapter/intercept/pml_intercept_scans.h"
 #include "base/pml_error.h"
@@ -398,6 +399,7 @@ int pml__intercept_scan(const struct pml__choice *choice, struct pml_intercept_s
   if (patience == NULL) err = pml_fail(-ENOMEM, "no memory for the list of loaded libraries");
   if (err == 0 && unloaded) pml__code_forget(&x.all);
   if (err == 0 && unloaded) pml__entries_forget(&x.all);
+  if (err == 0 && unloaded) pml__instrumented_forget(&x.all);
   if (err == 0) err = scan_all(&x, patience, unloaded);
   if (err == 0) remember(&x.all, patience);
   pml__exports_free(x.exports);
