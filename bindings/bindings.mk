@@ -74,7 +74,7 @@ $(B)/$(EMBED_SONAME): $(BIND_OBJ) $(OWN_LUA_OBJ) $(GUARD_OBJ) $(B)/libpmlua-embe
 $(B)/libpmlua-embed.so: $(B)/$(EMBED_SONAME)
 	ln -sf $(EMBED_SONAME) $@
 
-# For programs that link statically, with the Lua that they link: one object, whose other names nobody sees.
+# For programs that link statically, also Lua: one object, which hides all names except its interface.
 $(B)/libpmlua-embed.a: $(BIND_OBJ) $(GUARD_OBJ)
 	@rm -f $@
 	ld -r $^ -o $(B)/obj/embed.o

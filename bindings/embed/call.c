@@ -82,7 +82,7 @@ static int l_function(lua_State *L) {
 static int add_function(lua_State *L) {
   const struct function *given = lua_touserdata(L, 1);
   const char *last = push_holder(L, given->name, true);
-  if (!lua_istable(L, -1)) return luaL_error(L, "%s: what is before the last dot is not a table", given->name);
+  if (!lua_istable(L, -1)) return luaL_error(L, "%s: the name before the last dot is not of a table", given->name);
   lua_pushstring(L, last);
   struct function *f = lua_newuserdatauv(L, sizeof *f, 0);
   *f = *given;

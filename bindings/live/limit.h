@@ -85,7 +85,7 @@ void *limit_share(void *limit, void *block, size_t osize, size_t nsize);
 /*
  * limit_guard - replace what would get around the limits in a fresh state with its libraries: coroutine.resume, which
  * would end a slice at a coroutine; coroutine.wrap and coroutine.close, which would run a __close with hooks off in a
- * coroutine that was stopped; debug.sethook, which raises under limits. Otherwise they do what they did. May raise.
+ * coroutine that was stopped; debug.sethook, which raises under limits. Otherwise they are unchanged. May raise.
  */
 void limit_guard(lua_State *L);
 

@@ -206,7 +206,7 @@ struct live_waiting {
   double accept_at;                       /* not before */
 };
 
-/* live__turn - wait at most @ms milliseconds, and do what there is to do. False: the service ends.
+/* live__turn - wait at most @ms milliseconds, and handle all events. False: the service ends.
  * live__patience - after live__set_poll(): milliseconds until something is due. live__end_all - give everything back.
  */
 bool live__turn(struct live *l, struct live_waiting *w, int ms); /* -1: until something is due */

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define SLICE_MS 100  /* a signal that arrives just before poll() is seen this much later */
-#define LATE_READS 64 /* after the deadline, of what has arrived: a server may never stop sending */
+#define LATE_READS 64 /* reads after the deadline, limited because a server may never stop sending */
 
 int live_client_open(struct live_client *c, const char *path) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -45,7 +45,7 @@ static void set_error(struct live_connection *c, const char *text) {
   set_answer(c, LIVE_ERROR, text, strlen(text));
 }
 
-/* At once, on the service's thread as a rule does it: a thread of questions may get little of the cpus. */
+/* Runs at once, on the service's thread, because a thread of questions may get little processor time. */
 static void stop_run(struct live_connection *c) {
   int rc = live__stop_run(c->question.payload);
   if (rc < 0)

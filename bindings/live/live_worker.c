@@ -295,7 +295,7 @@ bool live__worker_reap(struct live *l) {
   return l->ending == NULL;
 }
 
-/* --- own loop: no thread, so that the lock is nobody else's --- */
+/* --- own loop: without threads, so no lock is needed --- */
 
 int live__worker_prepare(struct live *l) {
   struct live_worker *w = new_worker(l);

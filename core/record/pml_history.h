@@ -31,7 +31,7 @@ struct pml__history_series {
   } rate[PML__HISTORY_RATES];
 };
 
-/* A value, and what it is a value of. */
+/* A value of an event, with the name of the event. */
 struct pml__history_sample {
   const char *name;
   bool real, instant; /* @bits are a double's, else an int64_t's; it is a level */

@@ -260,7 +260,7 @@ for name in pairs(mpi_job.RUN) do
         assert.matches(("\nMPI of each rank\n.*\nMPI_Comm_rank +%d +1 +1 "):format(rank), report(to, "--detail"))
       end
       to = job(name, 2, program)
-      assert(report(to, "--detail"):find("no log of its own is left of ranks 0 to 1; record with --detail ranks", 1, true))
+      assert(report(to, "--detail"):find("the logs of ranks 0 to 1 were removed; record with --detail ranks", 1, true))
     end)
 
     it_is("is also left by PMLUA_REPORT, with counters and recorders, including late ranks", function()

@@ -15,9 +15,6 @@
 
 /* The kernel keeps that much below the top of the first thread's stack free of everything else. */
 #define STACK_GAP ((uintptr_t)128 << 20)
-#define DESCRIPTION_BYTES 2048u          /* at most the size of glibc's */
-#define STACK_MAX ((uintptr_t)1 << 36)   /* limit for one thread */
-#define THREAD_MAX ((uintptr_t)64 << 20) /* thread-local data behind the thread's description */
 #define NONE PML__CALL_NONE
 
 #define AT(type, member, where) _Static_assert(offsetof(struct type, member) == (where), "as pml_call_layout.h says")
@@ -95,34 +92,10 @@ static void thread_ends(void *arg) {
   pml__call_end_busy(t, t->stream);
 }
 
-/*
- * Find the stack of a thread other than the first one in the C library's description of the thread.
- * pthread_getattr_np() would call the program's allocator, which may be the function being called. The description
- * contains the beginning of the stack's block, its size and its guard's size side by side, and is itself at the block's
- * end, so no other words can be mistaken for these. If they are not found, the stack is unknown.
- */
-static bool find_stack(struct pml__call_thread *t) {
-  uintptr_t here = (uintptr_t)__builtin_frame_address(0), self = (uintptr_t)__builtin_thread_pointer();
-#ifdef __x86_64__
-  const uintptr_t *word = (const uintptr_t *)self; /* NOLINT(performance-no-int-to-ptr) */
-#else
-  const uintptr_t *word = (const uintptr_t *)(self - DESCRIPTION_BYTES); /* NOLINT(performance-no-int-to-ptr) */
-#endif
-  for (size_t i = 0; i + 2 < DESCRIPTION_BYTES / sizeof *word; i++) {
-    uintptr_t lo = word[i], bytes = word[i + 1], guard = word[i + 2];
-    if (bytes > STACK_MAX || guard >= bytes || guard % 4096 != 0 || here - lo >= bytes || self - lo >= bytes) continue;
-    if (lo + bytes - self > THREAD_MAX) continue;
-    t->lo = lo + guard;
-    t->hi = lo + bytes;
-    return true;
-  }
-  return false;
-}
-
 __attribute__((noinline, cold)) static void thread_begins(struct pml__call_thread *t) {
   uintptr_t here = (uintptr_t)__builtin_frame_address(0);
   bool first = here - first_lo < first_hi - first_lo;
-  if (first || !find_stack(t)) {
+  if (first || !pml__call_find_stack(t)) {
     t->lo = first ? first_lo : 0;
     t->hi = first ? first_hi : 1; /* unknown: no address is its own */
   }
@@ -213,6 +186,13 @@ static inline bool take_lists(struct pml__call_thread *t, uintptr_t sp) {
   return true;
 }
 
+static bool has_free_frame(struct pml__call_thread *t) {
+  bool has = true;
+  while (has && t->open->inner == NULL) has = add_frames(t);
+  if (!has) count_one(&deep);
+  return has;
+}
+
 __attribute__((noinline, cold)) static bool make_more_ready(struct pml__call_thread *t, uintptr_t back, uintptr_t sp) {
   if (t->hi == 0) thread_begins(t);
   if (!pml__call_go_to(t, sp)) {
@@ -220,12 +200,7 @@ __attribute__((noinline, cold)) static bool make_more_ready(struct pml__call_thr
     return false;
   }
   close_unwound(t, sp, back);
-  while (t->open->inner == NULL)
-    if (!add_frames(t)) {
-      count_one(&deep);
-      return false;
-    }
-  return true;
+  return has_free_frame(t);
 }
 
 /* Before a call begins. False: too many calls are under way. A list with a free frame has a known stack. */
@@ -488,20 +463,13 @@ struct pml__call_frame *pml__call_begin(struct pml_stream_event *e, uintptr_t sp
 
 struct pml__call_frame *pml__call_begin_inlined(struct pml_stream_event *e) {
   struct pml__call_thread *t = &pml__call_self;
-  if (t->open->inner == NULL && !add_frames(t)) {
-    count_one(&deep);
-    return NULL;
-  }
-  return begin_at(t, e, t->open->sp);
+  return has_free_frame(t) ? begin_at(t, e, t->open->sp) : NULL;
 }
 
 const struct pml__call_frame *pml__call_innermost(uintptr_t sp) {
   struct pml__call_thread *t = &pml__call_self;
   if (t->hi == 0) thread_begins(t);
-  if (!pml__call_go_to(t, sp)) return NULL;
-  while (t->open->inner == NULL)
-    if (!add_frames(t)) return NULL;
-  return t->open;
+  return pml__call_go_to(t, sp) && has_free_frame(t) ? t->open : NULL;
 }
 
 struct pml__call_frame *pml__call_find(pml_region_t region, uintptr_t sp) {
@@ -539,10 +507,8 @@ __attribute__((noinline, cold)) void pml__call_emit_slow(struct pml__call_thread
   int saved = errno;
   pml__call_set_busy(t, t->stream, (uintptr_t)t->stream->guard);
   struct pml__stream_thread *self = pml__call_use_stream(t);
-  t->event.region = region;
   t->event.ticks = ticks;
-  if (kind == PML_STREAM_ENTER && pml__stream_prepare_rest(region)) t->event.ticks = pml_clock_ticks();
-  pml__stream_complete(kind, &t->event);
+  complete(t, kind, region);
   pml__call_restore_stream(t, self);
   pml__call_end_busy(t, t->stream);
   errno = saved;

@@ -290,6 +290,7 @@ struct pml__call_stack {
  * pml__call_go_to - make the stack that @sp is on the one in use; in a claim. False: there are too many, or no memory.
  * pml__call_switch_to - make @to that, NULL: the thread's own.
  * pml__call_is_elsewhere - @sp is neither on the stack in use nor on an alternate one: a handler has switched stacks.
+ * pml__call_find_stack - set the bounds of the calling thread's stack, unless it is the first thread. False: unknown.
  * pml__call_learn - the call that was last taken for left returned: where that was seen there is a stack inside a frame
  * of the thread's own, as from now on is known.
  * pml__call_leave_stacks - the thread ends: @give_back gets the frames of each.
@@ -297,6 +298,7 @@ struct pml__call_stack {
 bool pml__call_go_to(struct pml__call_thread *t, uintptr_t sp);
 void pml__call_switch_to(struct pml__call_thread *t, struct pml__call_stack *to);
 bool pml__call_is_elsewhere(const struct pml__call_thread *t, uintptr_t sp);
+bool pml__call_find_stack(struct pml__call_thread *t);
 void pml__call_learn(struct pml__call_thread *t);
 void pml__call_leave_stacks(struct pml__call_thread *t, void (*give_back)(struct pml__call_frame *open));
 extern __attribute__((visibility("hidden"))) bool pml__call_confined; /* no system calls */

@@ -12,6 +12,9 @@
 #define ABOVE 1024u /* the first call that is seen on a stack */
 #define BELOW (16u * 1024)
 #define NONE PML__CALL_NONE
+#define DESCRIPTION_BYTES 2048u          /* at most the size of glibc's */
+#define STACK_MAX ((uintptr_t)1 << 36)   /* limit for one thread */
+#define THREAD_MAX ((uintptr_t)64 << 20) /* thread-local data behind the thread's description */
 #define CHUNK 16u
 #define MORE_FRAMES 229376u /* mapped when the frames of the table are used up */
 
@@ -110,6 +113,30 @@ __attribute__((noinline, cold)) struct pml__call_frame *pml__call_more_frames(vo
 }
 
 /* ---- stacks ---- */
+
+/*
+ * Find the stack of a thread other than the first one in the C library's description of the thread.
+ * pthread_getattr_np() would call the program's allocator, which may be the function being called. The description
+ * contains the beginning of the stack's block, its size and its guard's size side by side, and is itself at the block's
+ * end, so no other words can be mistaken for these. If they are not found, the stack is unknown.
+ */
+bool pml__call_find_stack(struct pml__call_thread *t) {
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0), self = (uintptr_t)__builtin_thread_pointer();
+#ifdef __x86_64__
+  const uintptr_t *word = (const uintptr_t *)self; /* NOLINT(performance-no-int-to-ptr) */
+#else
+  const uintptr_t *word = (const uintptr_t *)(self - DESCRIPTION_BYTES); /* NOLINT(performance-no-int-to-ptr) */
+#endif
+  for (size_t i = 0; i + 2 < DESCRIPTION_BYTES / sizeof *word; i++) {
+    uintptr_t lo = word[i], bytes = word[i + 1], guard = word[i + 2];
+    if (bytes > STACK_MAX || guard >= bytes || guard % 4096 != 0 || here - lo >= bytes || self - lo >= bytes) continue;
+    if (lo + bytes - self > THREAD_MAX) continue;
+    t->lo = lo + guard;
+    t->hi = lo + bytes;
+    return true;
+  }
+  return false;
+}
 
 static struct pml__call_stack table[STACKS];
 

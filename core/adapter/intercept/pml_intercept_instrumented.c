@@ -28,8 +28,7 @@ struct known {
   pml_region_t region;
 };
 
-/* At most half full. A larger table replaces it; a thread may still be reading the earlier one, which is never freed.
- */
+/* At most half full, else a larger table replaces it. Tables are never freed, because a thread may be reading one. */
 struct table {
   struct table *earlier; /* in the list of all tables */
   uint32_t shift, n;     /* it has 2^(64 - shift) entries */

@@ -147,7 +147,7 @@ struct pml_sde_event *pml__sde_lookup(const char *name);
 void pml__sde_grows(void);         /* for pml_sde_grown() */
 void pml__sde_shrinks(void);       /* an event was withdrawn; under the lock, before its readers are waited for */
 uint64_t pml__sde_withdrawn(void); /* how many were */
-/* Another number after each change of the events that are registered, or of what they say of themselves; never 0. */
+/* A number that changes with each change of the registered events or their descriptions; never 0. */
 uint64_t pml__sde_generation(void);
 /* The event "LIB::EVENT", a new placeholder without references if it is not there; NULL: no memory. */
 struct pml_sde_event *pml__sde_obtain(struct pml_sde_library *lib, const char *name);

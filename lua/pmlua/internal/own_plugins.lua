@@ -100,7 +100,7 @@ end
 
 --- A function that reads metrics in this state, without a plugin of the core.
 ---@param name string of the plugin
----@param options { metrics: string[]?, pid: integer? } metrics: tokens; nil: those of `default`
+---@param options { metrics: string[]?, pid: integer? } metrics: tokens; nil: the tokens of `default`
 ---@return table[]? metrics each with name, unit, mode; or nil and a failure for a misspelt token
 ---@return (fun(): table<string, number>)|pmlua.Failure collect
 function M.reader(name, options)

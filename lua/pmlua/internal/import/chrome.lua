@@ -74,7 +74,7 @@ local function decoded(text)
 end
 
 --- Every event goes to a function. An array need not be closed, as the format allows.
----@return true? done, string|pmlua.Failure|nil why with done: what is missing at the end
+---@return true? done, string|pmlua.Failure|nil why with done: the missing end of the file
 local function each_event(s, name, f)
   local at, n, is_array = events_at(s), 0, s:find "^%s*%[" ~= nil
   if not at then return refuse("EFORMAT", name .. ": not the JSON of a trace: it has no array traceEvents") end

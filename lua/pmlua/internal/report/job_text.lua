@@ -84,7 +84,7 @@ local function ranks_text(job, threads)
     .. (threads and threads_of(job, ranks) or "")
     .. tables.lined_up("MPI of each rank", lines_of(ranks, "call", mpi, { "FUNCTION" }, name_of), 1)
   if #without == 0 then return text end
-  return ("%s\nno log of its own is left of %s %s; record with --detail ranks\n"):format(text,
+  return ("%s\nthe logs of %s %s were removed; record with --detail ranks\n"):format(text,
     #without == 1 and "rank" or "ranks", units.ranges(without))
 end
 

@@ -18,7 +18,7 @@ local REST <const> = "<dI4I4ddB" -- ticks_per_second; then of a log: threads, ro
 local FORMAT <const> = "<" .. ("i8"):rep(#INTEGERS) .. ("I4"):rep(#TEXTS) .. REST:sub(2)
 local NONE <const> = math.mininteger
 
-local empty = setmetatable({}, { __newindex = function() error("a process of a survey has nothing of its own here", 2) end })
+local empty = setmetatable({}, { __newindex = function() error("a process of a job summary has no separate data here", 2) end })
 
 --- The number of a text; 0: none.
 local function number_of(self, text)
