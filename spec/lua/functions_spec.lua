@@ -152,8 +152,9 @@ describe("pmlua record of functions of the program", function()
   end
 
   it("records those that are chosen, by symbol or by name, and no others", function()
-    local by_name, _, truth = record(ways["room at the entries by gcc"], "--func 'app::solver::*:tail' --not '*step*'")
-    assert.same({ truth[RUN], truth.tail }, { by_name[RUN].calls, by_name.tail.calls })
+    local by_name, _, truth = record(ways["room at the entries by gcc"],
+      "--func 'app::solver::*:tail:int app::twice<int>(int)' --not '*step*'")
+    assert.same({ truth[RUN], truth.tail, truth[TWICE] }, { by_name[RUN].calls, by_name.tail.calls, by_name[TWICE].calls })
     assert.same({}, { by_name[STEP], by_name.deep, by_name.main })
   end)
 

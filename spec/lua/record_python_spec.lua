@@ -29,7 +29,7 @@ class Solver:
         return total
 def deep(n):
     count("deep")
-    return 0 if n == 0 else 1 + deep(n - 1)
+    return zlib.adler32(b"") - 1 if n == 0 else 1 + deep(n - 1)
 def numbers(n):
     count("numbers")
     for i in range(n):
@@ -46,7 +46,8 @@ for i in range(3):
     t.start()
     t.join()
 Solver().run(700)
-deep(300)
+sys.setrecursionlimit(20000)
+deep(3000)
 sum(numbers(10))
 sorted(range(100), key=key)
 child = os.fork()
@@ -91,11 +92,12 @@ describe("pmlua record --python", function()
       assert.equal(0, status, said)
       local truth, found, by_name = {}, {}, named(all.functions)
       for name, n in out:gmatch "([%w_.]+)\t(%d+)" do truth[name] = (truth[name] or 0) + tonumber(n) end
-      assert.same({ 910, 311, 11 }, { truth["Solver.step"], truth.deep, truth.numbers })
+      assert.same({ 910, 3011, 11 }, { truth["Solver.step"], truth.deep, truth.numbers })
       for name in pairs(truth) do found[name] = by_name[name] and by_name[name].calls end
       assert.same(truth, found)
-      assert.equal(780, by_name.crc32.calls)
-      assert.equal(0, by_name["Solver.step"].unreturned)
+      assert.same({ 780, 2 }, { by_name.crc32.calls, by_name.adler32.calls })
+      assert.same({ 0, 0 }, { by_name["Solver.step"].unreturned, by_name.deep.unreturned })
+      assert.equal(3001, select(2, path_to(all, "adler32"):gsub("__main__%.deep ", "")))
       assert.matches("Solver%.run [^>]*> __main__%.Solver%.step [^>]*> crc32$", path_to(all, "crc32"))
     end)
   end

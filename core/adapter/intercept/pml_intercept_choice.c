@@ -224,10 +224,13 @@ bool pml__choice_instrumented(const struct pml__choice *c, const char *path) {
   return c->func.n > 0 || c->lib.n == 0 || any_names_library(&c->lib, path, false);
 }
 
-/* A pattern is compared with the whole name, with its arguments, and without them. */
+/* A pattern is compared with the name with its arguments, and without them. Versions that a compiler made of a function
+ * have its name. */
 static bool matches_as_written(const struct pml__patterns *p, const char *name) {
   char *nice = demangled(name);
   if (nice == NULL) return false;
+  char *version = strstr(nice, " [clone ");
+  if (version != NULL) *version = '\0';
   bool is = any_matches(p, nice, strlen(nice));
   if (is) note(p, nice, strlen(nice));
   nice[strcspn(nice, "(")] = '\0';
