@@ -184,6 +184,16 @@ static __attribute__((noinline)) void call_instrumented(void) {
   pml__instrumented_leave((const void *)call_instrumented, __builtin_return_address(0));
 }
 
+/* A call of a function as an interpreter reports it. */
+static __attribute__((noinline)) void call_script(void) {
+  static const char code;
+  if (!pml__script_enter(&code)) {
+    pml__script_name(&code, "cost", "cost");
+    (void)pml__script_enter(&code);
+  }
+  pml__script_leave(&code);
+}
+
 static inline void once_switch_off(void) {
   static bool off;
   if (off) return;
@@ -250,6 +260,7 @@ PATH(stream_consumed, raise_call(64))
 PATH(profiled, once_drop_consumer(); once_open_profile(); raise_call(64))
 PATH(wrap_profiled, call_wrapped())
 PATH(instrumented_profiled, call_instrumented())
+PATH(script_profiled, call_script())
 PATH(section_profiled, pml_section_start(section); pml_section_stop(section))
 PATH(intercepted_profiled, logarithm = logb(number))
 #ifdef __x86_64__ /* two callees of one caller, with the call sites of other rows */
