@@ -5,8 +5,8 @@
  * Python imports sitecustomize at its start, from the folder that pmlua record adds to PYTHONPATH. The module sets a
  * profile function on this thread and, by threading.setprofile(), on threads that start later; then it imports the
  * sitecustomize that Python would have found without it. Each call of a function of Python is an enter, and its return,
- * also by an exception or a yield, a leave. The functions of Python's C interface are found in the running program, so
- * the module fits each version from 3.9 on.
+ * also by an exception or a yield, a leave. The functions of Python's C interface are found in the running program; all
+ * are in its documentation since 3.9.
  */
 #include "adapter/intercept/pml_intercept_instrumented.h"
 #include "base/text/pml_say.h"
