@@ -75,7 +75,8 @@ static struct table *new_table(uint32_t shift) {
   if (t == NULL) return NULL;
   t->shift = shift;
   t->earlier = tables;
-  return tables = t;
+  tables = t;
+  return t;
 }
 
 static bool grow(void) {
