@@ -16,6 +16,8 @@
 /* Leaf, subleaf, which of eax, ebx, ecx and edx, and the bit. */
 #define PML__CPUID_OSXSAVE 1, 0, 2, 27
 #define PML__CPUID_XSAVEC 13, 1, 0, 1
+#define PML__CPUID_XGETBV_ECX_1 13, 1, 0, 2
+#define PML__CPUID_AVX512BW 7, 0, 1, 30
 #define PML__CPUID_INVARIANT_TSC 0x80000007, 0, 3, 8
 
 static inline bool pml__cpuid_has(unsigned leaf, unsigned subleaf, unsigned word, unsigned bit) {

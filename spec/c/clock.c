@@ -332,6 +332,8 @@ static bool is_at(unsigned feature, unsigned leaf, unsigned subleaf, unsigned wo
 static void cpuid(void) {
   AGREES(OSXSAVE);
   AGREES(XSAVEC);
+  AGREES(XGETBV_ECX_1);
+  AGREES(AVX512BW);
   AGREES(INVARIANT_TSC);
 }
 #else

@@ -13,7 +13,9 @@
 
 #ifdef __x86_64__
 #include <cpuid.h>
+#include <xmmintrin.h>
 #endif
+#include <fenv.h>
 #include <setjmp.h>
 #include <sys/time.h>
 
@@ -33,14 +35,25 @@ static void look_at(const struct pml_stream_event *e) {
   if (has) last = e->values[0];
 }
 
-/* A consumer may use every vector register, and errno. */
+/* A consumer may use every register of vectors and of the x87, flags of floating point, and errno. */
 static void use_registers(void) {
 #ifdef __x86_64__
-  __asm__ volatile("pcmpeqd %%xmm0, %%xmm0\n pcmpeqd %%xmm1, %%xmm1\n pcmpeqd %%xmm7, %%xmm7\n fldz\n fstp %%st(0)"
+  static uint32_t events; /* atomic */
+  uint32_t turn = __atomic_fetch_add(&events, 1, __ATOMIC_RELAXED) % 3;
+  volatile double third = 1;
+  volatile long double longer = 1;
+  third /= 3;                 /* inexact */
+  if (turn == 0) longer /= 3; /* so in the x87 */
+  if (turn == 1) __asm__ volatile("pcmpeqd %mm0, %mm0\n pcmpeqd %mm7, %mm7\n emms");
+  __asm__ volatile("pcmpeqd %%xmm0, %%xmm0\n pcmpeqd %%xmm1, %%xmm1\n pcmpeqd %%xmm7, %%xmm7"
                    :
                    :
                    : "xmm0", "xmm1", "xmm7");
-  if (__builtin_cpu_supports("avx")) __asm__ volatile("vzeroall" : : : "xmm0", "xmm1", "xmm7");
+  if (turn == 2 && __builtin_cpu_supports("avx512f"))
+    __asm__ volatile("vpternlogd $255, %zmm1, %zmm1, %zmm1\n vpternlogd $255, %zmm31, %zmm31, %zmm31\n"
+                     "kxnorw %k3, %k3, %k3");
+  else if (__builtin_cpu_supports("avx"))
+    __asm__ volatile("vzeroall" : : : "xmm0", "xmm1", "xmm7");
 #else
   __asm__ volatile(".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
                    "movi v\\n\\().2d, #0\n .endr\n fmov d8, d8\n fmov d15, d15"
@@ -195,11 +208,17 @@ __asm__(FUNCTION("call_registers") "stp x29, x30, [sp, #-160]!\n stp x19, x20, [
 extern __attribute__((visibility("hidden"))) uint32_t pml__arch_state; /* as in stubs.S */
 extern __attribute__((visibility("hidden"))) uint64_t pml__arch_state_bytes;
 
+#define X87 0x01u
+#define AVX 0x04u
+#define AVX512 0xe0u
+#define WITH_MOVES 0x40000000u
+
 /* CPUID has the size of each component, its place for XSAVE, and whether XSAVEC aligns it. */
 static void areas_fit(void) {
   uint64_t plain = 576, compacted = 576;
-  uint32_t enabled, high, all = 0xe7; /* that C uses: x87, SSE, AVX and the three of AVX-512 */
+  uint32_t enabled, high, used = 0xe7; /* by C: x87, SSE, AVX and the three of AVX-512 */
   __asm__ volatile("xgetbv" : "=a"(enabled), "=d"(high) : "c"(0));
+  uint64_t moves = 576 + ((enabled & AVX512) != 0 ? 32 * 64 + 8 * 8 : 16 * 32);
   for (unsigned i = 2; i < 31; i++) {
     unsigned bytes, at, flags, none;
     if ((pml__arch_state & enabled & 1u << i) == 0) continue;
@@ -208,19 +227,47 @@ static void areas_fit(void) {
     if ((flags & 2) != 0) compacted = (compacted + 63) & ~UINT64_C(63);
     compacted += bytes;
   }
-  CHECK((pml__arch_state & 0x7fffffff) == all && pml__arch_state_bytes >= plain && pml__arch_state_bytes >= compacted,
-        "registers of C are saved in %llu bytes; XSAVE needs %llu, XSAVEC %llu",
-        (unsigned long long)pml__arch_state_bytes, (unsigned long long)plain, (unsigned long long)compacted);
+  CHECK((pml__arch_state & 0x3fffffff) == (used & enabled) && pml__arch_state_bytes >= plain &&
+            pml__arch_state_bytes >= compacted && pml__arch_state_bytes >= moves,
+        "registers of C are saved in %llu bytes; XSAVE needs %llu, XSAVEC %llu, moves %llu",
+        (unsigned long long)pml__arch_state_bytes, (unsigned long long)plain, (unsigned long long)compacted,
+        (unsigned long long)moves);
 }
+
+/* The components in use, without SSE; 0 if the processor does not report them. */
+static uint32_t in_use(void) {
+  uint32_t low = 0, high;
+  if ((pml__arch_state & WITH_MOVES) != 0) __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+  return low & (X87 | AVX | AVX512);
+}
+static void put_out_of_use(void) {
+  static uint32_t area[1024] __attribute__((aligned(64)));
+  area[6] = _mm_getcsr(); /* XRSTOR loads it with AVX */
+  if ((pml__arch_state & WITH_MOVES) != 0)
+    __asm__ volatile("xrstor64 %0" : : "m"(area), "a"(X87 | AVX | AVX512), "d"(0) : "memory");
+}
+#else
+static uint32_t in_use(void) {
+  return 0;
+}
+static void put_out_of_use(void) {}
+#define AVX 0u
 #endif
 
-static void fill_registers(void) {
-  uint8_t pattern = 0;
-  wide = 16;
+static int widest(void) {
 #ifdef __x86_64__
-  wide = __builtin_cpu_supports("avx512f") ? 64 : __builtin_cpu_supports("avx") ? 32 : 16;
-  for (int i = 0; wide == 64 && i < 8; i++) given.mask[i] = (uint16_t)(0x1234 * (i + 1));
+  return __builtin_cpu_supports("avx512f") ? 64 : __builtin_cpu_supports("avx") ? 32 : 16;
+#else
+  return 16;
 #endif
+}
+
+static void fill_registers(int bytes) {
+  uint8_t pattern = 0;
+  memset(&given, 0, sizeof given);
+  memset(&seen, 0, sizeof seen);
+  wide = bytes;
+  for (int i = 0; wide == 64 && i < 8; i++) given.mask[i] = (uint16_t)(0x1234 * (i + 1));
   for (int i = 0; i < (NGENERAL < 30 ? NGENERAL : 30); i++)
     if (NGENERAL < 30 || i < 16 || i > 17) given.general[i] = 0x123456789abcdef * (uint64_t)(i + 1);
   for (int i = 0; i < (NGENERAL < 30 && wide < 64 ? 16 : 32); i++)
@@ -236,23 +283,31 @@ static bool as_given(const struct registers *r, const char *when) {
   return memcmp(r, &given, sizeof given) == 0;
 }
 
-static void change_no_register(const char *how) {
+/* The functions put the upper halves out of use before they return. */
+static void change_no_register(int bytes, const char *how) {
+  fill_registers(bytes);
   const struct registers *there = lib_seen(wide);
   bool same_there = true, same_here = true;
+  uint32_t more = 0;
   forget();
   for (int i = 0; i < 100 && same_there && same_here; i++) {
+    put_out_of_use();
+    feclearexcept(FE_ALL_EXCEPT);
     call_registers();
+    more |= in_use() & (wide == 64 ? AVX : ~0u); /* the x87 may be in use with nothing to see of it */
+    same_here = fetestexcept(FE_ALL_EXCEPT) == 0;
     same_there = as_given(there, "in the function");
-    same_here = as_given(&seen, "after the call");
+    same_here &= as_given(&seen, "after the call");
   }
   CHECK(same_there && same_here && balanced("lib_registers", 100),
-        "a call changes no register of %d bytes%s: ms_abi, preserve_most and regcall preserve and pass others than C",
+        "a call changes no register of %d bytes, and no flag%s: ms_abi, preserve_most and regcall preserve and pass "
+        "others than C",
         wide, how);
+  CHECK(more == 0, "no register is in use that was not%s: 0x%x", how, more);
 }
 
 static void conventions(void) {
-  fill_registers();
-  change_no_register("");
+  for (int bytes = 16; bytes <= widest(); bytes *= 2) change_no_register(bytes, "");
 #ifdef __x86_64__
   const uint32_t chosen = pml__arch_state;
   if (chosen == 0) {
@@ -260,10 +315,12 @@ static void conventions(void) {
     return;
   }
   areas_fit();
-  pml__arch_state = chosen & 0x7fffffff;
-  change_no_register(", saved by XSAVE");
+  pml__arch_state = chosen & ~WITH_MOVES;
+  change_no_register(widest(), ", saved by XSAVEC where there is");
+  pml__arch_state = chosen & 0x3fffffff;
+  change_no_register(widest(), ", saved by XSAVE");
   pml__arch_state = 0;
-  if (wide == 16) change_no_register(", saved by FXSAVE");
+  if (widest() == 16) change_no_register(16, ", saved by FXSAVE");
   pml__arch_state = chosen;
 #endif
 }

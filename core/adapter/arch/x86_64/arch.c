@@ -18,8 +18,10 @@
 /* Components of XCR0: the x87, SSE, AVX, masks, both halves of AVX-512's registers. C uses no others. */
 #define COMPONENTS 0xe7u
 #define AVX512 0xe0u
+#define AVX 0x04u
 #define WITH_XSAVEC 0x80000000u
-#define AVX_BYTES 832u
+#define WITH_MOVES 0x40000000u
+#define AVX_BYTES 1088u
 #define AVX512_BYTES 2688u
 
 const uint32_t pml__arch_jump_slot = R_X86_64_JUMP_SLOT, pml__arch_glob_dat = R_X86_64_GLOB_DAT,
@@ -37,7 +39,8 @@ static void choose_state(void) {
   if (!PML__CPU_HAS(OSXSAVE)) return;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   pml__arch_state_bytes = (low & AVX512) != 0 ? AVX512_BYTES : AVX_BYTES;
-  pml__arch_state = COMPONENTS | (PML__CPU_HAS(XSAVEC) ? WITH_XSAVEC : 0);
+  bool moves = PML__CPU_HAS(XGETBV_ECX_1) && (low & AVX) != 0 && ((low & AVX512) == 0 || PML__CPU_HAS(AVX512BW));
+  pml__arch_state = (COMPONENTS & low) | (PML__CPU_HAS(XSAVEC) ? WITH_XSAVEC : 0) | (moves ? WITH_MOVES : 0);
 }
 
 int pml_arch_prepare(void) {
