@@ -22,6 +22,7 @@ local json = require "pmlua.json"
 local keys = require "pmlua.internal.keys"
 local lists = require "pmlua.internal.lists"
 local results = require "pmlua.results"
+local sequential = require "pmlua.internal.sequential"
 local shape = require "pmlua.internal.shape"
 local shift = require "pmlua.internal.shift"
 local stats = require "pmlua.stats"
@@ -57,9 +58,9 @@ end
 
 -- Rows of data.dat, each with what its rounds gave: medians of samples, or values of a metric.
 local function cells_of(run, metric)
-  local of_cell, by_round, out = {}, {}, {}
+  local of_cell, by_round, out, warm_up = {}, {}, {}, math.tointeger(run.meta.warm_up) or 0
   for _, r in ipairs(run.rounds and run.rounds.rows or {}) do
-    if r.cell and r[metric] then
+    if r.cell and r[metric] and (r.round or 1) > warm_up then
       of_cell[r.cell], by_round[r.cell] = of_cell[r.cell] or {}, by_round[r.cell] or {}
       table.insert(of_cell[r.cell], r[metric])
       if r.round then by_round[r.cell][r.round] = r[metric] end
@@ -133,6 +134,14 @@ local function test_sets(cell, a, b, allowed)
   return shift.widened(found, unit * math.sqrt(cell.drift ^ 2 + cell.allowed ^ 2))
 end
 
+-- The rounds' number depended on their values (--until): their intervals must hold at every look. Warm-up rounds do not count.
+local function test_sequence(cell, differences)
+  local found = sequential.pairs(differences)
+  cell.unbounded = not found.low or nil
+  found.low, found.high = found.low or -math.huge, found.high or math.huge
+  return found
+end
+
 local function test(cell, a, b, options)
   if a.starts then return shift.starts(scaled(cell, a.medians), scaled(cell, b.medians)) end
   local rounds = options.paired and shared_rounds(a, b) or {}
@@ -145,7 +154,7 @@ local function test(cell, a, b, options)
     local x, y = a.by_round[round], b.by_round[round]
     differences[i] = cell.additive and y - x or math.log(y / x)
   end
-  return shift.pairs(differences)
+  return options.sequential and test_sequence(cell, differences) or shift.pairs(differences)
 end
 
 --- Why a cell's numbers need no statistics, or cannot be had.
@@ -357,6 +366,7 @@ local function give_verdicts(result, threshold, resolution)
     local cell = tested[i]
     cell.adjusted = adjusted
     cell.verdict = judge(cell, #tested, threshold, resolution, result.unit == "ns" or result.unit == "s")
+    if cell.unbounded then cell.low, cell.high = nil, nil end
   end
   result.overall = overall(result)
 end
@@ -480,7 +490,7 @@ function M.by(dir, factor, options)
   for _, group in ipairs(groups_of(run, levels, factor, metric)) do
     for i = 2, #group.cells do
       local a, b = group.cells[1], group.cells[i]
-      local cell = measure(a, b, { paired = true })
+      local cell = measure(a, b, { paired = true, sequential = run.meta.warm_up ~= nil })
       cell.cell = b.row.cell
       cell.level_a, cell.level_b = tostring(a.row[factor]), tostring(b.row[factor])
       table.insert(result.cells, cell)

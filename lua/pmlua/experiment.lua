@@ -83,6 +83,7 @@ local M = {}
 ---@field columns pmlua.Column[]? more columns of data.dat
 ---@field metrics pmlua.Metric[]? medians of rounds with their intervals in data.dat, values in rounds.dat
 ---@field budget { seconds: number, rounds: integer }? end after this time, but not before this many rounds
+---@field certain pmlua.Certainty? measure each cell until its result is certain, but not in more rounds
 ---@field analyse? fun(run: pmlua.Run) at the end: more tables (run:write_table), text (run:say)
 ---@field options pmlua.Option[]?
 ---@field command string? the command line may end in a command of the user's: what --help calls it; options.command has it
@@ -95,7 +96,7 @@ local kinds = {
   warmup = "number", calls = "number", quick = "table", setup = "function", measure = "function", teardown = "function",
   cell_setup = "function", cell_teardown = "function",
   unit = "string", units = "table", help = "table", columns = "table", analyse = "function", options = "table",
-  examples = "table", metrics = "table", budget = "table",
+  examples = "table", metrics = "table", budget = "table", certain = "table",
   command = "string", plot = "string or table", trace_events = "table", factors = "table or function",
 }
 
@@ -183,6 +184,7 @@ local function check_inner(def)
       if type(one) == "table" then unknown(def, one, known, ("%s[%d]"):format(name, i)) end
     end
   end
+  unknown(def, def.certain or {}, { interval = true, verdict = true, threshold = true }, "certain")
   if def.budget then unknown(def, def.budget, { seconds = true, rounds = true }, "budget") end
   local quick = { repeats = true, rounds = true, warmup = true }
   for _, o in ipairs(def.options or {}) do
@@ -217,6 +219,23 @@ local function wrong_figure(exp, factors)
   return wrong and "plot: " .. wrong
 end
 
+local function wrong_certainty(exp, factors)
+  local asked = exp.certain
+  if not asked then return nil end
+  for _, name in ipairs { "interval", "threshold" } do
+    local v = asked[name]
+    if v ~= nil and not (type(v) == "number" and v > 0 and v < 1) then
+      return ("certain: %s must be a number between 0 and 1, such as 0.01 for 1 %%"):format(name)
+    end
+  end
+  local levels = {}
+  for i, f in ipairs(factors) do levels[i] = #f.levels > 1 and f.name or nil end
+  if asked.verdict ~= nil and not require "pmlua.internal.lists".any(levels, function(name) return name == asked.verdict end) then
+    return ("certain: verdict must name a factor with several levels, not '%s'"):format(tostring(asked.verdict))
+  end
+  return asked.interval == nil and asked.verdict == nil and "certain: interval or verdict is missing" or nil
+end
+
 local defined, run_any = {}, false -- the experiments that this process has defined, and whether any of them ran
 
 --- A hint for a script that defined an experiment but neither ran nor returned it.
@@ -246,6 +265,8 @@ function M.define(def)
     if err then misuse(def, "%s", err) end
     err = wrong_figure(exp, ordered)
     if err then misuse_of(def, "plot", "%s", err) end
+    err = wrong_certainty(exp, ordered)
+    if err then misuse_of(def, "certain", "%s", err) end
   end
   exp.unit, exp.calls = exp.unit or "ticks", exp.calls or 1
   exp.source, exp.line = origin(def)
@@ -300,7 +321,7 @@ local function prepare(exp, given, command)
   local factors = type(exp.factors) == "function" and exp.factors(values) or exp.factors
   local cells, ordered = sweep.cells(factors, exp.constraints and function(p) return exp.constraints(p, values) end)
   if not cells then return refuse("EINVAL", "experiment: " .. ordered) end
-  local wrong = datasets.clash(exp, ordered) or wrong_figure(exp, ordered)
+  local wrong = datasets.clash(exp, ordered) or wrong_figure(exp, ordered) or wrong_certainty(exp, ordered)
   if wrong then return refuse("EINVAL", "experiment: " .. wrong) end
   if #cells == 0 then return refuse("EINVAL", "experiment: the constraints leave no cell to measure") end
   local run = { exp = exp, core = core, options = values, cells = cells, factors = ordered }

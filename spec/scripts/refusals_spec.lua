@@ -53,6 +53,7 @@ local refusals = {
     ["--blas /nonexistent.so"] = "/nonexistent.so", ["--blas ''"] = "blas is empty" },
   timers = { ["--clocks sundial"] = "unknown sundial", ["--clocks ,"] = "--clocks", ["--reads 1"] = "--reads needs",
     ["--threads 100000"] = "--threads needs", ["--reads many"] = "'many'" },
+  until_certain = { ["--spread 0"] = "--spread", ["--most 3"] = "--most", ["--power 100"] = "--power" },
   watchpoint = { ["--writes 1"] = "--writes needs", ["--chunk 0"] = "--chunk needs", ["--regions many"] = "'many'" },
 }
 

@@ -27,6 +27,7 @@ local M = {}
 
 local NULL = "/dev/null"
 local SECONDS, RUNS, FEWEST, MOST = 3, 10, 5, 500
+local CERTAIN_SECONDS, CERTAIN_MOST = 60, 2000 -- with --until
 local SHORT <const> = 5e6 -- ns: the start of a process is much of a shorter run
 local SLOW_FIRST <const> = 1.5 -- times the median, beyond the outliers' fence: caches were cold
 local SIMULATED = 5 -- runs: as many as an interval needs
@@ -311,12 +312,14 @@ end
 
 --- The experiment's table.
 local function definition(self, o)
-  local budget = not o.runs and { seconds = o.time or SECONDS * #self.cells,
-    rounds = math.min(o.min_runs or (o.time and FEWEST or RUNS), o.max_runs or math.huge) } or nil
-  local runs = o.runs or o.max_runs or math.max(MOST, budget.rounds)
+  local certain = (o.until_interval or o.until_verdict) and { interval = o.until_interval, threshold = o.threshold,
+    verdict = o.until_verdict and self.by } or nil
+  local budget = not o.runs and { seconds = o.time or (certain and CERTAIN_SECONDS or SECONDS) * #self.cells,
+    rounds = math.min(o.min_runs or ((o.time or certain) and FEWEST or RUNS), o.max_runs or math.huge) } or nil
+  local runs = o.runs or o.max_runs or math.max(certain and CERTAIN_MOST or MOST, budget.rounds)
   return {
     name = "bench", description = "commands compared", factors = self.levels, repeats = runs, rounds = runs,
-    warmup = self.warmup, unit = "ns", plot = "bench", budget = budget, metrics = metrics_of(self),
+    warmup = self.warmup, unit = "ns", plot = "bench", budget = budget, certain = certain, metrics = metrics_of(self),
     measure = function(_, p) return self:measure(p) end,
     analyse = function(run) analyse(self, run) end,
   }
@@ -402,6 +405,9 @@ function M.new(o)
   end
   self.by, err = compared(self, o.by)
   if err then return nil, err end
+  if o.until_verdict and not self.by then
+    return refuse("EINVAL", "--until-verdict: there is nothing to compare", "name a second command or a --parameter")
+  end
   self.shell = shell_for(self, o.shell)
   self.definition = definition(self, o)
   return self

@@ -81,6 +81,9 @@ pmlua compare --by. The results are stored in a folder like an experiment's, whi
     { name = "time", short = "t", kind = "duration", such = "10s or 2m",
       help = "stop after the round in which TIME runs out, but not before 5 rounds (default, without --runs: 3 s per command, "
         .. "at least 10 and at most 500 rounds)" },
+    { name = "until", kind = "percent", max = 99, key = "until_interval", help = "run each command until the 95 % interval of "
+      .. "its median is within this percentage of it (default --time with --until: 60 s per command)" },
+    { name = "until-verdict", help = "run the commands until each comparison has a verdict" },
     { name = "min-runs", kind = "integer", min = 1, help = "minimum number of runs without --runs" },
     { name = "max-runs", kind = "integer", min = 1, help = "maximum number of runs without --runs" },
     { name = "warmup", short = "w", kind = "integer", min = 0, shown = "1",
@@ -123,6 +126,7 @@ pmlua compare --by. The results are stored in a folder like an experiment's, whi
     common.with("quiet", { help = "print no progress and no warnings on standard error" }),
   },
   exclusive = { { "json", "csv", "markdown" }, { "runs", "time" }, { "runs", "min-runs" }, { "runs", "max-runs" },
+    { "runs", "until" }, { "runs", "until-verdict" },
     { "shell", "no-shell" }, { "output", "show-output" } },
   notes = [[
 A command fails if its exit status is not 0. pmlua bench then stops measuring this command, continues with the others, and exits
@@ -183,6 +187,9 @@ local function metric_cells(v, divisor)
   return v.median / divisor, range(v.low and v.low / divisor, v.high and v.high / divisor)
 end
 
+--- Why a cell was not measured any more; nil without --until.
+local function stopped(cell) return cell.certain or cell.uncertain end
+
 --- One row for each command: its time, and its counts.
 local function results_of(run, benchmark)
   local divisor, unit = unit_for(run.cells, benchmark.time_unit)
@@ -209,6 +216,11 @@ local function results_of(run, benchmark)
       end
     end
     row[last + 8 + 2 * #benchmark.events] = cell.status
+  end
+  if run.certain then
+    local at = #names + 1
+    names[at] = "stopped"
+    for r, cell in ipairs(run.cells) do table.insert(rows[r], at, stopped(cell) or "-") end
   end
   if not whole then names[#names + 1] = "status" end
   return names, rows
@@ -276,7 +288,9 @@ local function json(run, benchmark)
   local encoder = require "pmlua.json"
   local object = require "pmlua.internal.experiment.output".object(run)
   object.shell, object.by, object.comparisons = benchmark.shell or "none", benchmark.by, encoder.array(benchmark.comparisons)
-  for i, cell in ipairs(run.cells) do object.cells[i].exit_statuses = encoder.array(benchmark:exit_statuses(cell.p)) end
+  for i, cell in ipairs(run.cells) do
+    object.cells[i].exit_statuses, object.cells[i].stopped = encoder.array(benchmark:exit_statuses(cell.p)), stopped(cell)
+  end
   return encoder.encode(object)
 end
 

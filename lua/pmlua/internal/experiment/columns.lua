@@ -7,7 +7,7 @@
 -- For an interval the value is computed for each round as for the whole run, so that a ratio of two cells is one of the same
 -- round, and drift cancels. The interval of the median of these values is the column's interval (stats.rounds_interval).
 
-local stats = require "pmlua.stats"
+local certain = require "pmlua.internal.experiment.certain"
 
 local M = {}
 
@@ -75,7 +75,7 @@ function M.intervals(run)
     for i, cell in ipairs(c.interval and run.cells or {}) do
       local values, whole = {}, cell.derived[k]
       for _, one in ipairs(cell.summary and rounds or {}) do values[#values + 1] = c.value(one.cells[i], one) end
-      local low, high = stats.rounds_interval(values)
+      local low, high = certain.interval(run, values)
       if low and type(whole) == "number" then
         cell.derived[k .. "_lo"], cell.derived[k .. "_hi"] = math.min(low, whole), math.max(high, whole)
       end

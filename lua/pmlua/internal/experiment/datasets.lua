@@ -5,6 +5,7 @@
 --
 -- Samples in clock ticks are shown in nanoseconds; samples.csv.gz keeps the ticks.
 
+local certain = require "pmlua.internal.experiment.certain"
 local cells = require "pmlua.internal.experiment.cell"
 local own = require "pmlua.internal.experiment.columns"
 local shape = require "pmlua.internal.shape"
@@ -90,13 +91,15 @@ function M.clash(exp, factors)
 end
 
 -- The metrics of a cell: medians of what its rounds gave, with intervals.
-local function metrics_of(cell, metrics)
-  local out = {}
-  for _, m in ipairs(metrics) do
+local function metrics_of(run, cell)
+  local out, warm_up = {}, run.certain and run.certain.warm_up or 0
+  for _, m in ipairs(run.exp.metrics) do
     local values = {}
-    for _, r in ipairs(cell.rounds) do values[#values + 1] = M.metric(r, m.name) end
+    for _, r in ipairs(cell.rounds) do
+      if r.round > warm_up then values[#values + 1] = M.metric(r, m.name) end
+    end
     if #values > 0 then
-      local low, high = stats.rounds_interval(values)
+      local low, high = certain.interval(run, values)
       out[m.name] = { median = stats.median(values), low = low, high = low and high or nil }
     end
   end
@@ -127,11 +130,15 @@ function M.summarise(run, cell)
   local s = assert(stats.summary(cell.tally))
   local medians = {}
   for i, r in ipairs(cell.rounds) do medians[i] = r.median end
-  local low, high = stats.rounds_interval(medians)
+  if run.certain then
+    medians = run.certain:medians(cell)
+    s.median, s.median_lo, s.median_hi = #medians > 0 and stats.median(medians) or s.median, nil, nil
+  end
+  local low, high = certain.interval(run, medians)
   if not low and s.median_lo then low, high = least(medians, s.median_lo), -least(medians, s.median_hi, -1) end
   if low then s.median_lo, s.median_hi = math.min(low, s.median), math.max(high, s.median) end
   s.shape = shape.of(medians, cell.tally, run.scale, run.unit)
-  s.outlier_fences, s.metrics = { s.fence_lo, s.fence_hi }, metrics_of(cell, run.exp.metrics)
+  s.outlier_fences, s.metrics = { s.fence_lo, s.fence_hi }, metrics_of(run, cell)
   for _, m in ipairs(measured) do s[m[1]] = s[m[1]] and s[m[1]] * run.scale end
   return s
 end

@@ -9,6 +9,7 @@
 -- continues to its end, so that at least the summary can be shown).
 
 local archive = require "pmlua.internal.experiment.archive"
+local certain = require "pmlua.internal.experiment.certain"
 local cells = require "pmlua.internal.experiment.cell"
 local datasets = require "pmlua.internal.experiment.datasets"
 local json = require "pmlua.json"
@@ -80,7 +81,7 @@ end
 local function one_round(run, round, plan)
   for position, index in ipairs(plan.order) do
     local cell = run.cells[index]
-    if cell.status == "ok" and not (run.done and run.done[("%d %d"):format(index, round)]) then
+    if cell.status == "ok" and not cell.certain and not (run.done and run.done[("%d %d"):format(index, round)]) then
       run.at = ("cell %s, round %d"):format(cell.label, round)
       run.progress:step(cell.short, round)
       if run.log then run.log:visit(cell.index, round, plan.n) end
@@ -104,10 +105,14 @@ local function check_samples(run)
   error(visits.line_of(run, run.refuser or run.exp.constraints or run.exp.measure) .. "no cell was measured: " .. first.status, 0)
 end
 
--- Whether the experiment's budget is used up after this round, which then was the last.
+-- Whether all cells are certain after this round, or the experiment's budget is used up; then it was the last.
 local function spent(run, round)
   local budget = run.exp.budget
-  if not budget or round < budget.rounds or run.core.clock.ns() - run.began < budget.seconds * 1e9 then return false end
+  local late = budget and run.core.clock.ns() - run.began >= budget.seconds * 1e9
+  if budget and round < budget.rounds then return false end
+  local sure = run.certain and run.certain:look()
+  if not (late or sure) then return false end
+  run.ended = late and ("time ran out after %d rounds"):format(round)
   run.rounds, run.repeats = round, run.repeats // run.rounds * round
   run.meta.rounds, run.meta.repeats = run.rounds, run.repeats
   return true
@@ -125,11 +130,12 @@ local function measure_all(run)
     one_round(run, round, part)
     run.meta.rounds_done = round
     run.at = "tables"
-    local last = round == #plan or spent(run, round)
+    local last = spent(run, round) or round == #plan
     if not last then run:tables_between_rounds() end -- the last are written with the run's status
     if last then break end
   end
   check_samples(run)
+  if run.certain then run.certain:finish(run.ended or ("%d rounds were the most"):format(#plan)) end
   run.status = run.status == "running" and "complete" or run.status
 end
 
@@ -225,6 +231,7 @@ local function begin(run)
   run.meta.started = now
   run.plan = sweep.plan(#run.cells, run.rounds, run.repeats, run.seed)
   for _, cell in ipairs(run.cells) do cell.rounds, cell.outliers, cell.parts = {}, {}, {} end
+  run.certain = run.exp.certain and certain.new(run)
   run.simulated = simulated.follow(run)
   run.meta.columns = describe_columns(run)
   run.meta.samples, run.meta.rounds_done = 0, 0
