@@ -147,8 +147,8 @@ function Families:event(program, row, since_s)
   local real = row.type == "double" or row.type == "float" or math.type(row.value) == "float"
   local kind = (row.instant or levels[row.kind] or real) and "gauge" or
     row.instant == nil and "unknown" or "counter"
-  local number_of = tonumber(row.value)
-  if kind == "counter" and (row.falls or number_of and (number_of < 0 or number_of ~= number_of)) then kind = "gauge" end
+  local text = getmetatable(row.value) ~= Place and number(row.value)
+  if kind == "counter" and (row.falls or text and text:find "^[-N]") then kind = "gauge" end
   add_value(self:family(family_name(event, kind), kind, help), label_text, row.value, since_s)
   return true
 end
