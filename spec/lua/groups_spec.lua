@@ -323,7 +323,12 @@ describe("Every formula", function()
   it("says what its thresholds mean, and why it has no value", function()
     local group = groups.of("skx").CYCLE
     assert.equal("most issue slots are empty", groups.judge(group.by_name.ipc, 0.5))
-    assert.is_nil(groups.judge(group.by_name.ipc, 2))
+    for _, operator in ipairs { "<", "<=", ">", ">=" } do
+      for value = 0, 2 do
+        local holds = load(("return %d %s 1"):format(value, operator))()
+        assert.equal(holds and "so" or nil, (groups.judge({ thresholds = { { operator .. " 1", "so" } } }, value)))
+      end
+    end
     local value, why = groups.value(group, group.by_name.ipc, { instructions = 5, cycles = 0 })
     assert.is_true(value ~= value)
     assert.equal("division by zero: cycles is 0", why)
