@@ -17,20 +17,28 @@ local cases = {
   { "pmlua afi", { "afile.lua" } },
   { "pmlua afile.lua --qui", { "--quick", "--quiet" } },
   { "pmlua stat -- ./arunn", { "./arunnable" } },
+  { "pmlua query SOLV", { "SOLVER" } },
 }
 
 describe("Completion", function()
-  local dir = support.folder()
+  local dir, pid = support.folder(), nil
   setup(function()
-    assert(os.execute(("cd %s && mkdir adir && : >afile.lua && printf '#!/bin/sh\\n' >arunnable && chmod +x arunnable")
-      :format(dir)))
+    assert(os.execute(("cd %s && mkdir adir && : >afile.lua && printf '#!/bin/sh\\n' >arunnable && chmod +x arunnable "
+      .. "&& mkdir -m 700 run"):format(dir)))
+    support.spit(dir .. "/run/app.lua", "pml = require 'pmlua'\npml.live.start { name = 'SOLVER' }\npml.sys.sleep(300)")
+    os.execute(("cd %s/run && XDG_RUNTIME_DIR=$PWD %s/pmlua app.lua >out 2>&1 &"):format(dir, support.build))
+    pid = support.eventually(function()
+      local list <close> = assert(io.popen("ls " .. dir .. "/run/pmlua 2>/dev/null"))
+      return list:read "a":match "(%d+)%.SOLVER"
+    end)
   end)
+  teardown(function() os.execute("kill " .. pid) end)
 
   --- The output of a shell program that runs in the test's folder with the pmlua under test.
   local function run(shell, program)
     support.spit(dir .. "/program", program)
-    return support.done(support.shell(("cd %s && HOME=%s PATH=%s:$PATH timeout 120 %s program"):format(dir, dir,
-      support.build, shell)))
+    return support.done(support.shell(("cd %s && HOME=%s XDG_RUNTIME_DIR=%s/run PATH=%s:$PATH timeout 120 %s program")
+      :format(dir, dir, dir, support.build, shell)))
   end
 
   --- The completions, a list for each line ">LINE" of the output.
