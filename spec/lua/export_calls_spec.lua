@@ -194,6 +194,49 @@ int main(void) {
   end
 end)
 
+--- The lines of a table of the report's text.
+local function lines_of(text, title)
+  local list = {}
+  for line in assert(text:match("\n" .. title .. "\n[^\n]*\n(.-)\n\n"), title):gmatch "[^\n]+" do
+    list[#list + 1] = line:gsub("  +", " "):gsub("^ ", "")
+  end
+  return list
+end
+
+local NS <const> = { ns = 1, ["µs"] = 1e3, ms = 1e6, s = 1e9 }
+
+--- The text of the report has the planted messages, and its columns of times agree with each other.
+local function check_text(text, collectives)
+  local sizes = lines_of(text, "Messages by size, time of all ranks")
+  for i, row in ipairs { "256 - 511 40 16.00 kB", "512 - 1023 1 1.000 kB", "1024 - 2047 1 2.000 kB", "2048 - 4095 1 3.000 kB" } do
+    local sent, received = row, row:match "%d+ %- %d+ (.*)"
+    assert.matches("^" .. sent:gsub("[.-]", "%%%0") .. " [%d.]+ %S+ " .. received:gsub("%.", "%%.") .. " [%d.]+ %S+$", sizes[i])
+  end
+  assert.equal(4, #sizes)
+  assert.same({ "0 1 11 5.000 kB", "1 2 10 4.000 kB", "2 3 10 4.000 kB", "3 0 10 4.000 kB", "0 3 1 3.000 kB", "0 2 1 2.000 kB" },
+    lines_of(text .. "\n\n", "Messages between ranks"))
+  local operations = 0
+  for _, line in ipairs(lines_of(text, "Collective operations")) do
+    local operation, calls, sent = line:match "^(%S+) (%d+) ([%d.]+)"
+    local c = collectives[operation]
+    assert.same({ c[1], c[2] < 1000 and c[2] + 0.0 }, { tonumber(calls), c[2] < 1000 and tonumber(sent) + 0.0 })
+    operations = operations + 1
+  end
+  for _ in pairs(collectives) do operations = operations - 1 end
+  assert.equal(0, operations)
+  local before = math.huge
+  for _, line in ipairs(lines_of(text, "Time in MPI, of a rank")) do
+    local average, of, most, most_of, rank, ratio = line:match "^MPI_%S+ %d+ ([%d.]+) (%S+) ([%d.]+) (%S+) (%d) ([%d.]+)"
+    if average then
+      average, most = average * NS[of], most * NS[most_of]
+      assert.is_true(average <= before and tonumber(rank) < 4, line)
+      assert.near(most / average, tonumber(ratio), ratio / 400)
+      before = average
+    end
+  end
+  assert.is_true(before < math.huge)
+end
+
 describe("pmlua export of a job", function()
   local function record(name, options)
     local to = ("%s/job-%s%s"):format(folder, name, (options or ""):gsub("%W", ""))
@@ -204,7 +247,7 @@ describe("pmlua export of a job", function()
   end
 
   mpi_job.it_once("has its messages by size, by pair and by operation", function(name)
-    local to = record(name)
+    local to = record(name, "--trace")
     local by_size, pairs_of, collectives = {}, {}, {}
     for _, row in ipairs(rows(to, "messages")) do
       local direction, least, most = row.direction, row.least_bytes, row.most_bytes
@@ -229,6 +272,7 @@ describe("pmlua export of a job", function()
       assert.same({ c.calls, c.sent, c.received }, collectives[c.operation])
     end
     check_forms(to, { "totals", "messages", "pairs", "collectives" })
+    check_text(mpi_job.report(to, ""), collectives)
   end)
 
   mpi_job.it_once("has the bytes moved by functions for files", function(name)
@@ -246,6 +290,7 @@ describe("pmlua export of a job", function()
 
   mpi_job.it_once("has the sums of the report over all ranks, and a note where logs are not left", function(name)
     local to = record(name, "--not libudev")
+    assert.is_truthy(mpi_job.report(to, ""):find "\nMessages by size\nBYTES +SENT +SENT DATA +RECEIVED +RECEIVED DATA\n")
     local list = rows(to, "totals")
     local calls, ns = sums(list, "name", "calls"), sums(list, "name", "time_ns")
     assert.equal(40, calls.MPI_Isend)
