@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* No code of the core is positive. */
@@ -151,6 +152,36 @@ static int open_samples(void) {
   disarm();
   pml_samples_close(&s);
   return err;
+}
+
+/* Every value is recorded, or dropped and counted; those that are recorded have their order. */
+static int record_values(enum pml_keep keep) {
+  const uint64_t pushes = 3000;
+  const struct pml_recorder_options o = {.type = PML_TYPE_INT64, .keep = keep};
+  struct pml_recorder *r = (struct pml_recorder *)1;
+  uint64_t refused = 0;
+  double least;
+  arm();
+  int err = pml_recorder_open(&r, &o);
+  if (err < 0) {
+    disarm();
+    return r != NULL ? HANDLE_OPEN : err;
+  }
+  for (int64_t v = 1; v <= (int64_t)pushes; v++) refused += pml_recorder_push(r, &v) < 0;
+  int read = pml_recorder_value(r, 0, &least);
+  disarm();
+  uint64_t dropped = pml_recorder_dropped(r), count = pml_recorder_count(r);
+  if (dropped > 0) err = -ENOMEM;
+  if (dropped == 0 && read < 0) err = read;
+  if (dropped != refused || count + dropped != pushes || (err == 0 && fabs(least - 1) > 0.01)) err = LESS_THAN_SAID;
+  pml_recorder_close(r);
+  return err;
+}
+static int record_all(void) {
+  return record_values(PML_KEEP_ALL);
+}
+static int record_sketch(void) {
+  return record_values(PML_KEEP_SKETCH);
 }
 
 static int remove_trace(void) {
@@ -377,6 +408,8 @@ static const struct operation operations[] = {
     {"a multiplexed set", .run = open_set_multiplexed},
     {"300 regions", .run = intern_regions},
     {"samples and their sort", .run = open_samples},
+    {"a recorder", .run = record_all},
+    {"a sketch", .run = record_sketch},
     {"an empty trace", .run = open_trace},
     {"a trace", .run = record_trace},
     {"sections", .run = use_sections},
