@@ -398,13 +398,14 @@ local function report(run)
   end
   run:say("\n" .. summary.text(run) .. "\n")
   run:say(("%s: %s, %d samples, seed %d"):format(run.dir, run.status, run.meta.samples, run.seed))
-  local files = {
-    { "report", "report.txt" }, { "table", "data.dat" }, { "samples", "samples.csv.gz" }, { "trace", "traces.otf2" },
-  }
-  for _, f in ipairs(files) do
-    if run.core.sys.realpath(run:path(f[2])) then run:say(("  %-8s %s"):format(f[1], run:path(f[2]))) end
-  end
-  for _, f in ipairs(run.plots or {}) do run:say(("  %-8s %s"):format("plot", f)) end
+  local function has(name) return core.sys.realpath(run:path(name)) end
+  local plots, more = {}, {}
+  table.move(run.plots or {}, 1, #(run.plots or {}), 1, plots)
+  if has "data.dat" then run:say("  table  " .. run:path "data.dat") end
+  if plots[1] then run:say("  plot   " .. table.remove(plots, 1)) end
+  for _, name in ipairs { "report.txt", "samples.csv.gz", "traces.otf2" } do more[#more + 1] = has(name) and name end
+  for _, plot in ipairs(plots) do more[#more + 1] = plot:match "[^/]*$" end
+  if more[1] then run:say("  also   " .. table.concat(more, ", ")) end
 end
 
 local function parse(exp, arg)
