@@ -73,7 +73,7 @@ name(b, t) = sprintf("%d%s", t, b eq "no" ? "" : ", set")
 if (rows > 0) {
   panel_number = 2; key_lines = 2
   if (narrow) { @column }
-  plot "shares.dat" using 0:(0):xticlabels(name(strcol(1), int($2))) with points pointsize 0 notitle, \
+  plot "shares.dat" using 0:(0):xticlabels(name(strcol(1), int($2))) with points pointtype -2 notitle, \
        "" using ($0 + 1):(100):xticlabels(name(strcol(1), int($2))) with boxes linecolor rgb col_orange title "waits", \
        "" using ($0 + 1):4 with boxes linecolor rgb col_blue title "computes", \
        "" using ($0 + 1):(113):($8 < $9 ? sprintf("%.1f to\n%.1f GHz", $8, $9) : sprintf("%.1f GHz", $9)) with labels \
@@ -100,7 +100,7 @@ do for [panel = 1:3] {
   set title word("(c) (d) (e)", panel) . (panel == 1 ? " Energy, before and after" : panel == 2 ? " Time lost" : " Changes of frequency") font ",11"
   set ylabel panel == 1 ? "energy of an iteration [J]" : panel == 2 ? "time lost [%]" : "changes a rank, in 100 iterations"
   set yrange [0:*]
-  if (panel == 1) { set key at screen 0.07, screen 0.467 left center horizontal Left reverse samplen 1.6 font ",10" } else { unset key }
+  if (panel == 1) { set key at screen 0.07, screen 0.478 left center horizontal Left reverse samplen 1.6 font ",10" } else { unset key }
   panel_number = 2 + panel; key_lines = panel == 1 ? 4 : 0
   if (narrow) { @column; if (panel > 1) { unset key } }
   if (panel == 1) {
@@ -111,7 +111,7 @@ do for [panel = 1:3] {
   }
   if (panel == 2) {
     plot for [d = 1:3] "effect.dat" using ($1 == delta[d] ? $2 : NaN):8:9:10 with yerrorbars linecolor rgb colour[d] \
-           linewidth 1.1 pointsize 0, \
+           linewidth 1.1 pointtype -2, \
          for [d = 1:3] "effect.dat" using ($1 == delta[d] ? $2 : NaN):8 with linespoints linecolor rgb colour[d] \
            pointtype mark[d] pointsize 0.9
   }

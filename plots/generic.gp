@@ -61,7 +61,7 @@ if (axis > 0 && lines <= 6) {
   }
   if (spread) { set logscale y; set yrange [unit * low_min / 1.5 : unit * high_max * 1.5] } else { if (low_min >= 0) { set yrange [0:*] } }
   set offsets 0, 0, graph 0.08, 0
-  if (lines > 1) { set key outside right top vertical Left reverse } else { set key inside left top Left reverse }
+  if (lines > 1) { set key outside right top vertical Left reverse } else { set key tmargin right horizontal Left reverse }
   if (narrow) {
     set rmargin at screen 1 - 22.0 / plot_width
     set key at screen 0.5, screen 0.5 * (foot(lines) + caption_height) / plot_height center center vertical
@@ -91,11 +91,11 @@ if (axis > 0 && lines <= 6) {
   if (spread) {
     set offsets 0, 0, 0, 0
     set logscale y
-    set yrange [unit * low_min / 1.5 : unit * high_max * (high_max / low_min) ** 0.12] # above, the key
+    set yrange [unit * low_min / 1.5 : unit * high_max * 1.5]
     low_end = low_min
   }
   set boxwidth 0.5 absolute
-  set key inside top left horizontal
+  set key tmargin right horizontal
   if (narrow) {
     set rmargin at screen 1 - (run_cells > 4 ? 12 + 5.8 * longest : 16.0) / plot_width
     set key at screen 0.5, screen 0.5 * (foot(2) + caption_height) / plot_height center center vertical

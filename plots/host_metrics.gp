@@ -30,13 +30,13 @@ sensed = top[7] > 0 || top[8] > 0
 panels = sensed ? 5 : 4
 meter = top[7] > 0 ? "power" : "temperature"
 
-array fill[4] = ["#d9d9d9", "#a6d5f0", "#f7d794", "#ecc8dc"]
+array fill[4] = ["#eeeeee", "#a6d5f0", "#e8b23c", "#b07aa1"] # of different lightness
 high(k) = 0.885 - (0.815 / panels) * (k - 1)
 low(k) = high(k) - 0.815 / panels + 0.026
 of(name) = strcol(1) eq name && $2 <= ended ? $2 : NaN
 
 set multiplot
-set label 1 "A program's phases, and what its host does meanwhile" at screen 0.012, 0.978 left font ",16" noenhanced
+set label 1 headed(1, "A program's phases, and what its host does meanwhile") at screen 0.012, 0.978 left font ",16" noenhanced
 set lmargin at screen 0.085
 set rmargin at screen 0.985
 set xrange [0:ended]
@@ -44,6 +44,14 @@ set xrange [0:ended]
 # The program: a band for each phase, with its name where that fits.
 set tmargin at screen 0.945
 set bmargin at screen 0.908
+panel_count = panels; key_total = panels + 2; column_left = 72.0
+if (narrow) {
+  @column_head
+  set lmargin at screen column_left / plot_width
+  set rmargin at screen 1 - 22.0 / plot_width
+  set tmargin at screen 1 - (16.0 * head_lines + 10) / plot_height
+  set bmargin at screen 1 - (16.0 * head_lines + 32) / plot_height
+}
 unset border
 unset tics
 unset grid
@@ -51,7 +59,7 @@ unset key
 set yrange [0:1]
 set style fill solid 1 noborder
 fitting(s, from, to) = (to - from) / ended > 0.009 * strlen(s) ? \
-  free_label(0.45 * plot_width * (from + to) / ended - text_wide(s, 10) / 2, 0, s, 10, 1) : ""
+  free_label((narrow ? 0.37 : 0.45) * plot_width * (from + to) / ended - text_wide(s, 10) / 2, 0, s, 10, 1) : ""
 plot for [k = 1:4] "regions.dat" using (int($4) == k ? $2 : NaN):(0.5):2:3:(0):(1) with boxxyerror \
        fillcolor rgb fill[k] notitle, \
      "regions.dat" using (($2 + $3) / 2):(0.5):(fitting(strcol(1), $2, $3)) with labels center noenhanced font ",10" notitle
@@ -85,6 +93,8 @@ do for [k = 1:panels] {
     meter eq "power" ? "power [W]" : "temperature [°C]") offset -0.5, 0 font ",11"
   said = k == 1 ? "of the process" : k == 2 ? "at work for the process" : k == 3 ? "sent" : k == 4 ? "context switches of the host" : \
     meter eq "power" ? "first meter" : "first sensor"
+  panel_number = k; key_lines = k < 3 ? 2 : 1
+  if (narrow) { @column; set ylabel offset 2, 0; set format x "%g" }
   plot for [c = 1:4] "regions.dat" using (int($4) == c ? $2 : NaN):(bottom):2:3:(bottom):(ceiling) with boxxyerror \
          fillcolor rgb fill[c] notitle, \
        "metrics.dat" using (of(two)):($3 - (k == 1 ? used : 0)) with lines linetype 2 linewidth 1.2 \

@@ -45,9 +45,12 @@ rate(x) = sure(x) ? column(c_gflops) : NaN
 gross(x) = column(c_flops) / column(c_median)
 build_name(b) = b eq "scalar" ? "one element at a time" : b . "-bit vectors"
 
-set label 1 "Rates of basic arithmetic, per core" at screen 0.012, 1 - 22.0 / plot_height left font ",16" noenhanced
-set label 2 "a copy on every core at once; short loops: rates include the call; long loops: the call is subtracted; dashed: three arrays fill a cache" \
+set label 1 headed(1, "Rates of basic arithmetic, per core") at screen 0.012, 1 - 22.0 / plot_height left font ",16" noenhanced
+set label 2 headed(2, "a copy on every core at once; short loops: rates include the call; long loops: the call is subtracted; dashed: three arrays fill a cache") \
   at screen 0.012, 1 - 46.0 / plot_height left font ",9" noenhanced textcolor rgb col_grey
+panel_count = rows + (has_counts ? 2 : 0); key_total = 2 + (has_counts ? 4 : 0); panel_number = 0; column_left = 66.0
+if (narrow) { @column_head }
+first_column = narrow ? columns : 1 # one column of a page has room for the widest vectors only
 top_edge = 1 - 96.0 / plot_height
 step = (top_edge - (24.0 + count_height) / plot_height) / rows
 width = (0.985 - 0.06) / columns
@@ -73,18 +76,20 @@ do for [row = 1:rows] {
        !short && sure(0) && rate(0) < lowest ? (lowest = rate(0)) : 0, 0) : 0) nooutput
   if (highest == 0) { highest = 1 }
   if (lowest > highest) { lowest = highest / 10 }
-  do for [column = 1:columns] {
+  do for [column = first_column:columns] {
     build = word(builds, column)
-    set lmargin at screen 0.055 + (column - 1) * width
-    set rmargin at screen 0.055 + column * width - 0.04
+    set lmargin at screen 0.065 + (column - 1) * width
+    set rmargin at screen 0.065 + column * width - 0.05
     set title sprintf("%s precision, %s", precision, build_name(build)) font ",10.5" offset 0, -0.5
-    set xlabel (short ? "iterations of the loop" : row == rows ? "iterations of the loop (powers of two)" : "iterations of the loop") offset 0, 0.6 font ",10"
-    set ylabel (column == 1 ? "GFLOPS per core" : "")
-    if (row == 1 && column == 1) {
+    set xlabel (short ? "iterations of the loop" : row == rows && !narrow ? "iterations of the loop (powers of two)" : "iterations of the loop") offset 0, 0.6 font ",10"
+    set ylabel (column == first_column ? "GFLOPS per core" : "")
+    if (row == 1 && column == first_column) {
       set key at screen 0.985, screen 1 - 14.0 / plot_height right top horizontal Left reverse samplen 1.6 maxrows 2 noenhanced font ",10"
     } else {
       unset key
     }
+    panel_number = panel_number + 1; key_lines = row == 1 ? 2 : 0
+    if (narrow) { @column; set xlabel offset 0, 0; set ylabel offset 2, 0; if (row > 1) { unset key } }
     unset arrow
     unset label 20
     unset label 21
@@ -101,7 +106,7 @@ do for [row = 1:rows] {
         with linespoints linetype k linewidth 1.2 pointsize 0.35 title word(kernels, k)
     } else {
       set logscale xy
-      set format x "2^{%L}"
+      set format x (narrow ? "%.0s%c" : "2^{%L}") # exponents are small
       set logscale x 2
       set xrange [40:longest * 1.5]
       set xtics 64, 8
@@ -110,7 +115,7 @@ do for [row = 1:rows] {
         at = limit[l] / 3 / (precision eq "double" ? 8 : 4)
         if (limit[l] > 0 && at < longest * 1.5) { # beyond the axis it would be drawn into the next panel
           set arrow from at, graph 0 to at, graph 1 nohead linetype 8 linewidth 0.8 dashtype 2
-          set label 19 + l word(line_names, l) at at, graph 0.95 right offset -0.3, 0 font ",8" textcolor rgb col_grey
+          set label 19 + l word(line_names, l) at at, graph 0.95 right offset -0.3, 0 font text_font(8) textcolor rgb col_grey
         }
       }
       plot for [k = 1:words(kernels)] "data.dat" \
@@ -145,7 +150,7 @@ if (has_counts) {
   do for [panel = 1:2] {
     set lmargin at screen panel == 1 ? 0.055 : 0.545
     set rmargin at screen panel == 1 ? 0.495 : 0.985
-    set title sprintf("%s, %s precision, %s", what[panel], counted_precision, build_name(counted_build)) font ",10.5" offset 0, -0.5
+    set title narrow ? what[panel] : sprintf("%s, %s precision, %s", what[panel], counted_precision, build_name(counted_build)) font ",10.5" offset 0, -0.5
     unset ylabel
     set yrange [0:*]
     set format y "%.0s%c"
@@ -154,6 +159,8 @@ if (has_counts) {
       set key at screen 0.985, screen (count_height + 14.0) / plot_height right center horizontal Left reverse samplen 1.6 maxrows 1 \
         noenhanced font ",10"
     } else { unset key }
+    panel_number = rows + panel; key_lines = panel == 1 ? 4 : 0
+    if (narrow) { @column; if (panel == 1) { set key vertical maxrows 4 } else { unset key } }
     by_hand = panel == 1 ? 4 : 13
     at_source = panel == 1 ? 9 : 14
     at_final = panel == 1 ? 10 : 15

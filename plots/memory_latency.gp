@@ -86,7 +86,6 @@ do for [panel = 1:panels] {
   if (narrow) { @column; floor_y = panel_bottom; tall = panel_top - panel_bottom }
   if (narrow && panel == 1) { @column_head }
   boxes = 0
-  over_key = narrow ? 0 : take_box(pixel_x(low_x), floor_y + tall - 30, 290, 60)
   set title sprintf("(%s) A slot every %s bytes", substr("abcdefgh", panel, panel), stride) font ",11.5"
   unset arrow
   if (has_caches) {
@@ -96,7 +95,7 @@ do for [panel = 1:panels] {
         at_y(floor_y + 12) left font ",10" textcolor rgb col_grey
     }
   }
-  if (!narrow) { set key at graph 0.02, graph 0.96 left top opaque vertical Left reverse samplen 1.6 font ",10" }
+  if (!narrow) { set key at graph 1, graph 1.01 right bottom horizontal Left reverse samplen 1.6 font ",10" }
   plot for [i = 1:2] file using (x_of(stride, word(curves, i))):(y_of(stride, word(curves, i), c_median)): \
          (y_of(stride, word(curves, i), c_q1)):(y_of(stride, word(curves, i), c_q3)) with yerrorlines linetype i \
          title title_of(word(curves, i)), \

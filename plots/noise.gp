@@ -33,8 +33,8 @@ set format y "%.0s %cs"
 set xlabel "time [s]" offset 0, 0.4
 set ylabel "length" offset 0.8, 0
 set xrange [0:until / 1000 * 1.01]
-set yrange [1e-6 * least / 1.6 : 1e-6 * most * 3.5]
-set key at graph 0.99, graph 0.98 right top opaque horizontal samplen 1
+set yrange [1e-6 * least / 1.6 : 1e-6 * most * 1.6]
+set key at screen 0.985, screen 0.968 right center horizontal samplen 1
 if (rows > 0) {
   panel_count = 3; key_total = 7; key_lines = 4
   if (narrow) { @column_head; @column }
@@ -50,11 +50,11 @@ unset label 1
 @caption_drawn
 
 # (b) kernel.dat: cpu, time, lost, waited, steal, detours, interrupts ...
-set tmargin at screen 0.42
-set bmargin at screen 0.085
+set tmargin at screen 0.44
+set bmargin at screen 0.15
 set lmargin at screen 0.085
 set rmargin at screen 0.46
-set title "(b) Share of the time, by who says it" font ",11.5"
+set title "(b) Share of the time, by source" font ",11.5"
 unset logscale
 set format y "% h"
 set xlabel "cpu" offset 0, 0.4
@@ -65,8 +65,7 @@ set boxwidth 0.9 relative
 set style fill solid 0.75 noborder
 set xrange [-0.6:*]
 set yrange [0:*]
-set offsets 0, 0, graph 0.35, 0
-set key at graph 0.98, graph 0.98 right top vertical
+set key at screen 0.085, screen 0.045 left center horizontal width -1
 set xtics ()
 if (has("kernel.dat")) {
   panel_number = 2; key_lines = 3
@@ -76,12 +75,11 @@ if (has("kernel.dat")) {
 } else {
   plot NaN notitle
 }
-unset offsets
 
 # (c) periods.dat: cpu, length, period, times, regular
 set lmargin at screen 0.55
 set rmargin at screen 0.97
-set title "(c) Detours of like length that come regularly" font ",11.5"
+set title "(c) Periods of regular detours" font ",11.5"
 set style data points
 set logscale xy
 set xtics autofreq
@@ -105,7 +103,7 @@ if (families > 0) {
   middle(l, p) = between(0.5 * text_wide(said(l, p), 10) - 50, pixel(l, short, long, long_axis), long_axis + 15 - 0.5 * text_wide(said(l, p), 10))
   label_x(l, p) = 1e-6 * 10 ** (floor(log10(short / 3)) + middle(l, p) / long_axis * (ceil(log10(long * 3)) - floor(log10(short / 3))))
   period_label(l, p) = free_label(middle(l, p) - text_wide(said(l, p), 9) / 2, \
-    pixel(p, shortest, longest, narrow ? panel_top - panel_bottom : 0.335 * plot_height), said(l, p), 9, 1)
+    pixel(p, shortest, longest, narrow ? panel_top - panel_bottom : 0.29 * plot_height), said(l, p), 9, 1)
   panel_number = 3; key_lines = 0
   if (narrow) { @column; unset key }
   plot "periods.dat" using (1e-6 * $2):(1e-6 * $3):(0.4 + 0.35 * log10($4)) with points pointtype 7 pointsize variable linetype 1, \

@@ -4,7 +4,7 @@
 # Reads data.dat, fits.dat and costs.dat.
 
 plot_width = 1180
-plot_height = 800
+plot_height = 940
 load "theme.gp"
 
 has(file) = strstrt(run_files, " " . file . " ") > 0
@@ -25,8 +25,8 @@ title_of(name) = plain(word(titles, words(known[1:strstrt(known, " " . name . " 
 
 set multiplot
 set tics font ",10"
-set label 1 "Cost of empty plugins to a program that calls an empty function" at screen 0.012, 0.97 left font ",16" noenhanced
-set label 2 "points: median processor times, each in its own process; lines: least squares; bars: 95 % interval; an event is an enter or a leave" \
+set label 1 headed(1, "Cost of empty plugins to a program that calls an empty function") at screen 0.012, 0.97 left font ",16" noenhanced
+set label 2 headed(2, "points: median processor times, each in its own process; lines: least squares; bars: 95 % interval; an event is an enter or a leave") \
   at screen 0.012, 0.936 left font ",10" textcolor rgb col_grey noenhanced
 set title font ",11.5" offset 0, -0.3
 
@@ -43,14 +43,17 @@ set xrange [0:*]
 set yrange [0:*]
 set xlabel "calls of the function [million]" offset 0, 0.4
 set ylabel "run time [ms]" offset 1.2, 0
-set key at graph 0.03, graph 0.98 left top vertical Left reverse samplen 1.8 spacing 1.05 noenhanced font ",9.5"
+set key Left reverse samplen 1.8 spacing 1.05 noenhanced font ",9.5"
 
 set lmargin at screen 0.06
 set rmargin at screen 0.345
 set tmargin at screen 0.865
-set bmargin at screen 0.565
+set bmargin at screen 0.625
 set title "(a) Strictly synchronous metrics in C"
 names = metric_names
+set key at screen 0.2, screen 0.53 center center vertical maxrows 3
+panel_count = 5; key_total = 8; panel_number = 1; key_lines = 3
+if (narrow) { @column_head; @column }
 @figure
 unset label 1
 unset label 2
@@ -84,13 +87,13 @@ curved = bent > straight # the points bend
 model(n) = curved ? factor * n ** exponent : alpha + beta * n
 if (alpha == alpha) {
   set label 3 (curved ? sprintf("%.2f ns n^%.2f, R² %.3f", factor, exponent, bent) \
-    : sprintf("α + β n = %.2f ns + %.2f ns n, R² %.3f", alpha, beta, straight)) at graph 0.04, 0.95 left font ",10" noenhanced front
+    : sprintf("α + β n = %.2f ns + %.2f ns n, R² %.3f", alpha, beta, straight)) at graph 0.04, 0.95 left font text_font(narrow ? 9 : 10) noenhanced front
   if (curved) {
-    set label 4 sprintf("(α + β n: %.2f ns + %.2f ns n, R² %.3f)", alpha, beta, straight) at graph 0.04, 0.88 left font ",9" \
+    set label 4 sprintf("(α + β n: %.2f ns + %.2f ns n, R² %.3f)", alpha, beta, straight) at graph 0.04, 0.87 left font text_font(9) \
       textcolor rgb col_grey noenhanced front
   }
   if (!curved && low_a == low_a) {
-    set label 4 sprintf("α %.2f to %.2f, β %.2f to %.2f", low_a, high_a, low_b, high_b) at graph 0.04, 0.88 left font ",9" \
+    set label 4 sprintf("α %.2f to %.2f, β %.2f to %.2f", low_a, high_a, low_b, high_b) at graph 0.04, 0.87 left font text_font(9) \
       textcolor rgb col_grey noenhanced front
   }
 }
@@ -99,6 +102,8 @@ top = 1
 stats "fits.dat" using (strcol(2) eq "metrics" && strcol(1) ne "none" ? (high = $13 == $13 ? $13 / 2 : $11 / 2, \
   top = high > top ? high : top, 0) : 0) nooutput
 set yrange [0 : 1.35 * top]
+panel_number = 2; key_lines = 0
+if (narrow) { @column; unset key }
 plot for [i = 1:(alpha == alpha)] [x = 1 - 3.0 / 98:4] '+' using 1:(model($1)) with lines linecolor rgb col_grey linewidth 1.4, \
   "fits.dat" using (strcol(2) eq "metrics" && strcol(1) ne "none" ? $3 : NaN):($11 / 2):($12 == $12 ? $12 / 2 : $11 / 2): \
     ($13 == $13 ? $13 / 2 : $11 / 2) with yerrorbars linecolor rgb col_blue pointtype 7 pointsize 1 linewidth 1.4
@@ -114,15 +119,17 @@ set title "(c) Substrates in C"
 set xlabel "calls of the function [million]" offset 0, 0.4
 set ylabel "run time [ms]" offset 1.2, 0
 set xrange [0:*]
-set key at graph 0.03, graph 0.98 left top vertical Left reverse samplen 1.8 spacing 1.05 noenhanced font ",9.5"
+set key at screen 0.85, screen 0.53 center center vertical maxrows 3 Left reverse samplen 1.8 spacing 1.05 noenhanced font ",9.5"
 names = taker_names
+panel_number = 3; key_lines = 3
+if (narrow) { @column }
 @figure
 
 # (d) all of them, by event
 set lmargin at screen 0.185
 set rmargin at screen 0.6
-set tmargin at screen 0.45
-set bmargin at screen 0.085
+set tmargin at screen 0.44
+set bmargin at screen 0.125
 set title "(d) Cost that a plugin adds to an event, in C and in Lua"
 set logscale x
 set xtics ("1 ns" 1, "10 ns" 10, "100 ns" 100, "1 µs" 1e3, "10 µs" 1e4, "100 µs" 1e5, "1 ms" 1e6)
@@ -131,7 +138,8 @@ set ylabel ""
 set xrange [0.7:*]
 rows = 0
 array title_in[1000]
-put(name, title) = (rows = rows + 1, title_in[rows] = plain(title), 0)
+shorter(s) = narrow && strlen(s) > 20 ? s[1:19] . "…" : s
+put(name, title) = (rows = rows + 1, title_in[rows] = shorter(plain(title)), 0)
 shown(name, group) = group ne "values" && name ne "none" && name ne "metrics_0"
 stats "fits.dat" using (shown(strcol(1), strcol(2)) ? put(strcol(1), strcol(15)) : 0) nooutput
 set ytics () font ",10" noenhanced
@@ -144,16 +152,18 @@ next(i) = (row = row + 1, row)
 base = 0
 stats "fits.dat" using (strcol(1) eq "none" ? (base = $14, 0) : 0) nooutput
 kind_rgb(group, name) = group eq "lua" || name[1:4] eq "lua_" ? 0xD55E00 : 0x005A94
+panel_number = 4; key_lines = 0; column_left = 125.0
+if (narrow) { @column; unset key; set ytics font ",9.4"; set xtics font ",9.4"; set xlabel "cost of an event (open: delay)" }
 if (rows > 0) {
   plot "fits.dat" using (shown(strcol(1), strcol(2)) ? $11 / 2 : NaN):(shown(strcol(1), strcol(2)) ? next(0) : NaN): \
       ($12 == $12 ? $12 / 2 : $11 / 2):($13 == $13 ? $13 / 2 : $11 / 2):(kind_rgb(strcol(2), strcol(1))) \
       with xerrorbars linecolor rgb variable pointtype 7 pointsize 1.1 linewidth 1.4, \
     row = 0, "fits.dat" using (shown(strcol(1), strcol(2)) ? ($13 == $13 ? $13 : $11) / 2 : NaN): \
-      (shown(strcol(1), strcol(2)) ? next(0) : NaN):(sprintf($11 / 2 < 9.995 ? "%.1f" : "%.0f", $11 / 2)) with labels left offset 0.8, 0 font ",9", \
+      (shown(strcol(1), strcol(2)) ? next(0) : NaN):(sprintf($11 / 2 < 9.995 ? "%.1f" : "%.0f", $11 / 2)) with labels left offset 0.8, 0 font text_font(9), \
     row = 0, "fits.dat" using (shown(strcol(1), strcol(2)) && $14 < 0.99 * $4 ? ($14 - base) / 2 : NaN): \
       (shown(strcol(1), strcol(2)) ? next(0) : NaN) with points linecolor rgb col_vermillion pointtype 6 pointsize 1.1, \
     row = 0, "fits.dat" using (shown(strcol(1), strcol(2)) ? 0.8 : NaN):(shown(strcol(1), strcol(2)) ? next(0) : NaN): \
-      ($11 / 2 > 0.7 ? "" : "not more, within the noise") with labels left font ",9" textcolor rgb col_grey
+      ($11 / 2 > 0.7 ? "" : "not more, within the noise") with labels left font text_font(9) textcolor rgb col_grey
 }
 unset logscale
 set xtics autofreq font ",10"
@@ -167,7 +177,7 @@ set title "(e) Collecting asynchronous values"
 set xlabel "values [million]" offset 0, 0.4
 set ylabel "time to collect them [ms]" offset 1.2, 0
 set xrange [0:*]
-set key at graph 0.03, graph 0.98 left top vertical Left reverse samplen 1.8 spacing 1.05 noenhanced font ",9.5"
+set key at screen 0.85, screen 0.043 center center vertical maxrows 2 Left reverse samplen 1.8 spacing 1.05 noenhanced font ",9.5"
 rgb(i) = word("0xD55E00 0x005A94", i) + 0
 names = value_names
 # A curve where it explains more than a line does.
@@ -185,7 +195,8 @@ do for [i = 1:2] {
 at_values(i, v) = v > e_last[i] ? NaN : e_curve[i] > e_line[i] ? e_factor[i] * v ** e_power[i] : e_zero[i] + 1e-6 * e_slope[i] * v
 e_title(i) = !there(word(names, i)) ? word(names, i) . " - not measured" : title_of(word(names, i)) \
   . (e_curve[i] > e_line[i] ? sprintf(", ~ n^%.2f, R² %.3f", e_power[i], e_curve[i]) : sprintf(", line, R² %.3f", e_line[i]))
-set offsets 0, 0, graph 0.16, 0 # the key
+panel_number = 5; key_lines = 2; column_left = 68.0
+if (narrow) { @column }
 most_values = e_last[1] > e_last[2] ? e_last[1] : e_last[2]
 plot for [i = 1:2] "data.dat" using (is(word(names, i)) ? 1e-6 * column(c_count) : NaN):(column(c_median)) \
        with points linecolor rgb rgb(i) pointtype point(i) pointsize 1 notitle, \

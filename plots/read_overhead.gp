@@ -51,13 +51,14 @@ do for [place = 1:places] {
   }
 }
 here(path) = median_of[path] > 0
-key_of(path) = spaced[path] . (here(path) || state_of[path] eq "" ? "" : " - " . without_underscores(state_of[path]))
+key_of(path) = narrow ? spaced[path] . (here(path) ? "" : ": missing") : spaced[path] . (here(path) || state_of[path] eq "" ? "" : " - " . without_underscores(state_of[path]))
 floor_ns = 0
 stats "data.dat" using (strcol(c_operation) eq "empty" && column(c_samples) > 0 ? (floor_ns = column(c_median), 0) : 0) nooutput
 
 set multiplot layout 2, 2 margins 0.085, 0.978, 0.105, 0.845 spacing 0.095, 0.19
-set label 1 "What a counter read costs" at screen 0.02, screen 0.972 left font ",16" noenhanced
+set label 1 headed(1, "What a counter read costs") at screen 0.02, screen 0.972 left font ",16" noenhanced
 set title font ",11.5" offset 0, -0.3
+panel_count = 4; key_total = 9; panel_number = 1; key_lines = 4
 
 # One key for all panels.
 set key at screen 0.985, screen 0.985 top right vertical Right noreverse samplen 2 spacing 1.1 noenhanced font ",10"
@@ -79,10 +80,11 @@ set boxwidth 0.24 absolute
 set style fill solid 0.85 border
 x_of(path) = column(c_events) + 0.27 * (path - 2)
 when(path, value) = is_cell("loop", word(paths, path), 0) && column(c_samples) > 0 ? value : NaN
+if (narrow) { @column_head; @column; set key Left reverse samplen 1.6 }
 plot for [path = 1:3] "data.dat" using (x_of(path)):(when(path, column(c_q1))):(column(c_min)):(column(c_p99)):(column(c_q3)) \
        with candlesticks whiskerbars 0.6 linetype path notitle, \
      for [path = 1:3] keyentry with boxes linetype path title key_of(path), \
-     floor_ns with lines linetype 8 linewidth 1 dashtype 2 title sprintf("empty operation (two clock reads): %.3g ns", floor_ns)
+     floor_ns with lines linetype 8 linewidth 1 dashtype 2 title sprintf(narrow ? "empty (two clock reads): %.3g ns" : "empty operation (two clock reads): %.3g ns", floor_ns)
 unset label 1
 @caption_drawn
 unset key
@@ -97,7 +99,8 @@ set ylabel "ratio of the medians"
 set xrange [0.4:places + 0.6]
 set xtics ()
 do for [place = 1:places] { set xtics add (tic(word(contexts, place)) place) }
-set xtics rotate by 35 right noenhanced font ",9" offset 0, 0
+small = text_font(9)
+set xtics rotate by (narrow ? 90 : 35) right noenhanced font small offset 0, 0
 ratio(place, path) = median_of[3 * (place - 1) + path] > 0 && median_of[3 * (place - 1) + 2] > 0 \
   ? median_of[3 * (place - 1) + 2] / median_of[3 * (place - 1) + path] : NaN
 ratio_text(v) = sprintf(v < 9.995 ? "%.2f" : "%.1f", v)
@@ -112,16 +115,18 @@ bar(path) = !here(1) ? 0 : path == 1 ? -0.19 : 0.19
 set samples places
 bar_at(k, path) = k < places ? ratio(int(k) + 1, path) : NaN # by rows of any table with as many
 set style textbox opaque noborder margins 0.4, 0.2
+panel_number = 2; key_lines = 5 # room for the names of places
+if (narrow) { @column; unset key }
 plot for [path = 1:3:2] "data.dat" using ($0 < places ? $0 + 1 + bar(path) : NaN):(bar_at($0, path)) with boxes linetype path, \
      1 with lines linetype 2 linewidth 1.4 dashtype 2, \
-     for [path = 1:3:2] "data.dat" using ($0 < places ? $0 + 1 + bar(path) : NaN):(bar_at($0, path)):(ratio_text(bar_at($0, path))) \
-       with labels boxed offset 0, 0.65 font ",8"
+     for [path = 1:3:2] "data.dat" using ($0 < places ? $0 + 1 + bar(path) : NaN):(bar_at($0, path)):(narrow ? "" : ratio_text(bar_at($0, path))) \
+       with labels boxed offset 0, 0.65 font text_font(8)
 
 # (c) distribution
 set title sprintf("(c) Distribution up to 99 %%, bare loop, %d events", context_events)
 set xlabel "cost of one read [ns]"
 set ylabel "share of the samples [%]"
-set xtics autofreq norotate autojustify font ",9"
+set xtics autofreq norotate autojustify font small
 lowest = 1e30
 highest = 1
 do for [path = 1:3] {
@@ -140,12 +145,14 @@ set yrange [0:*]
 set grid xtics ytics
 set boxwidth
 set style fill solid 0.6 noborder
+panel_number = 3; key_lines = 0
+if (narrow) { @column; unset key }
 plot for [path = 1:3] "histogram.dat" using (($2 + $3) / 2):($1 == cell_of[path] ? 100 * $5 : NaN):($3 - $2) \
        with boxes linetype path
 
 # (d) outliers
-set title sprintf("(d) Largest outliers (dashed: medians), bare loop, %d events", context_events)
-set xlabel "iteration, all rounds one after the other [1000]"
+set title sprintf(narrow ? "(d) Largest outliers (dashed: medians), %d events" : "(d) Largest outliers (dashed: medians), bare loop, %d events", context_events)
+set xlabel narrow ? "iteration of all rounds [1000]" : "iteration, all rounds one after the other [1000]"
 set ylabel "cost of one read"
 set xtics font ",11"
 set micro # in utf8: µs, not us
@@ -165,6 +172,8 @@ do for [path = 1:3] {
 }
 set offsets 0, 0, 0, 0
 set xrange [0:longest * rounds / 1000.0]
+panel_number = 4
+if (narrow) { @column; unset key; set xtics font small }
 plot for [path = 1:3] "outliers.dat" using ((($2 - 1) * round_n[path] + $3) / 1000):($1 == cell_of[path] ? $4 * 1e-9 : NaN) \
        with points linetype path pointsize 0.6, \
      for [path = 1:3] (here(path) ? median_of[path] * 1e-9 : NaN) with lines linetype path linewidth 1 dashtype 2

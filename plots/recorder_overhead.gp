@@ -43,14 +43,15 @@ stats "distribution.dat" using ($4 > 0 ? (lowest = $2 > 0 && $2 < lowest ? $2 : 
   $4 * 16384.0 / samples_of[int($1)] < floor_count ? (floor_count = $4 * 16384.0 / samples_of[int($1)], 0) : 0) : 0) nooutput
 
 set multiplot layout 2, 2 margins 0.08, 0.985, 0.088, 0.822 spacing 0.092, 0.14
-set label 1 "What a push to a recorder costs" at screen 0.02, screen 0.972 left font ",16" noenhanced
+set label 1 headed(1, "What a push to a recorder costs") at screen 0.02, screen 0.972 left font ",16" noenhanced
 set title font ",11.5" offset 0, -0.3
 set logscale xy
 set micro # in utf8: µs, not us
 set format x "%.0s %cs"
 
 # (a), (b) distribution
-set xlabel "duration of a push and two clock reads; bucket: 1/8 octave"
+set xlabel narrow ? "duration of a push and two clock reads" : "duration of a push and two clock reads; bucket: 1/8 octave"
+if (narrow) { set xtics 1e-8, 100 }
 set ylabel "pushes of 16,384 in a bucket" offset 1, 0
 set xrange [0.8e-9 * lowest : 1.3e-9 * longest]
 set yrange [0.6 * floor_count : 40000]
@@ -65,6 +66,8 @@ do for [panel = 1:2] {
   here = ""
   do for [i = 1:cells] { if (threads[i] == n && measured(i)) { here = here . " " . i } }
   set title panel == 1 ? "(a) " . plural(n) . ": distribution" : "(b) " . plural(n) . " at the same time: distribution"
+  panel_count = 4; key_total = 8; panel_number = panel; key_lines = panel == 1 ? 8 : 0
+  if (narrow) { if (panel == 1) { @column_head }; @column; if (panel == 1) { set key maxrows 8 } }
   if (panel == 1) {
     plot for [i in here] "distribution.dat" using ($1 == i && $4 > 0 ? middle($2, $3) : NaN):($4 * 16384.0 / samples_of[int(i)]) \
            with linespoints linecolor rgb colour[kind[int(i)]] dashtype dash_of(int(i)) linewidth 1.4 \
@@ -72,7 +75,7 @@ do for [panel = 1:2] {
          for [k = 1:4] keyentry with linespoints linecolor rgb colour[k] linewidth 1.4 pointtype mark[k] pointsize 0.7 title key_of(k), \
          keyentry with lines linecolor rgb col_black dashtype 1 linewidth 1.4 title "threads push to the same recorder", \
          keyentry with lines linecolor rgb col_black dashtype 2 linewidth 1.4 title "each to its own", \
-         keyentry with points linecolor rgb col_black pointtype 9 pointsize 1.1 title "spike: the recorder takes memory, or touches a new page", \
+         keyentry with points linecolor rgb col_black pointtype 9 pointsize 1.1 title narrow ? "spike: new memory or page" : "spike: the recorder takes memory, or touches a new page", \
          keyentry with points linecolor rgb col_black pointtype 2 pointsize 0.9 title "spike: another cause"
   } else {
     unset key
@@ -87,7 +90,8 @@ do for [panel = 1:2] {
 # (c), (d) in turn: the last round of the cells where all is kept in one recorder. Short ones are thinned out.
 last_round = 0
 stats "spikes.dat" using ($2 > last_round ? (last_round = $2, 0) : 0) nooutput
-set xlabel "number of the push (last round; short ones: every 8th)"
+set xlabel narrow ? "number of the push (last round)" : "number of the push (last round; short ones: every 8th)"
+set xtics autofreq
 set ylabel "duration of the push" offset 1.0, 0
 unset logscale x
 set ytics autofreq
@@ -104,6 +108,8 @@ do for [panel = 1:2] {
     if (threads[i] == n && measured(i) && !different[i] && (kind[i] == 2 || kind[i] == 4)) { here = sprintf("%d ", i) . here }
   }
   set title (panel == 1 ? "(c) " : "(d) ") . plural(n) . (panel == 1 ? "" : ", one recorder") . ": push by push"
+  panel_number = 2 + panel
+  if (narrow) { @column; unset key }
   plot for [i in here] "series.dat" using ($1 == i && ($4 > 2 * median[int(i)] || int($3) % 8 == 0) ? $3 : NaN):($4 * 1e-9) \
          with points linecolor rgb colour[kind[int(i)]] pointtype 7 pointsize 0.18, \
        for [i in here] "spikes.dat" using ($1 == i && $2 == last_round && own(strcol(7)) ? $4 : NaN):($5 * 1e-9) \

@@ -44,9 +44,9 @@ why_of(i) = outcome_of[i] eq "converged" ? "" : outcome_of[i] eq "iterations" ? 
 key_of(i) = sprintf("%s  %s%s", solver_of[i], seconds(time_of[i]), why_of(i))
 shown(i, m, side) = matrix_of[i] eq m && side_of[i] eq side
 
-set label 1 "Residual per iteration, from the recorder of the solver library" at screen 0.012, 1 - 24.0 / plot_height left \
+set label 1 headed(1, "Residual per iteration, from the recorder of the solver library") at screen 0.012, 1 - 24.0 / plot_height left \
   font ",16" noenhanced
-set label 2 "dotted: target; +: convergence predicted from the first part; series are cut at five times the longest that converged; times exclude the set-up of ILU(0)" \
+set label 2 headed(2, "dotted: target; +: convergence predicted from the first part; series are cut at five times the longest that converged; times exclude the set-up of ILU(0)" . (narrow && rows > 1 ? "; only the first of " . rows . " matrices" : "")) \
   at screen 0.012, 1 - 48.0 / plot_height left font ",9" noenhanced textcolor rgb col_grey
 top_edge = 1 - 100.0 / plot_height
 bottom_edge = 76.0 / plot_height
@@ -56,6 +56,10 @@ set logscale y
 set format y "10^{%L}"
 set grid nomytics
 set ylabel offset 1, 0
+array in_panel[2] = [0, 0]
+do for [i = 1:curves] { if (matrix_of[i] eq word(matrices, 1)) { side = side_of[i] eq "ilu0" ? 1 : 2; in_panel[side] = in_panel[side] + 1 } }
+panel_count = 2; key_total = in_panel[1] + in_panel[2]; column_left = 60.0
+if (narrow) { rows = 1; @column_head }
 do for [row = 1:rows] {
   m = word(matrices, row)
   set xrange [*:*]
@@ -88,6 +92,8 @@ do for [row = 1:rows] {
     set ylabel column == 1 ? "residual" : ""
     set xrange [*:*]
     set yrange [*:*]
+    panel_number = column; key_lines = in_panel[column]
+    if (narrow) { @column; set ylabel "residual" offset 0, 0; set xlabel "iteration" }
     here = ""
     longest = 1
     do for [i = 1:curves] { if (shown(i, m, side)) { here = here . " " . i } }

@@ -65,8 +65,8 @@ set grid xtics ytics mytics
 set xrange [from_x:to_x]
 set yrange [lowest / 3 : highest * 3]
 set multiplot
-set label 1 "Roofs of this machine, and the kernels under them" at screen 0.012, 0.966 left font ",16" noenhanced
-set label 2 "all cores at work; roofs: fastest batch, points: medians of the fastest build; colour: where the vectors lie; " . placed . ", red above every roof" \
+set label 1 headed(1, "Roofs of this machine, and the kernels under them") at screen 0.012, 0.966 left font ",16" noenhanced
+set label 2 headed(2, "all cores at work; roofs: fastest batch, points: medians of the fastest build; colour: where the vectors lie; " . placed . ", red above every roof") \
   at screen 0.012, 0.928 left font ",9" noenhanced textcolor rgb col_grey
 array panel_precision[2] = ["double", "single"]
 set style textbox opaque noborder margins 0.6, 0.4 # labels lie over roofs
@@ -82,9 +82,11 @@ high(i) = i > points ? 0 : point_level[i] ne "placed" && speed_of(point_level[i]
   && point_y[i] > 1.05 * least(peak_of(point_precision[i]), point_x[i] * speed_of(point_level[i]))
 do for [i = 1:points] { ringed = ringed + high(i) }
 if (ringed > 0) {
-  set label 3 "ring: above the roof of its level, because a faster one holds part of its vectors, or the machine ran slower while the roof was measured" \
+  set label 3 headed(3, "ring: above the roof of its level, because a faster one holds part of its vectors, or the machine ran slower while the roof was measured") \
     at screen 0.012, 0.9 left font ",9" noenhanced textcolor rgb col_grey
 }
+panel_count = 2; key_total = words(levels) + words(kernels)
+if (narrow) { @column_head }
 do for [panel = 1:2] {
   precision = panel_precision[panel]
   set lmargin at screen panel == 1 ? 0.075 : 0.47
@@ -96,6 +98,9 @@ do for [panel = 1:2] {
   set ylabel panel == 1 ? "GFLOPS per core" : ""
   if (panel == 2) { set key at screen 0.835, screen 0.82 left top vertical Left reverse samplen 1.8 spacing 1.15 noenhanced font ",10" } \
   else { unset key }
+  panel_number = panel; key_lines = panel == 2 ? key_total : 0
+  if (narrow) { @column; set ylabel "GFLOPS per core"; set xlabel "flops per byte" . (strlen(counted_by) < 28 ? ", counted " . counted_by : ""); if (panel == 1) { unset key } }
+  tall = narrow ? panel_top - panel_bottom : 0.69 * plot_height
   peak = 0
   set xrange [*:*]
   set yrange [*:*]
@@ -119,14 +124,14 @@ do for [panel = 1:2] {
         dashtype dash
       near = height > peak / 1.15 && height < peak
       peak_text = near ? "" : sprintf("%s: %.3g", build eq "scalar" ? "scalar" : build . " bits", height)
-      set label 30 + b free_label(0, 0.69 * plot_height * log(3.0 * height / lowest) / log(9.0 * highest / lowest), peak_text, 11, 1) at to_x / 1.1, height right offset 0, 0.6 \
-        font ",9" noenhanced front boxed
+      set label 30 + b free_label(0, tall * log(3.0 * height / lowest) / log(9.0 * highest / lowest), peak_text, 11, 1) at to_x / 1.1, height right offset 0, 0.6 \
+        font text_font(9) noenhanced front boxed
     }
   }
   placed(i) = i > points ? 0 : point_level[i] eq "placed" && point_precision[i] eq precision
   above(i) = i > points ? 0 : strstrt(point_verdict[i], "above") > 0
   do for [i = 1:points] {
-    if (placed(i)) { set label 60 + i point_name[i] at point_x[i], point_y[i] left offset 0.8, 0.5 font ",9" noenhanced } \
+    if (placed(i)) { set label 60 + i point_name[i] at point_x[i], point_y[i] left offset 0.8, 0.5 font text_font(9) noenhanced } \
     else { unset label 60 + i }
   }
   mine(i, kernel, level) = i > points ? 0 : point_name[i] eq kernel && point_level[i] eq level && point_precision[i] eq precision

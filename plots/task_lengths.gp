@@ -40,13 +40,13 @@ prefix(p) = p == 0 ? "" : "kMGT"[p:p]
 digits(v, p) = sprintf("%.3g", v / 1000.0 ** p)
 flop(v) = digits(v, power(v)) . " " . prefix(power(v)) . "FLOP"
 range(low, high) = low == high ? "" : "\n" . digits(low, power(high)) . " to " . digits(high, power(high))
-crowded = bars > 14
-number_size = crowded ? 7 : 9
+crowded = narrow || bars > 14
+number_size = narrow ? 9.4 : crowded ? 7 : 9
 on_bar(low, median, high) = crowded ? digits(median, power(median)) . prefix(power(median)) : flop(median) . range(low, high)
 
-set label 1 "Tasks by their length, from the recorders of the contraction library" at screen 0.012, 1 - 24.0 / plot_height left \
+set label 1 headed(1, "Tasks by their length, from the recorders of the contraction library") at screen 0.012, 1 - 24.0 / plot_height left \
   font ",16" noenhanced
-set label 2 "on the bars: " . (crowded ? "FLOPs of a task (median)" : "FLOPs of a task, median and range") . ";  boxes: quartiles of its time, whiskers to the shortest and the longest" \
+set label 2 headed(2, "on the bars: " . (crowded ? "FLOPs of a task (median)" : "FLOPs of a task, median and range") . "; boxes: quartiles of its time, whiskers to the shortest and the longest") \
   at screen 0.012, 1 - 48.0 / plot_height left font ",9" noenhanced textcolor rgb col_grey
 set multiplot
 set lmargin at screen 0.085
@@ -60,13 +60,15 @@ set xtics scale 0 () # the bars bring their own
 
 set tmargin at screen 1 - 74.0 / plot_height
 set bmargin at screen 0.46
-set yrange [0 : most * 1.24]
+set yrange [0 : most * (narrow ? 1.4 : 1.24)]
+panel_count = 2; key_total = 1; panel_number = 1; key_lines = 0
+if (narrow) { @column_head; @column; set xtics font ",9.4" }
 set ylabel "tasks" offset 0.5, 0
 set boxwidth 0.72 absolute
 set style fill solid 0.55 border
 plot "lengths.dat" using (x_of($1, $2)):5:2:xtic(stringcolumn(4)) with boxes linecolor variable, \
-     "" using (x_of($1, $2)):5:(on_bar($7, $8, $9)) with labels center offset 0, (crowded ? 0.6 : 1.45) \
-       font sprintf(",%d", number_size) noenhanced
+     "" using (x_of($1, $2)):5:(on_bar($7, $8, $9)) with labels center offset 0, (narrow ? 1.6 : crowded ? 0.6 : 1.45) \
+       font sprintf(",%g", number_size) noenhanced rotate by (narrow ? 90 : 0)
 unset label 1
 @caption_drawn
 unset label 2
@@ -74,11 +76,11 @@ unset label 2
 set tmargin at screen 0.41
 set bmargin at screen 118.0 / plot_height
 do for [i = 1:groups] {
-  set label 100 + i name_of[i] at first middle(i), screen 78.0 / plot_height center font ",11" noenhanced
-  set label 200 + i sprintf("%d DGEMMs, %s", dgemms_of[i], flop(flops_of[i])) at first middle(i), screen 60.0 / plot_height center \
-    font sprintf(",%d", groups > 4 ? 8 : 9) noenhanced textcolor rgb col_grey
+  set label 100 + i name_of[i] at first middle(i), screen (narrow ? caption_height + 40 : 78.0) / plot_height center font text_font(narrow ? 9 : 11) noenhanced
+  if (!narrow) { set label 200 + i sprintf("%d DGEMMs, %s", dgemms_of[i], flop(flops_of[i])) at first middle(i), screen 60.0 / plot_height center \
+    font sprintf(",%d", groups > 4 ? 8 : 9) noenhanced textcolor rgb col_grey }
 }
-set label 301 "length of a task: DGEMMs one after the other" at graph 0.5, screen 34.0 / plot_height center
+set label 301 "length of a task: DGEMMs one after the other" at graph 0.5, screen (narrow ? caption_height + 20 : 34.0) / plot_height center font text_font(narrow ? 9 : 12)
 unit = typical < 1e-3 ? 1e6 : 1e3
 set micro # in utf8: µs, not us
 set ylabel "time of a task" offset 0.5, 0
@@ -91,6 +93,8 @@ do for [p = -6:9] {
 set yrange [unit * shortest / 1.5 : unit * longest * 1.5]
 set grid ytics nomytics
 set boxwidth 0.45 absolute
+panel_number = 2; key_lines = 0
+if (narrow) { @column; unset key; set xtics font ",9.4" }
 set bars 0.6
 plot "lengths.dat" using (x_of($1, $2)):(unit * $11):(unit * $10):(unit * $14):(unit * $13):2:xtic(stringcolumn(4)) \
        with candlesticks linecolor variable whiskerbars, \

@@ -18,7 +18,7 @@ set label 1 headed(1, "The clocks of this machine") at screen 0.012, 0.972 left 
 
 # (a) cost and resolution, a row for each clock
 set lmargin at screen 0.175
-set rmargin at screen 0.485
+set rmargin at screen 0.465
 set tmargin at screen 0.885
 set bmargin at screen 0.135
 set title "(a) Cost of a reading, and the smallest step" font ",11.5"
@@ -75,7 +75,7 @@ set logscale xy
 set format x "%.0s %cs"
 set format y "%g %%"
 set xlabel "length of the step"
-set ylabel "share of the steps"
+set ylabel "share of the steps" offset 1, 0
 set xtics 1e-9, narrow ? 1000 : 10
 set xrange [1e-9:*]
 set yrange [1e-4:150]
