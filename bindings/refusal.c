@@ -44,6 +44,11 @@ void lutil_explain(lua_State *L) {
   const char *msg = lua_tostring(L, -1);
   if (msg == NULL || !isaboutnil(msg)) return;
   int top = lua_gettop(L);
+  if (strstr(msg, "(global 'pml')") != NULL) {
+    lua_pushfstring(L, "%s; write local pml = require \"pmlua\" first", msg);
+    lua_replace(L, top);
+    return;
+  }
   lua_rawgetp(L, LUA_REGISTRYINDEX, &refused_at);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &refusal);
   const char *place = lua_tostring(L, -2), *sentence = lua_tostring(L, -1);

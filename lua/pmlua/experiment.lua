@@ -404,7 +404,7 @@ local function report(run)
   if has "data.dat" then run:say("  table  " .. run:path "data.dat") end
   if plots[1] then run:say("  plot   " .. table.remove(plots, 1)) end
   for _, name in ipairs { "report.txt", "samples.csv.gz", "traces.otf2" } do more[#more + 1] = has(name) and name end
-  for _, plot in ipairs(plots) do more[#more + 1] = plot:match "[^/]*$" end
+  for _, file in ipairs(plots) do more[#more + 1] = file:match "[^/]*$" end
   if more[1] then run:say("  also   " .. table.concat(more, ", ")) end
 end
 

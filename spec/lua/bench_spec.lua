@@ -286,7 +286,7 @@ int main(int argc, char **argv) {
 
   it("names errors in the command line", function()
     for arguments, why in pairs {
-      [""] = "no command given", ["true ' '"] = "command 2 is empty",
+      [""] = "no command given", ["true ' '"] = "command 2 is empty", ["ls -l"] = "quote each command, as in 'ls -l'",
       ["-P x true"] = "'x' is not NAME=VALUE,VALUE", ["-P x=1,1 'echo {x}'"] = "has the value 1 twice",
       ["-P x=1 true"] = "--parameter x: no command has {x} in it", ["-P user=1 'echo {user}'"] = "a column of the results",
       ["-n a -n b true"] = "2 names for 1 commands", ["-e a,, true"] = "an event's name is empty",

@@ -78,6 +78,8 @@ describe("An error is one line with the script's position:", function()
   for name, case in pairs {
     ["a syntax error"] = { "local x = = 1", "s.lua:1: unexpected symbol near '='" },
     ["a run-time error"] = { "local t\nt.x = 1", "s.lua:2: attempt to index a nil value (local 't')" },
+    ["a module that is not loaded"] = { "pml.clock.ns()",
+      [[s.lua:1: attempt to index a nil value (global 'pml'); write local pml = require "pmlua" first]] },
     ["a refused set that is used"] = { "local s = require 'pmlua'.eventset { 'nosuch' }\n\ns:read()",
       "s.lua:3: attempt to index a nil value (local 's'); the last refusal, at s.lua:1, was: eventset.open: ENOEVENT: " ..
       "no event \"nosuch\"; list the events with pmlua events" },

@@ -70,7 +70,7 @@ end
 local M = {
   summary = "compare commands: which is faster, by how much, and how certain that is",
   arguments = { { name = "CMD", key = "commands", kind = "text", many = true,
-    missing = "no command given" } },
+    missing = "no command given", after = "quote each command, as in 'ls -l'" } },
   about = [[
 Quote each CMD, because it is one word of the command line. Each round runs every command once, in random order, so that drift
 of the machine affects all commands. The table shows the median of the elapsed time with a 95 % interval. For every command except

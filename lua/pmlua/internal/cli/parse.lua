@@ -47,6 +47,7 @@ local SHOWN = 60 -- bytes of a word in a message
 ---@field optional? boolean
 ---@field when? fun(o: table): boolean whether it is expected
 ---@field missing? string what to say if it is not there
+---@field after? string what to say about a wrong option after it
 
 ---@class pmlua.cli.Command
 ---@field name? string in help, CMD by default
@@ -218,6 +219,12 @@ local function take_word(line, o, word)
   return true
 end
 
+--- A hint on a wrong option after the first argument, or an empty text.
+local function after_argument(line, o)
+  local argument = line.arguments and line.arguments[1]
+  return argument and argument.after and o[argument.key] and "; " .. argument.after or ""
+end
+
 --- Parse the words up to the command, which becomes o.command; nil and the error.
 local function read(line, o, args)
   local index, i, ended = M.index(line), 1, false
@@ -231,7 +238,7 @@ local function read(line, o, args)
       return true
     elseif not ended and word:find "^%-." then
       local after, wrong = take(o, index, args, i)
-      if not after then return nil, wrong end
+      if not after then return nil, wrong .. after_argument(line, o) end
       i = after
     elseif line.command and not line.command.behind and not open_argument(line, o) then
       break
