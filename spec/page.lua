@@ -101,9 +101,9 @@ local function file_name(text) return text:match "^[^\n%w]* ?([%w_-]+%.[%w_]+)%f
 -- The shell of the page's reader: pmlua is installed, and the checkout's scripts are in the folder.
 local function environment(dir, prefix)
   return ("cd %s && export PATH=%s/bin:$PATH PKG_CONFIG_PATH=%s/lib/pkgconfig LD_LIBRARY_PATH=%s/lib MANPATH=%s/share/man "
-    .. "XDG_RUNTIME_DIR=%s XDG_STATE_HOME=%s/state PREFIX=%s "
+    .. "XDG_RUNTIME_DIR=%s XDG_STATE_HOME=%s/state "
     .. "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 && set -e\n")
-    :format(dir, prefix, prefix, prefix, prefix, dir, dir, prefix)
+    :format(dir, prefix, prefix, prefix, prefix, dir, dir)
 end
 
 --- Install pmlua into a folder.
