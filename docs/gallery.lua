@@ -76,14 +76,17 @@ local function draw(folder, name)
 end
 
 local function page(experiments, folder)
-  local out = { "# Gallery", "", "`make gallery` measures and draws these figures anew, all on one machine.", "" }
+  local figures, date, version = {}, nil, nil
   for _, e in ipairs(experiments) do
     local caption = draw(folder, e.name)
     if caption then
-      out[#out + 1] = ("## [%s](../experiments/%s.md)\n\n![%s](%s.png)\n\n%s\n"):format(e.title, e.name, e.title, e.name, caption)
+      date, version = caption:match "(%d+%-%d%d%-%d%d)T[^·]*· pmlua ([%d.]+)"
+      local figure = "## [%s](../experiments/%s.md)\n\n![%s](%s.png)\n\n%s\n"
+      figures[#figures + 1] = figure:format(e.title, e.name, e.title, e.name, caption)
     end
   end
-  write("docs/gallery/index.md", table.concat(out, "\n"))
+  local about = ("`make gallery` measured and drew these figures on one machine, with pmlua %s, on %s."):format(version, date)
+  write("docs/gallery/index.md", ("# Gallery\n\n%s\n\n%s"):format(about, table.concat(figures, "\n")))
   draw(folder, "first_touch")
 end
 
