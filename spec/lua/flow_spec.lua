@@ -6,6 +6,7 @@ local support = require "spec.core.support"
 local quote = support.quote
 local flow, flowgraph = require "pmlua.flow", require "pmlua.internal.flow.graph"
 local rng = require "pmlua.internal.rng"
+local svg_series = require "spec.lua.svg_series"
 local command = support.build .. "/pmlua"
 
 describe("An event flow", function()
@@ -126,7 +127,7 @@ describe("An event flow", function()
     local one = assert(flow.stop())
     local text = one:dot { color = "self/time", title = "odd" }
     assert.truthy(text:find([[label="say &#34;hi&#34; \\  ? &#123;&#60;x&#62;&#124;y&#125;\n1 visit\n1"]], 1, true), text)
-    assert.truthy(text:find("odd\\nself/time: green 1, red 1", 1, true), text)
+    assert.truthy(text:find("odd\\nself/time: pale 1, orange 1", 1, true), text)
     if (support.shell "command -v dot") ~= 0 then return pending "Graphviz is not installed" end
     assert.is_true(one:draw(dir .. "/odd.svg"))
     assert.truthy(support.slurp(dir .. "/odd.svg"):find("<svg", 1, true))
@@ -134,15 +135,28 @@ describe("An event flow", function()
 
   it("colours an edge like its start node, and the edge from nowhere not at all", function()
     local one = flow_of "a(bbb)a(b)"
-    local text, hue, coloured = one:dot { color = "self/time" }, {}, 0
-    for node, h in text:gmatch 'n1_(%d+) %[label=[^%]]*fillcolor="(%d%.%d+) ' do hue[node] = h end
-    for from, h in text:gmatch 'n1_(%d+) %-> [^;]*color="(%d%.%d+) 0.900 0.700", penwidth=%d' do
-      assert.equal(hue[from], h)
+    local text, share, coloured = one:dot { color = "self/time" }, {}, 0
+    -- the part of the way from the green of the pale end to that of the orange end
+    local function part(green, pale, orange) return (pale - tonumber(green, 16)) / (pale - orange) end
+    for node, g in text:gmatch 'n1_(%d+) %[label=[^%]]*fillcolor="#%x%x(%x%x)' do share[node] = part(g, 0xF1, 0x85) end
+    for from, g in text:gmatch 'n1_(%d+) %-> [^;]*color="#%x%x(%x%x)%x%x", penwidth=%d' do
+      assert.near(share[from], part(g, 0xB6, 0x3F), 0.01)
       coloured = coloured + 1
     end
     assert.is_true(coloured >= 3)
     assert.truthy(text:find "n1_1 %-> n1_2 %[label=\"[^\"]*\"%];")
     assert.is_nil(one:dot():find("penwidth", 1, true))
+  end)
+
+  it("has a scale of colours that differ in grey, and with any colour blindness", function()
+    local ends = {}
+    for r, g, b in flow_of "a(bbb)a(b)":dot { color = "self/time" }:gmatch 'fillcolor="#(%x%x)(%x%x)(%x%x)"' do
+      ends[#ends + 1] = { tonumber(r, 16), tonumber(g, 16), tonumber(b, 16) }
+    end
+    table.sort(ends, function(one, other) return one[2] < other[2] end)
+    for _, view in ipairs { "grey", "deuteranopia", "protanopia" } do
+      assert.is_true(svg_series.distance(ends[1], ends[#ends], view) > 20, view)
+    end
   end)
 
   it("refuses impossible drawings, in a sentence", function()

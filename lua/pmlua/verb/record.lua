@@ -74,7 +74,7 @@ longer than they are.]],
     { name = "flow", kind = "file", optional = true, read = flow_of, help = "write event flow graphs of each process, which show "
       .. "the order of calls: for Graphviz, as a picture, and as a C program with the same flow. FILE names the "
       .. "picture (.svg, .png, .pdf, .dot or .json)" },
-    { name = "color", kind = "name", value = "A/B", needs = "flow", help = "colour nodes of these graphs from green to red by "
+    { name = "color", kind = "name", value = "A/B", needs = "flow", help = "colour nodes of these graphs from pale blue to orange by "
       .. "the ratio of two of time, self (both in ns), calls and events" },
     common.with("json", { help = "print the table and all call paths as JSON on standard output" }),
     common.with("csv", { help = "print all functions as CSV on standard output" }),

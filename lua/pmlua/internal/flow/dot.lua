@@ -42,15 +42,23 @@ local function ratios(flow, color)
   return { name = color, of = of, least = least, most = most }
 end
 
---- From green to red.
-local function hue(r, v) return (1 - (r.most > r.least and (v - r.least) / (r.most - r.least) or 0)) / 3 end
+-- From pale blue to orange, ever darker: they also differ without colours, and for readers with red-green colour blindness.
+local NODE <const> = { { 0xE8, 0xF1, 0xF8 }, { 0xE5, 0x85, 0x4B } }
+local EDGE <const> = { { 0x9F, 0xB6, 0xC9 }, { 0xA3, 0x3F, 0x00 } }
 
---- Pale enough to be read through; grey: it has no ratio.
+--- The colour of a ratio on a scale.
+local function shade(r, v, scale)
+  local part, rgb = r.most > r.least and (v - r.least) / (r.most - r.least) or 0, {}
+  for i, from in ipairs(scale[1]) do rgb[i] = math.floor(from + part * (scale[2][i] - from) + 0.5) end
+  return ("#%02x%02x%02x"):format(table.unpack(rgb))
+end
+
+--- Pale enough for a text; grey: the node has no ratio.
 local function fill(r, node)
   local v = r and r.of[node]
   if not r then return "white" end
   if not v then return "grey92" end
-  return ("%.3f 0.550 0.950"):format(hue(r, v))
+  return shade(r, v, NODE)
 end
 
 --- Names that stand for several paths need more than the name.
@@ -80,15 +88,15 @@ local function node_line(g, graph, i, names, r)
   if node.spread and node.spread.ranks > 1 then spread_lines(lines, node.spread) end
   if r and r.of[node] then lines[#lines + 1] = ("%.4g"):format(r.of[node]) end
   local last = i == graph.last and ", peripheries=2" or ""
-  return ("%s [label=%s, tooltip=%s, fillcolor=%s%s];"):format(id, label(lines),
-    quote.dot(table.concat(flowgraph.path(graph, i, PATH), " / ")), quote.dot(fill(r, node)), last)
+  return ('%s [label=%s, tooltip=%s, fillcolor="%s"%s];'):format(id, label(lines),
+    quote.dot(table.concat(flowgraph.path(graph, i, PATH), " / ")), fill(r, node), last)
 end
 
---- The colour of what the edge leaves, dark enough for a line; and wider the more often it was taken, by decades.
+--- The colour of the edge's first node, dark enough for a line; a wider line if it was taken more often, by decades.
 local function line_style(r, node, edge)
   local v = r and r.of[node]
   if not v then return "" end
-  return (', color="%.3f 0.900 0.700", penwidth=%.1f'):format(hue(r, v), 1 + 0.5 * math.log(math.max(edge.count, 1), 10))
+  return (', color="%s", penwidth=%.1f'):format(shade(r, v, EDGE), 1 + 0.5 * math.log(math.max(edge.count, 1), 10))
 end
 
 -- Blanks keep a label off its edge and off the next label, also where a viewer's font is wider than Graphviz took it for.
@@ -123,7 +131,7 @@ function M.text(flow, options)
   if err then return nil, err end
   local title = { options.title or "event flow" }
   if r and r.least <= r.most then
-    title[2] = ("%s: green %.4g, red %.4g; an edge has the colour of the node it leaves"):format(r.name, r.least, r.most)
+    title[2] = ("%s: pale %.4g, orange %.4g; an edge has the colour of the node it leaves"):format(r.name, r.least, r.most)
   end
   if flow.refused > 0 then title[#title + 1] = ("%d more threads are not shown"):format(flow.refused) end
   local out = {
