@@ -52,10 +52,6 @@ for (const figure of document.querySelectorAll("a.figure")) {
   }
 }
 
-// The menu of a long chapter begins at the current page.
-const current = document.querySelector("#nav [aria-current]")
-if (current && current.offsetParent) document.getElementById("nav").scrollTop = current.offsetTop - 200
-
 // Search. The index is loaded when the field is first used.
 const form = document.getElementById("search"), field = form.querySelector("input"), found = document.getElementById("found")
 let index, loading
