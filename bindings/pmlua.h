@@ -242,14 +242,32 @@ struct pmlua_client; /* one thread at a time */
  * socket whose path it is (with a slash). *@client is NULL on failure: -ENOENT, -EINVAL (several have the name),
  * -ECONNREFUSED and others of connect(2). pmlua_disconnect - end its session; NULL is fine.
  *
- * pmlua_ask - a question of a kind of docs/protocol.md: "eval" (@text is Lua), "read" (a pattern of events a line; the
- * answer is JSON), "info", and wait at most @seconds. *@answer is to be freed, NULL on failure: -EREMOTEIO (the
+ * pmlua_ask - a question of a kind of docs/protocol.md: "eval" (@text is Lua), "complete", "info" (the answer is JSON),
+ * or "stop" (@text is a reason), and wait at most @seconds. *@answer is to be freed, NULL on failure: -EREMOTEIO (the
  * application's error is the detail), -ETIMEDOUT (the next question waits for this answer, and drops it), -ECONNRESET,
  * PML_EFORMAT, after which only pmlua_disconnect() makes sense; -EINVAL, -EMSGSIZE.
  */
 PML_API int pmlua_connect(struct pmlua_client **client, const char *which);
 PML_API void pmlua_disconnect(struct pmlua_client *client);
 PML_API int pmlua_ask(struct pmlua_client *client, const char *kind, const char *text, double seconds, char **answer);
+
+/*
+ * pmlua_read - call @visit with each event that fits one of @patterns (a line each, with * and ?; "": all) and has a
+ * value, in the order of registration, until it returns another value than 0, which is returned. A recorder's value is
+ * its count; "LIB::RECORDER:MED" selects a quantile. No Lua runs in the application. Returns 0 or a code as
+ * pmlua_ask().
+ */
+struct pmlua_reading {
+  const char *name, *description; /* "LIB::EVENT"; valid until the visit ends */
+  int real;                       /* the value is @d, else @i */
+  union {
+    int64_t i;
+    double d;
+  };
+};
+typedef int pmlua_read_visit(const struct pmlua_reading *reading, void *arg);
+PML_API int pmlua_read(struct pmlua_client *client, const char *patterns, double seconds, pmlua_read_visit *visit,
+                       void *arg);
 
 PML_END_DECLS
 

@@ -252,7 +252,7 @@ int live__session_reset(struct live_session *s);
  */
 bool live__values_answer(struct pml__sde_values **values, const struct live_frame *question, char **text, size_t *n);
 static inline bool live__values_wanted(const struct live_frame *question) {
-  return question->kind == LIVE_VALUES || question->kind == LIVE_SECTIONS;
+  return question->kind >= LIVE_VALUES && question->kind <= LIVE_SECTIONS;
 }
 
 /* --- live_worker.c: called by the service's thread --- */

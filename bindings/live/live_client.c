@@ -6,6 +6,7 @@
 #include "command/interrupt.h"
 #include "live/live_socket.h"
 #include "pmlua.h"
+#include "read/export/pml_export_metrics.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -169,24 +170,53 @@ void pmlua_disconnect(struct pmlua_client *client) {
   free(client);
 }
 
-int pmlua_ask(struct pmlua_client *client, const char *kind, const char *text, double seconds, char **answer) {
-  struct live_client *c = &client->c;
-  int which = LIVE_INFO;
-  *answer = NULL;
-  while (which <= LIVE_EVAL && strcmp(live_kind_name((enum live_kind)which), kind) != 0) which++;
-  if (which > LIVE_EVAL)
-    return pml_fail(-EINVAL, "question \"%.20s\"; its kind is info, read, complete, sections or eval", kind);
+/* The whole answer stays in the client's frame. */
+static int ask(struct live_client *c, enum live_kind kind, const char *text, double seconds) {
   size_t n = strlen(text);
   if (n > LIVE_QUESTION_MAX) return pml_fail(-EMSGSIZE, "%zu bytes; a question has at most %d", n, LIVE_QUESTION_MAX);
   double deadline = live_client_now() + seconds;
-  int err = live_client_send(c, (enum live_kind)which, text, n, deadline);
+  int err = live_client_send(c, kind, text, n, deadline);
   if (err == 0) err = live_client_receive(c, deadline);
-  if (err < 0) return err;
-  if (c->answer.kind != LIVE_OK)
+  if (err == 0 && c->answer.kind != LIVE_OK)
     err = pml_fail(-EREMOTEIO, "%.500s", c->answer.length > 0 ? c->answer.payload : "refused without a reason");
-  else
-    *answer = c->answer.payload;
+  return err;
+}
+
+int pmlua_ask(struct pmlua_client *client, const char *kind, const char *text, double seconds, char **answer) {
+  static const enum live_kind texts[] = {LIVE_INFO, LIVE_COMPLETE, LIVE_EVAL, LIVE_STOP};
+  struct live_client *c = &client->c;
+  size_t which = 0;
+  *answer = NULL;
+  while (which < 4 && strcmp(live_kind_name(texts[which]), kind) != 0) which++;
+  if (which == 4) return pml_fail(-EINVAL, "question \"%.20s\"; its kind is info, complete, eval or stop", kind);
+  int err = ask(c, texts[which], text, seconds);
+  if (err == 0) *answer = c->answer.payload;
   if (err == 0) c->answer.payload = NULL;
-  live_frame_reset(&c->answer);
+  if (err == 0 || err == -EREMOTEIO) live_frame_reset(&c->answer);
+  return err;
+}
+
+static int visit_all(struct live_client *c, pmlua_read_visit *visit, void *arg) {
+  struct pml__metrics_answer a;
+  struct pml__metrics_event e = {0};
+  struct pml_value v;
+  int more, stop = 0, err = pml__metrics_parse(&a, c->answer.payload, c->answer.length);
+  if (err < 0) return err;
+  while (stop == 0 && (more = pml__metrics_next(&a, &e)) != 0) {
+    if (more < 0) return more;
+    if (!pml__metrics_value(&a, e.word, &v)) continue;
+    const struct pmlua_reading r = {e.name, e.description, v.type == PML_TYPE_DOUBLE, {v.i}};
+    stop = visit(&r, arg);
+  }
+  return stop;
+}
+
+int pmlua_read(struct pmlua_client *client, const char *patterns, double seconds, pmlua_read_visit *visit, void *arg) {
+  char *question;
+  if (asprintf(&question, "0\n%s", patterns) < 0) return pml_fail(-ENOMEM, "out of memory for a question");
+  int err = ask(&client->c, LIVE_VALUES, question, seconds);
+  free(question);
+  if (err == 0) err = visit_all(&client->c, visit, arg);
+  if (err >= 0 || err == -EREMOTEIO) live_frame_reset(&client->c.answer);
   return err;
 }

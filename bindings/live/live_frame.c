@@ -12,7 +12,7 @@
 
 #define GREETING "pmlua1 "
 
-static const char *const names[] = {"info", "read", "values", "sections", "stop", "complete", "eval", "ok", "error"};
+static const char *const names[] = {"info", "values", "series", "sections", "stop", "complete", "eval", "ok", "error"};
 
 const char *live_kind_name(enum live_kind kind) {
   return names[kind];
@@ -78,8 +78,9 @@ static int parse_header(struct live_frame *f) {
   if (question) at += strlen(GREETING);
   size_t n = strcspn(at, " ");
   if (at[n] != ' ' || !find_kind(at, n, question, &f->kind))
-    return pml_fail(PML_EFORMAT, question ? "a question's kind is info, read, values, sections, stop, complete or eval"
-                                          : "an answer begins with ok or error");
+    return pml_fail(PML_EFORMAT, question
+                                     ? "a question's kind is info, values, series, sections, stop, complete or eval"
+                                     : "an answer begins with ok or error");
   int err = parse_length(at + n + 1, f->max, &f->length);
   if (err < 0) return err;
   f->payload = malloc(f->length + 1);

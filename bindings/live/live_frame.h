@@ -2,7 +2,7 @@
 /*
  * bindings/live/live_frame.h - message framing on the socket of a running application.
  *
- *     question   pmlua1 KIND LENGTH\n  and LENGTH bytes      KIND: info, read, values, sections, stop, complete, eval
+ *     question   pmlua1 KIND LENGTH\n  and LENGTH bytes      KIND: info, values, series, sections, stop, complete, eval
  *     answer     ok LENGTH\n           and LENGTH bytes
  *                error LENGTH\n        and LENGTH bytes: one line
  *
@@ -19,8 +19,8 @@
 
 enum live_kind {
   LIVE_INFO,
-  LIVE_READ,
   LIVE_VALUES,
+  LIVE_SERIES,
   LIVE_SECTIONS,
   LIVE_STOP,
   LIVE_COMPLETE,

@@ -60,8 +60,8 @@ static double patience(lua_State *L, int arg) {
 
 /* *@fits: false if it fails because the question is too long, which leaves the link as it was. */
 static int send_arguments(lua_State *L, struct link *l, double deadline, bool *fits) {
-  static const char *const kinds[] = {"info", "read", "values", "sections", "stop", "complete", "eval", NULL};
-  static const enum live_kind values[] = {LIVE_INFO, LIVE_READ,     LIVE_VALUES, LIVE_SECTIONS,
+  static const char *const kinds[] = {"info", "values", "series", "sections", "stop", "complete", "eval", NULL};
+  static const enum live_kind values[] = {LIVE_INFO, LIVE_VALUES,   LIVE_SERIES, LIVE_SECTIONS,
                                           LIVE_STOP, LIVE_COMPLETE, LIVE_EVAL};
   size_t n;
   enum live_kind kind = values[luaL_checkoption(L, 2, NULL, kinds)];

@@ -31,11 +31,12 @@ static int push_events(lua_State *L, struct pml__metrics_answer *a) {
   int rc = 1;
   lua_createtable(L, (int)(a->events < a->names.left ? a->events : a->names.left), 0);
   for (lua_Integer i = 1; (rc = pml__metrics_next(a, &e)) > 0; i++) {
-    lua_createtable(L, 0, 6);
+    lua_createtable(L, 0, 8);
     lutil_setstr(L, "name", e.name);
-    lutil_setstr(L, "description", e.description);
+    if (e.description[0] != '\0') lutil_setstr(L, "description", e.description);
     lutil_setstr(L, "kind", lsde_kind(e.kind));
     lutil_setstr(L, "type", lsde_type(e.type));
+    lutil_setbool(L, "writable", (e.mode & PML_SDE_RW) != 0);
     lutil_setbool(L, "instant", (e.mode & PML_SDE_INSTANT) != 0);
     lutil_setint(L, "word", (uint64_t)e.word + 1);
     lua_rawseti(L, -2, i);

@@ -56,8 +56,8 @@ end
 ---@return pmlua.Failure? failure
 ---@return string? code
 function Connection:read(patterns, seconds)
-  if type(patterns) == "table" then patterns = table.concat(patterns, "\n") end
-  local answer, err, code = directory().ask_json(self.app, link_of(self), "read", patterns, seconds or PATIENCE)
+  local reading = require "pmlua.internal.live.reading".new(type(patterns) == "table" and patterns or { patterns })
+  local answer, err, code = reading:ask(self.app, link_of(self), seconds or PATIENCE)
   if not answer then return nil, err, code end
   return answer.rows
 end
@@ -68,7 +68,7 @@ end
 ---@return pmlua.Failure? failure
 ---@return string? code
 function Connection:info(seconds)
-  return directory().ask_json(self.app, link_of(self), "info", "", seconds or PATIENCE)
+  return directory().information(self.app, link_of(self), seconds or PATIENCE)
 end
 
 --- End the session.

@@ -53,7 +53,7 @@ static void read_all(void *arg, size_t n) {
   for (size_t i = 0; i < n; i++) {
     char *bytes;
     size_t size;
-    if (pml__sde_values_take(all, known, "", 0, &bytes, &size) < 0) return;
+    if (pml__sde_values_take(all, known, "", "", 0, &bytes, &size) < 0) return;
     known = ((const struct pml__sde_values_head *)bytes)->generation;
     sink[0] = size;
     free(bytes);

@@ -76,7 +76,7 @@ static int libsde_open(void) {
 static int sde_take_all(void) {
   char *bytes;
   size_t n;
-  int rc = pml__sde_values_take(sde_all, sde_known, "", 0, &bytes, &n);
+  int rc = pml__sde_values_take(sde_all, sde_known, "", "", 0, &bytes, &n);
   if (rc == 0) sde_known = ((const struct pml__sde_values_head *)bytes)->generation;
   free(bytes);
   return rc;

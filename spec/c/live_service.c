@@ -10,6 +10,28 @@
 
 static char text[4096];
 
+static int sum_up(const struct pmlua_reading *r, void *sum) {
+  if (r->real) return 7;
+  *(int64_t *)sum += r->i;
+  return 0;
+}
+
+static void readings(struct pmlua_client *c) {
+  static double real = 0.5;
+  static int64_t one = 1, many = INT64_C(1) << 62;
+  struct pml_sde_library *lib;
+  int64_t sum = 0;
+  pml_sde_library(&lib, "CLIENT");
+  pml_sde_register(lib, "one", PML_SDE_RO, PML_TYPE_INT64, &one);
+  pml_sde_register(lib, "many", PML_SDE_RO, PML_TYPE_INT64, &many);
+  pml_sde_register(lib, "real", PML_SDE_RO, PML_TYPE_DOUBLE, &real);
+  CHECK(pmlua_read(c, "CLIENT::o*\nCLIENT::many", LIVE_WAIT_S, sum_up, &sum) == 0 && sum == many + 1,
+        "events are read by patterns");
+  CHECK(pmlua_read(c, "CLIENT::*", LIVE_WAIT_S, sum_up, &sum) == 7, "until the visitor ends it");
+  CHECK(pmlua_read(c, "CLIENT::none", LIVE_WAIT_S, sum_up, &sum) == 0 && sum == 2 * (many + 1), "or there is none");
+  pml_sde_shutdown(lib);
+}
+
 static void client(const char *path) {
   struct pmlua_client *c = NULL;
   char *answer = NULL, pid[32];
@@ -25,6 +47,7 @@ static void client(const char *path) {
         "after which the session continues");
   free(answer);
   CHECK(pmlua_ask(c, "ask", "", 1, &answer) == -EINVAL, "an unknown kind is refused");
+  readings(c);
   pmlua_disconnect(c);
   CHECK(pmlua_connect(&c, pid) == 0, "or by pid");
   pmlua_disconnect(c);

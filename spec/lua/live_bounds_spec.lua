@@ -91,7 +91,7 @@ describe("A question that would take long", function()
       assert(links[i]:send("eval", questions[name], PATIENCE_S))
     end
     local reader <close> = assert(support.core.link.connect(path))
-    local text, err = reader:ask("read", "SOLVER::steps", PATIENCE_S)
+    local text, err = reader:ask("values", "0\nSOLVER::steps", PATIENCE_S)
     assert.is_truthy(text, tostring(err))
     for i, name in ipairs(names) do
       local answer, why, code = links[i]:receive(PATIENCE_S)

@@ -5,116 +5,16 @@ local support = require "spec.core.support"
 local it = support.it
 local core = support.core
 
-local session, json
+local session
 
 setup(function()
   if support.missing then return end
-  session, json = require "pmlua.internal.live.session", require "pmlua.json"
+  session = require "pmlua.internal.live.session"
 end)
 
 local function eval(code)
   return session.handle("eval", code)
 end
-
-local function answer(payload)
-  local ok, text = session.handle("read", payload)
-  assert.is_true(ok, text)
-  local byname = {}
-  for _, row in ipairs(assert(json.decode(text)).rows) do byname[row.name:match("^sde:::[^:]+::(.*)$")] = row end
-  return byname
-end
-
-describe("A read", function()
-  local lib
-
-  before_each(function() lib = core and assert(core.sde.library("READ")) end)
-
-  it("gives counters, series with their quantiles, groups and sets by glob", function()
-    lib:counter("n"):add(42)
-    assert(lib:describe("n", "how many"))
-    local r = lib:recorder("r", { type = "double" })
-    for i = 1, 5 do r:push(i / 2) end
-    lib:set("s"):insert("a", 1)
-    lib:group("g", "sum", "n")
-    local rows = answer "READ::*"
-    assert.same({ 42, "created", "how many", true }, { rows.n.value, rows.n.kind, rows.n.description, rows.n.writable })
-    assert.same({ 5, "recorder" }, { rows.r.value, rows.r.kind })
-    assert.same({ count = 5, dropped = 0, nans = 0, error = 0, min = 0.5, q1 = 1, median = 1.5, q3 = 2, max = 2.5 },
-      rows.r.recorder)
-    assert.same({ 1, 42 }, { rows.s.value, rows.g.value })
-    assert.is_nil(rows["r:MED"])
-    assert.same({ 1.5 }, { answer("sde:::READ::?:MED")["r:MED"].value })
-    assert.is_nil(next(answer "READ::x*"))
-  end)
-
-  it("gives whole numbers exactly, and the reason for a missing value", function()
-    lib:counter("max"):add(math.maxinteger)
-    assert.equal("9223372036854775807", answer("READ::max").max.value)
-    local held <close> = core.sde.find("READ::later")
-    assert.matches("registered", answer("READ::later").later.reason)
-    assert.is_nil(answer("READ::later").later.value)
-    assert.equal(-1, held:read())
-    local r = lib:recorder("inf", { type = "double" })
-    r:push(1 / 0)
-    assert.same({ nil, "the value is infinite" }, { answer("READ::inf:MAX")["inf:MAX"].value,
-      answer("READ::inf:MAX")["inf:MAX"].reason })
-  end)
-
-  it("gives the values of a series from a place on", function()
-    local r = lib:recorder("series", { type = "int64" })
-    for i = 1, 70000 do r:push(i) end
-    local row = answer("+READ::series 3").series
-    assert.same({ 3, 65536, 65539 }, { row.values[1], #row.values, row.next })
-    row = answer("+sde:::READ::series 65539").series
-    assert.same({ 65539, 70000, 70001 }, { row.values[1], row.values[#row.values], row.next })
-    row = answer("+READ::series 70001").series
-    assert.same({ 0, 70001 }, { #row.values, row.next })
-    lib:counter("nocounter")
-    assert.matches("neither", answer("+READ::nocounter 1").nocounter.reason)
-  end)
-
-  it("applies a name without a library to each library, also a pattern", function()
-    core.sde.library("READ2"):counter("twin"):add(2)
-    lib:counter("twin"):add(1)
-    local function values(pattern)
-      local _, text = session.handle("read", pattern)
-      local list = {}
-      for i, row in ipairs(json.decode(text).rows) do list[i] = ("%s %d"):format(row.name, row.value) end
-      table.sort(list)
-      return list
-    end
-    local both = { "sde:::READ2::twin 2", "sde:::READ::twin 1" }
-    assert.same(both, values "twin")
-    assert.same(both, values "tw?n")
-    assert.same({ both[2] }, values "READ::twin\nsde:::READ::twin")
-    assert.same({}, values "win")
-  end)
-
-  it("gives large results page by page, each once and in order", function()
-    local many = core.sde.library("MANY")
-    for i = 1, 4500 do many:counter("m" .. i):add(i) end
-    assert.is_true(core.sde.count() >= 4500)
-    local from, seen, pages = 0, {}, {}
-    repeat
-      local _, text = session.handle("read", ("<%d\nMANY::*"):format(from))
-      local page = json.decode(text)
-      pages[#pages + 1] = #page.rows
-      for _, row in ipairs(page.rows) do seen[#seen + 1] = math.tointeger(row.value) end
-      if #pages == 1 then many:unregister "m1" end -- removing a counter does not move the others
-      from = page.next and math.tointeger(page.next)
-    until not from
-    assert.same({ 2000, 2000, 500 }, pages)
-    for i = 1, 4500 do assert.equal(i, seen[i]) end
-    assert.same({ true, "m44" }, { session.handle("complete", "'MANY::m4499") == true, answer("MANY::m44").m44.name:sub(-3) })
-    many:shutdown()
-    assert.same({}, (core.sde.select({ "MANY::*" }, 10)))
-  end)
-
-  it("is not held up by a glob of many stars", function()
-    lib:counter(("a"):rep(200))
-    assert.is_nil(next(answer("READ::" .. ("*a"):rep(100) .. "b")))
-  end)
-end)
 
 describe("The question for sections", function()
   it("has a log as its reply, equal to the file", function()
@@ -232,8 +132,6 @@ describe("Code from outside", function()
   end)
 
   it("cannot make pmlua's own patterns explode", function()
-    local blanks = (" "):rep(60000)
-    assert.is_false((session.handle("read", "+" .. blanks .. ("1"):rep(5000) .. "x")))
     assert.is_true((session.handle("complete", ("sde:::"):rep(10000) .. "'")))
     assert.is_true((session.handle("complete", ("a"):rep(60000) .. "!")))
     assert.equal(1000, #select(2, eval "error(('x'):rep(8 << 20))"))
@@ -292,7 +190,6 @@ describe("Code from outside", function()
     eval "rawset(_G, 'kept', { print, pml, tostring }) print, pml, tostring = nil"
     assert.same({ true, "7" }, { eval "3 + 4" })
     eval "setmetatable(_G, nil) print, pml, tostring = kept[1], kept[2], kept[3]"
-    assert.is_true((session.handle("read", "*")))
     assert.is_true((session.handle("complete", "str")))
     assert.is_true((session.handle("info", "")))
     assert.same({ false, "unknown request 'bogus'; this program's pmlua is older than your pmlua command" },

@@ -8,10 +8,7 @@ local series = require "pmlua.internal.live.series"
 local function watched(f, values)
   local set = series.new()
   for i = 1, 3 do
-    assert(series.add(set, { time_s = 100 + i, rows = f(i) }, function(payload)
-      local from = math.tointeger(payload:match " (%d+)$")
-      return { rows = { { values = { table.unpack(values, from) }, next = #values + 1 } } }
-    end))
+    assert(series.add(set, { time_s = 100 + i, rows = f(i) }, function(_, first) return { table.unpack(values, first) } end))
   end
   return set
 end

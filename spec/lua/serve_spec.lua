@@ -287,8 +287,8 @@ describe("pmlua query --job", function()
   it("sums events over ranks, and names the ranks of the extremes", function()
     local job = ranks()
     local text = support.done(pmlua "query --job JOB 'DEMO::*' --patience 20s")
-    assert.matches("\nsde:::DEMO::n +4 +130 +10 +0 +25 +70 +3\n", text)
-    assert.matches("\nsde:::DEMO::some +2 +2 +1 +2 +1 +1 +2\n", text)
+    assert.matches("\nsde:::DEMO::n +4 +130 +10 +0 +17%.5 +25 +40 +70 +3\n", text)
+    assert.matches("\nsde:::DEMO::some +2 +2 +1 +2 +1 +1 +1 +1 +2\n", text)
     local silent
     for _, rank in ipairs(job.ranks) do
       if rank.rank == 3 then silent = math.tointeger(rank.pid) end
@@ -297,7 +297,7 @@ describe("pmlua query --job", function()
     local status, out, err = pmlua "query --job JOB 'DEMO::n' --patience 3s"
     os.execute("kill -CONT " .. silent)
     assert.equal(0, status)
-    assert.matches("\nsde:::DEMO::n +3 +60 +10 +0 +20 +30 +1\n", out)
+    assert.matches("\nsde:::DEMO::n +3 +60 +10 +0 +15 +20 +25 +30 +1\n", out)
     assert.matches(("%%(JOB, pid %d on [^)]*%%) is silent"):format(silent), err)
   end)
 
@@ -328,7 +328,7 @@ SetEnv XDG_RUNTIME_DIR=%s PATH=%s:/usr/bin:/bin
       text = out
       return status == 0
     end)
-    assert.matches("\nsde:::DEMO::n +8 +260 +10 +0 +25 +70 +3\n", text)
+    assert.matches("\nsde:::DEMO::n +8 +260 +10 +0 +17%.5 +25 +40 +70 +3\n", text)
     local _, _, err = pmlua "query --job JOB --hosts=-oProxyCommand=x"
     assert.matches("'-oProxyCommand=x' is not the name of a host", err, 1, true)
   end)

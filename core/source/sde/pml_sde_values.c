@@ -8,10 +8,12 @@
 #include "source/sde/pml_sde_private.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PASS 256u /* events in one pass of a reader, for which a thread that unregisters an event waits */
+#define PATTERNS_MAX 1000u
 
 /* Most events are counters and variables of 64 bits, which are read without a look at their event and body. */
 enum how { BODY, CREATED, VARIABLE, RECORDER, CALLBACK };
@@ -25,10 +27,10 @@ struct listed {
 
 struct pml__sde_values {
   struct listed *list;
-  size_t n, words;
+  size_t n, room, words;
   uint64_t generation; /* generation of the list; 0: no list */
   uint64_t withdrawn;  /* withdrawn events, counted before the list was made */
-  uint64_t placeholders;
+  char *patterns;      /* that the list was made for; owned */
 };
 
 int pml__sde_values_open(struct pml__sde_values **v) {
@@ -39,6 +41,7 @@ int pml__sde_values_open(struct pml__sde_values **v) {
 static void clear(struct pml__sde_values *v) {
   for (size_t i = 0; i < v->n; i++) pml_sde_release(v->list[i].ev);
   free(v->list);
+  free(v->patterns);
   *v = (struct pml__sde_values){0};
 }
 
@@ -68,46 +71,70 @@ static struct listed listed_as(struct pml_sde_event *ev, const struct pml__sde_b
   return l;
 }
 
-/* The reference keeps the body of now, also if it is withdrawn. */
+/* The reference keeps the body of now, also if it is withdrawn. An event that is being filled is a placeholder: the
+ * generation is another one by the next answer. */
 static void add(struct pml__sde_values *v, struct pml_sde_event *ev, struct pml__pack *names) {
   struct pml_sde_info info;
   const struct pml__sde_body *b = pml__sde_body_of(ev);
   (void)pml_sde_info(ev, &info);
-  if (b == NULL || info.kind != b->kind) { /* the generation is another one, if it is more than a placeholder */
-    v->placeholders++;
+  if (b != NULL && info.kind != b->kind) b = NULL;
+  if (!PML__ARRAY_ROOM(v->list, v->room, v->n + 1)) {
+    names->failed = true;
     pml_sde_release(ev);
     return;
   }
   v->list[v->n++] = listed_as(ev, b);
-  v->words += b->kind == PML_SDE_RECORDER ? PML__SDE_WIDE : 1;
-  pml__pack_whole(names, info.kind);
+  v->words += b != NULL && b->kind == PML_SDE_RECORDER ? PML__SDE_WIDE : 1;
+  pml__pack_whole(names, b != NULL ? info.kind : PML_SDE_PLACEHOLDER);
   pml__pack_whole(names, info.type);
   pml__pack_whole(names, info.mode);
   pml__pack_text(names, info.full_name);
   pml__pack_text(names, info.description);
 }
 
+static const char *unprefixed(const char *name) {
+  size_t n = strlen(PML__SDE_PREFIX);
+  return strncmp(name, PML__SDE_PREFIX, n) == 0 ? name + n : name;
+}
+
+/* Split lines, of which "sde:::" is removed. Their number, or 0: too many. */
+static size_t split(char *lines, const char **pattern) {
+  size_t n = 0;
+  char *rest = NULL;
+  for (char *line = strtok_r(lines, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+    if (n == PATTERNS_MAX) return 0;
+    pattern[n++] = unprefixed(line);
+  }
+  if (n == 0) pattern[n++] = "*";
+  return n;
+}
+
+static void add_selected(struct pml__sde_values *v, struct pml_sde_selection *s, struct pml__pack *names) {
+  struct pml_sde_event *ev[PASS];
+  size_t left = pml_sde_count();
+  do {
+    s->most = left < PASS ? left : PASS;
+    size_t n = pml__sde_select_held(s, ev);
+    for (size_t i = 0; i < n; i++) add(v, ev[i], names);
+    left -= n;
+  } while (s->more && left > 0);
+}
+
 /* The generation is loaded first: a change during the loop raises it again, so that the next answer has a new list. */
-static int make_list(struct pml__sde_values *v, struct pml__pack *names) {
-  static const char *const all[] = {"*"};
+static int make_list(struct pml__sde_values *v, const char *patterns, struct pml__pack *names) {
+  const char *pattern[PATTERNS_MAX];
   clear(v);
   uint64_t generation = pml__sde_generation(), withdrawn = pml__sde_withdrawn();
-  struct pml_sde_selection s = {.pattern = all, .n = 1, .most = pml_sde_count()};
-  struct pml_sde_event **ev = malloc((s.most + 1) * sizeof *ev);
-  v->list = calloc(s.most + 1, sizeof *v->list);
-  if (ev == NULL || v->list == NULL) {
-    free(ev);
-    return -ENOMEM;
-  }
-  do {
-    size_t n = pml__sde_select_held(&s, ev);
-    for (size_t i = 0; i < n; i++) add(v, ev[i], names);
-    s.most -= n;
-  } while (s.more && s.most > 0);
-  free(ev);
+  struct pml_sde_selection s = {.pattern = pattern};
+  char *lines = strdup(patterns);
+  v->patterns = strdup(patterns);
+  int rc = lines == NULL || v->patterns == NULL ? -ENOMEM : 0;
+  if (rc == 0 && (s.n = split(lines, pattern)) == 0) rc = -E2BIG;
+  if (rc == 0) add_selected(v, &s, names);
+  free(lines);
   v->generation = generation;
   v->withdrawn = withdrawn;
-  return names->failed ? -ENOMEM : 0;
+  return rc == 0 && names->failed ? -ENOMEM : rc;
 }
 
 /* --- values --- */
@@ -134,6 +161,7 @@ static void read_recorder(const struct pml__sde_body *b, uint64_t *words, uint8_
     struct pml_value v;
     if (pml_recorder_quantile(r, percent[i], &v) == 0) put_value(words + 3 + i, what + 3 + i, &v);
   }
+  put_value(words + 8, what + 8, &(struct pml_value){.type = PML_TYPE_DOUBLE, .d = pml_recorder_error(r)});
 }
 
 /* Read in a separate pass, so that a callback that hangs delays only threads that unregister it. */
@@ -185,10 +213,12 @@ static size_t read_pass(const struct pml__sde_values *v, struct pml__sde_reader 
       put(o->word, o->what, __atomic_load_n((const uint64_t *)l->at, __ATOMIC_RELAXED), l->what);
     } else if (l->how == RECORDER) {
       read_recorder(pml__sde_body_of(l->ev), o->word, o->what);
+      step(o, PML__SDE_WIDE);
+      continue;
     } else {
       read_body(r, pml__sde_body_of(l->ev), o->word, o->what);
     }
-    step(o, l->how == RECORDER ? PML__SDE_WIDE : 1);
+    step(o, 1);
   }
   pml__sde_leave(r);
   return i;
@@ -218,7 +248,7 @@ static int fill(const struct pml__sde_values *v, const struct pml__pack *names, 
     uint64_t *word = (uint64_t *)(*bytes + sizeof head); /* aligned: the head is a multiple of 8 */
     uint8_t *what = (uint8_t *)(word + v->words);
     r->whole = true;
-    head.missing = v->placeholders + read_all(v, r, word, what);
+    head.missing = read_all(v, r, word, what);
     head.events = (uint32_t)v->n;
     head.words = (uint32_t)v->words;
     head.names_bytes = (uint32_t)names->n;
@@ -231,14 +261,52 @@ static int fill(const struct pml__sde_values *v, const struct pml__pack *names, 
   return *bytes != NULL ? 0 : -ENOMEM;
 }
 
-int pml__sde_values_take(struct pml__sde_values *v, uint64_t known, const char *text, size_t text_bytes, char **bytes,
-                         size_t *n) {
+int pml__sde_values_take(struct pml__sde_values *v, uint64_t known, const char *patterns, const char *text,
+                         size_t text_bytes, char **bytes, size_t *n) {
   struct pml__pack names = {0};
+  bool same = v->patterns != NULL && strcmp(v->patterns, patterns) == 0;
   *bytes = NULL;
   int rc = 0;
-  if (v->generation == 0 || v->generation != known || v->generation != pml__sde_generation()) rc = make_list(v, &names);
+  if (!same || v->generation == 0 || v->generation != known || v->generation != pml__sde_generation())
+    rc = make_list(v, patterns, &names);
   if (rc == 0) rc = fill(v, &names, text, text_bytes, bytes, n);
   free(names.at);
   if (rc < 0) clear(v);
+  if (rc == -E2BIG) return pml_fail(rc, "a question for values has at most %u patterns", PATTERNS_MAX);
   return rc < 0 ? pml_fail(rc, "no memory for the values of the software-defined events") : 0;
+}
+
+/* --- the values of a recorder --- */
+
+static int copy_series(struct pml_recorder *r, const char *name, uint64_t first, char **bytes, size_t *n) {
+  size_t size = pml_recorder_options(r).bytes;
+  uint64_t count = pml_recorder_count(r);
+  uint64_t most = count >= first ? count - first + 1 : 0;
+  if (most > PML__SDE_SERIES) most = PML__SDE_SERIES;
+  *n = 0;
+  *bytes = malloc((size_t)most * size + 1);
+  if (*bytes == NULL) return pml_fail(-ENOMEM, "no memory for the values of %s", name);
+  if (most > 0) *n = size * pml_recorder_copy(r, (size_t)first - 1, *bytes, (size_t)most);
+  return *n > 0 || most == 0 ? 0 : pml_fail(PML_EMODE, "%s keeps a sketch, not its values", name);
+}
+
+int pml__sde_series_take(const char *question, char **bytes, size_t *n) {
+  char name[PML__SDE_NAME_MAX];
+  const char *pattern = name;
+  struct pml_sde_event *ev[1];
+  struct pml_sde_info info;
+  struct pml_sde_selection s = {.pattern = &pattern, .n = 1, .most = 1};
+  *bytes = NULL;
+  char *at;
+  uint64_t first = strtoull(question, &at, 10);
+  if (first == 0 || *at != ' ') return pml_fail(-EINVAL, "a question for a series is FIRST LIB::RECORDER, from 1 on");
+  snprintf(name, sizeof name, "%s", unprefixed(at + 1));
+  if (pml__sde_select_held(&s, ev) == 0) return pml_fail(PML_ENOEVENT, "no event is called %s", name);
+  int rc = pml_sde_info(ev[0], &info);
+  if (rc == 0 && info.recorder == NULL) rc = pml_fail(PML_EMODE, "%s is not a recorder", name);
+  if (rc == 0) rc = copy_series(info.recorder, name, first, bytes, n);
+  pml_sde_release(ev[0]);
+  if (rc < 0) free(*bytes);
+  if (rc < 0) *bytes = NULL;
+  return rc;
 }

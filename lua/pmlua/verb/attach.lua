@@ -94,7 +94,7 @@ function M.run(o)
   local session = setmetatable({ app = app, patience = o.patience }, Session)
   local ok, why = session:connect()
   if not ok then return complain(why) end
-  local info, silent = directory.ask_json(app, session.link, "info", "", o.patience)
+  local info, silent = directory.information(app, session.link, o.patience)
   if not info then return complain(silent) end
   if not o.quiet then greet(app, info) end
   local interactive = core.sys.isatty(0)

@@ -7,6 +7,7 @@ local common = require "pmlua.internal.cli.common"
 local core = require "pmlua.core"
 local directory = require "pmlua.internal.live.directory"
 local json = require "pmlua.json"
+local reading = require "pmlua.internal.live.reading"
 local series = require "pmlua.internal.live.series"
 local view = require "pmlua.internal.live.view"
 
@@ -22,7 +23,7 @@ PATTERN is the name of an event or a glob (* and ?), with or without sde:::; the
 matches events of all libraries. A recorder is printed with its count and quantiles; LIB::RECORDER:MED selects one quantile.
 
 With --job, NAME is a glob, and pmlua reads all programs with such names together, as the ranks of an MPI job: a row per event
-has the sum, the least, the median and the most over ranks, and the ranks of the least and the most. With --rules, FILE adds rules
+has the sum, the extremes and the quartiles over ranks, and the ranks of the least and the most. With --rules, FILE adds rules
 by pml.job.watch(event, every, function(values, job) ... end): values has the event's values by rank, job:stop(reason) stops all
 ranks, and job:call(name, numbers...) calls a function of the application in all of them.]],
   options = {
@@ -45,7 +46,7 @@ ranks, and job:call(name, numbers...) calls a function of the application in all
     common.with("quiet", { help = "with --plot FILE, do not print the number of readings" }),
   },
   exclusive = { { "json", "csv", "plot", "openmetrics" }, { "watch", "openmetrics" }, { "count", "openmetrics" },
-    { "job", "csv" }, { "job", "plot" }, { "job", "openmetrics" }, { "rules", "hosts" }, { "rules", "watch" },
+    { "job", "csv" }, { "job", "openmetrics" }, { "rules", "hosts" }, { "rules", "watch" },
     { "rules", "json" } },
   output = true,
   examples = {
@@ -83,7 +84,7 @@ local function list(o)
   local applications, err = directory.list()
   if not applications then return complain(err) end
   local rows, infos = { { "PID", "NAME", "UP", "EVENTS", "COMMAND" } }, json.array()
-  directory.ask_all(applications, "info", o.patience or 1, function(app, info, why, code)
+  directory.ask_all(applications, o.patience or 1, function(app, info, why, code)
     if info then
       json.array(info.rules)
       json.array(info.functions)
@@ -116,7 +117,7 @@ end
 
 --- No event matched: suggest the application's nearest names.
 local function nothing(o, app, link)
-  local all = directory.ask_json(app, link, "read", "<0\n*", o.patience)
+  local all = reading.new():ask(app, link, o.patience)
   local names, full = {}, {}
   local asked = o.patterns[1]:gsub("^sde:::", "")
   for i, row in ipairs(all and all.rows or {}) do
@@ -136,75 +137,43 @@ function Watch:title()
   return ("%s (%d)"):format(require "pmlua.internal.printable"(self.app.name), self.app.pid)
 end
 
-function Watch:draw()
-  if not series.drawable(self.series) then return "nothing to draw yet\n" end
+--- Draw the collected values, in characters.
+local function draw(set, title)
+  if not series.drawable(set) then return "nothing to draw yet\n" end
   local columns, lines = terminal_size()
-  local text, err = series.text(self.series, self:title(), columns, lines - 2)
+  local text, err = series.text(set, title, columns, lines - 2)
   return text or err .. "\n"
 end
 
---- Show one page of a reading.
----@param answer table
----@param first boolean the first page
-function Watch:show(answer, first)
+function Watch:show(answer)
   local o = self.options
-  if o.json then
-    local rows = view.json_rows(answer)
-    io.write(first and view.json_begin(self.app) or rows ~= "" and ", " or "", rows)
-    if not answer.next then io.write(view.json_end(self.time_s), "\n") end
-  elseif o.csv then
-    io.write(view.csv(answer, self.app, first and self.readings == 0))
-  elseif o.file then
-    io.write(("\r%d readings"):format(self.readings + 1):rep(self.tty and not o.quiet and 1 or 0))
-  else
-    local when = os.date("%H:%M:%S", math.floor(self.time_s))
-    if first and o.watch and self.tty then io.write(CLEAR, self:title(), ", ", when, "; Ctrl-C ends\n")
-    elseif first and o.watch then
-      io.write("# ", self:title(), ", ", os.date("%Y-%m-%d ", math.floor(self.time_s)), when, "\n")
-    end
-    io.write(o.plot and self:draw() or view.table(answer, self.before, o.watch ~= nil, not first))
-    if o.watch and not self.tty and not answer.next then io.write "\n" end
-  end
+  if o.json then return io.write(view.json(answer, self.app), "\n") end
+  if o.csv then return io.write(view.csv(answer, self.app, self.readings == 0)) end
+  if o.file then return io.write(("\r%d readings"):format(self.readings + 1):rep(o.tty and not o.quiet and 1 or 0)) end
+  local when = os.date("%H:%M:%S", math.floor(answer.time_s))
+  if o.watch and o.tty then io.write(CLEAR, self:title(), ", ", when, "; Ctrl-C ends\n")
+  elseif o.watch then io.write("# ", self:title(), ", ", os.date("%Y-%m-%d ", math.floor(answer.time_s)), when, "\n") end
+  io.write(o.plot and draw(self.series, self:title()) or view.table(answer, self.before, o.watch ~= nil))
+  if o.watch and not o.tty then io.write "\n" end
 end
 
---- Process a page that has rows or is the last: true; or nil, the error, and its code.
-function Watch:page(answer, ask)
-  local o = self.options
-  view.restore(answer)
-  self.rows = self.rows + #answer.rows
-  if o.plot then
-    if self.rows > DRAWN then return nil, ("%d events can be plotted, more match; narrow the pattern"):format(DRAWN) end
-    local ok, why, how = series.add(self.series, answer, ask)
-    if not ok then return nil, why, how end
-  end
-  if not (o.plot and answer.next) and (self.rows > 0 or o.watch) then
-    self:show(answer, not self.shown)
-    self.shown = true
-  end
-  for _, row in ipairs(o.watch and answer.rows or {}) do self.now[row.name] = row end
-  return true
-end
-
---- Read once, page by page: true; or nil, the error, and its code.
+--- Read once: true; or nil, the error, and its code.
 function Watch:read()
   local o = self.options
-  local function ask(payload)
-    return directory.ask_json(self.app, self.link, "read", payload, o.patience)
+  local answer, err, code = self.reading:ask(self.app, self.link, o.patience)
+  if not answer then return nil, err, code end
+  self.rows = #answer.rows
+  if o.plot then
+    if self.rows > DRAWN then return nil, ("%d events can be plotted, more match; narrow the pattern"):format(DRAWN) end
+    local ok, why, how = series.add(self.series, answer, function(row, first)
+      return reading.series(self.app, self.link, row, first, o.patience)
+    end)
+    if not ok then return nil, why, how end
   end
-  local patterns, from = table.concat(o.patterns, "\n"), 0
-  self.rows, self.now, self.shown = 0, {}, false
-  repeat
-    local answer, err, code = ask(("<%d\n"):format(from) .. patterns)
-    if not answer then return nil, err, code end
-    if from == 0 then self.time_s = answer.time_s end
-    from = answer.next and math.tointeger(answer.next)
-    if #answer.rows > 0 or not from then
-      local ok, why, how = self:page(answer, ask)
-      if not ok then return nil, why, how end
-    end
-  until not from or core.sys.interrupted()
+  if self.rows > 0 or o.watch then self:show(answer) end
   io.flush()
-  self.before, self.readings = self.now, self.readings + 1
+  self.before, self.readings = {}, self.readings + 1
+  for _, row in ipairs(o.watch and answer.rows or {}) do self.before[row.name] = row end
   return true
 end
 
@@ -241,11 +210,10 @@ function Watch:run()
   end
 end
 
-local function write_picture(watch)
-  local o = watch.options
-  if watch.tty and o.watch and not o.quiet then io.write("\n") end
-  if not series.drawable(watch.series) then return complain("nothing to plot: no value was read") end
-  local ok, err = series.picture(watch.series, watch:title(), o.file)
+local function write_picture(o, set, title)
+  if o.tty and o.watch and not o.quiet then io.write("\n") end
+  if not series.drawable(set) then return complain("nothing to plot: no value was read") end
+  local ok, err = series.picture(set, title, o.file)
   if not ok then return complain(err) end
   print(o.file)
   return 0
@@ -289,30 +257,37 @@ local function read_job(o, scrape)
   return job
 end
 
-local function show_job(o, job)
+local function show_job(o, job, set, n)
   local jobs = require "pmlua.internal.live.job"
+  if o.plot then series.add(set, jobs.answer(job)) end
   if o.json then return io.write(jobs.json(job), "\n") end
   local text, silent = jobs.text(job)
-  if o.watch then io.write(o.tty and CLEAR or "", "# ", o.which, ", ", os.date "%Y-%m-%d %H:%M:%S", "\n") end
-  io.write(text, o.watch and not o.tty and "\n" or "")
+  if o.file then io.write(("\r%d readings"):format(n):rep(o.tty and not o.quiet and 1 or 0))
+  else
+    if o.watch then io.write(o.tty and CLEAR or "", "# ", o.which, ", ", os.date "%Y-%m-%d %H:%M:%S", "\n") end
+    io.write(o.plot and draw(set, o.which) or text, o.watch and not o.tty and "\n" or "")
+  end
   io.stdout:flush()
   for _, line in ipairs(silent) do complain(line) end
 end
 
 --- Read a job as often as the options say.
 local function run_job(o)
-  o.tty = core.sys.isatty(1) and not o.out
   core.sys.on_interrupt()
-  local scrape <close>, n = scrape_of(o), 0
-  while true do
-    local job, status = read_job(o, scrape)
-    if not job then return n > 0 and 0 or status end
-    show_job(o, job)
+  if o.plot and not o.watch then o.watch = 1 end
+  local scrape <close>, n, set, status = scrape_of(o), 0, series.new(), 0
+  repeat
+    local began_s, job, failed = core.clock.ns() / 1e9, read_job(o, scrape)
+    if not job then
+      status = n > 0 and 0 or failed
+      break
+    end
     n = n + 1
-    if not o.watch or n == o.count then return 0 end
-    core.sys.sleep(o.watch)
-    if core.sys.interrupted() then return 0 end
-  end
+    show_job(o, job, set, n)
+    local is_last = not o.watch or n == o.count
+    if not is_last then core.sys.sleep(math.max(0, began_s + o.watch - core.clock.ns() / 1e9)) end
+  until is_last or core.sys.interrupted()
+  return o.file and n > 0 and write_picture(o, set, o.which) or status
 end
 
 --- Evaluate rules over the job, until one stops it, or all ranks have ended.
@@ -334,6 +309,7 @@ end
 ---@return integer status
 function M.run(o)
   if o.rules then return run_rules(o) end
+  o.tty = core.sys.isatty(1) and not o.out
   if o.job then return run_job(o) end
   if o.openmetrics then return expose(o) end
   if not o.which then return list(o) end
@@ -345,10 +321,10 @@ function M.run(o)
   local link <close>, why = directory.connect(app)
   if not link then return complain(why) end
   local watch = setmetatable({ options = o, app = app, link = link, series = series.new(), readings = 0,
-    tty = core.sys.isatty(1) and not o.out }, Watch)
+    reading = reading.new(o.patterns) }, Watch)
   local status = watch:run()
   if o.file and watch.readings > 0 and (status == 0 or series.drawable(watch.series)) then
-    status = math.max(status, write_picture(watch))
+    status = math.max(status, write_picture(o, watch.series, watch:title()))
   end
   return status
 end

@@ -222,15 +222,6 @@ end
 -- --- validation of replies in JSON ---
 
 local function is(kind) return function(v) return type(v) == kind end end
-local function is_one_of(...)
-  local kinds = { ... }
-  return function(v)
-    for _, kind in ipairs(kinds) do
-      if type(v) == kind then return true end
-    end
-    return false
-  end
-end
 local function optional(check) return function(v) return v == nil or check(v) end end
 
 --- A table whose named fields pass; others are not looked at.
@@ -256,59 +247,43 @@ local function list_of(check)
   end
 end
 
-local number, text, value = is "number", is "string", optional(is_one_of("number", "string"))
-local recorder = fields_of { count = is_one_of("number", "string"), dropped = number, nans = number, error = optional(number),
-  min = value, q1 = value, median = value, q3 = value, max = value }
-local row = fields_of { name = text, kind = optional(text), type = optional(text), description = optional(text),
-  reason = optional(text), value = value, recorder = optional(recorder), next = optional(number),
-  values = optional(is "table") }
+local number, text = is "number", is "string"
 
---- The required fields of an answer, by the kind of its question.
-local shapes = {
-  info = fields_of { pid = number, name = optional(text), command = text, version = optional(text), up_s = optional(number),
-    events = number, functions = list_of(text), rules = list_of(is "table") },
-  read = fields_of { time_s = number, rows = list_of(row), next = optional(function(v)
-    return math.tointeger(v) ~= nil and v > 0
-  end) },
-}
+local info = fields_of { pid = number, name = optional(text), command = text, version = optional(text), up_s = optional(number),
+  events = number, functions = list_of(text), rules = list_of(is "table") }
 
---- An answer's JSON, if it is what the question was for.
----@param app pmlua.Application
----@param kind string info or read
----@param text_ string? nil: err says why
----@return table? answer, pmlua.Failure? failure, string? code
-function M.decoded(app, kind, text_, err, code)
+--- The information in an answer, if it is such.
+local function decoded(app, text_, err, code)
   if not text_ then return nil, err, code end
   local answer, why = json.decode(text_)
-  local good, field = shapes[kind](answer)
+  local good, field = info(answer)
   if good then return answer end
   return refuse("EFORMAT", ("%s (%d): cannot read the answer: %s"):format(app.name, app.pid,
     why or field and ("'%s' is missing or has another type"):format(field) or "not an object"))
 end
 
---- Ask, and read the answer's JSON.
----@param kind string info or read
-function M.ask_json(app, link, kind, payload, patience)
-  return M.decoded(app, kind, M.ask(app, link, kind, payload, patience))
+--- Ask a program for information about itself.
+---@return table? info, pmlua.Failure? failure, string? code
+function M.information(app, link, patience)
+  return decoded(app, M.ask(app, link, "info", "", patience))
 end
 
---- Ask many at once: all have answered, or failed, when the patience with the slowest is over.
+--- Ask many for information at once: all have answered, or failed, when the patience with the slowest is over.
 ---@param applications pmlua.Application[]
----@param kind string info
 ---@param patience number seconds for all of them
 ---@param take fun(app: pmlua.Application, answer: table?, err: pmlua.Failure?, code: string?) in their order
-function M.ask_all(applications, kind, patience, take)
+function M.ask_all(applications, patience, take)
   local links, failures, ends = {}, {}, core.clock.ns() / 1e9 + patience
   local function left() return math.max(0, ends - core.clock.ns() / 1e9) end
   for i, app in ipairs(applications) do
     local link, err, code = M.connect(app)
-    if link then link.link:send(kind, "", 0) else failures[i] = { err, code } end
+    if link then link.link:send("info", "", 0) else failures[i] = { err, code } end
     links[i] = link or false
   end
   for i, app in ipairs(applications) do
     local link <close> = links[i] or nil
     if failures[i] then take(app, nil, table.unpack(failures[i], 1, 2))
-    else take(app, M.decoded(app, kind, answered(app, patience, link:receive(kind, left)))) end
+    else take(app, decoded(app, answered(app, patience, link:receive("info", left)))) end
   end
 end
 

@@ -18,15 +18,16 @@ local SSH_S <const> = 20 -- until ssh is stopped
 local statistics = { { "min", ":MIN" }, { "q1", ":Q1" }, { "median", ":MED" }, { "q3", ":Q3" }, { "max", ":MAX" } }
 
 ---@class pmlua.LiveJob
----@field ranks { host: string, pid: integer, name: string, rank: integer?, size: integer?, up: boolean }[]
----@field rows { name: string, kind: string, ranks: integer[], values: number[] }[] ranks: positions in `ranks`
+---@field ranks { host: string, pid: integer, name: string, rank: integer?, up: boolean }[]
+---@field time_s number of the reading
+---@field rows { name: string, kind: string, description: string?, ranks: integer[], values: number[] }[] positions in `ranks`
 
-local function add_value(job, index, name, kind, rank, value)
+local function add_value(job, index, name, like, rank, value)
   if type(value) ~= "number" then value = tonumber(value) end
   if not value then return end
   local row = index[name]
   if not row then
-    row = { name = name, kind = kind, ranks = {}, values = {} }
+    row = { name = name, kind = like.kind, description = like.description, ranks = {}, values = {} }
     index[name], job.rows[#job.rows + 1] = row, row
   end
   row.ranks[#row.ranks + 1], row.values[#row.values + 1] = rank, value
@@ -36,17 +37,16 @@ end
 ---@param scrape pmlua.Scrape
 ---@return pmlua.LiveJob? job, pmlua.Failure? failure
 function M.here(scrape)
-  local programs, err = scrape:events()
+  local programs, err = scrape:values()
   if not programs then return nil, err end
-  local job, index, host = { ranks = {}, rows = {} }, {}, core.sys.uname().nodename
+  local job, index, host = { time_s = core.clock.realtime_ns() / 1e9, ranks = {}, rows = {} }, {}, core.sys.uname().nodename
   for i, p in ipairs(programs) do
-    local info = p.info or {}
     job.ranks[i] = { host = host, pid = p.app.pid, name = p.app.name, up = p.up, rank = scrape.rank_of(p),
-      stopped = p.stopped or nil, size = math.tointeger(info.size) }
-    for _, row in ipairs(p.up and p.rows or {}) do
-      add_value(job, index, row.name, row.kind, i, row.value)
+      stopped = p.stopped or nil }
+    for _, row in ipairs(p.up and p.reading:rows() or {}) do
+      add_value(job, index, row.name, row, i, row.value)
       for _, s in ipairs(row.recorder and statistics or {}) do
-        add_value(job, index, row.name .. s[2], "quantile", i, row.recorder[s[1]])
+        add_value(job, index, row.name .. s[2], { kind = "quantile", description = row.description }, i, row.recorder[s[1]])
       end
     end
   end
@@ -59,7 +59,8 @@ local function is_job(v)
     if type(r) ~= "table" or type(r.host) ~= "string" or type(r.pid) ~= "number" then return false end
   end
   for _, row in ipairs(v.rows) do
-    if type(row) ~= "table" or type(row.name) ~= "string" or type(row.ranks) ~= "table" or type(row.values) ~= "table"
+    if type(row) ~= "table" or type(row.name) ~= "string" or type(row.kind) ~= "string"
+      or type(row.ranks) ~= "table" or type(row.values) ~= "table"
       or #row.ranks ~= #row.values then return false end
     for k, at in ipairs(row.ranks) do
       if not v.ranks[at] or type(row.values[k]) ~= "number" then return false end
@@ -74,7 +75,7 @@ local function add_job(job, index, other)
   for _, rank in ipairs(other.ranks) do job.ranks[#job.ranks + 1] = rank end
   for _, row in ipairs(other.rows) do
     for k, at in ipairs(row.ranks) do
-      add_value(job, index, row.name, tostring(row.kind), before + math.tointeger(at), row.values[k])
+      add_value(job, index, row.name, row, before + math.tointeger(at), row.values[k])
     end
   end
 end
@@ -93,7 +94,7 @@ function M.on(hosts, name, patterns, patience)
     if not host:find "^[%w_][%w_@.:-]*$" then return refuse("EINVAL", ("'%s' is not the name of a host"):format(host)) end
     pipes[i] = io.popen(("timeout %d ssh -o BatchMode=yes %s %s"):format(SSH_S, quote.shell(host), remote))
   end
-  local job, index, failure = { ranks = {}, rows = {} }, {}, nil
+  local job, index, failure = { time_s = core.clock.realtime_ns() / 1e9, ranks = {}, rows = {} }, {}, nil
   for i, pipe in ipairs(pipes) do
     local other = json.decode(pipe:read "a")
     pipe:close()
@@ -105,18 +106,34 @@ function M.on(hosts, name, patterns, patience)
   return job
 end
 
---- The statistics over ranks of a row: sum, least, median and most, and the first ranks that have the least and the most.
+--- The statistics over ranks of a row: sum, extremes and quartiles, and the first ranks that have the least and the most.
 ---@return table
 function M.summary(row)
-  local values, n, s = table.move(row.values, 1, #row.values, 1, {}), #row.values, { sum = 0, n = #row.values }
-  table.sort(values)
-  s.least, s.median, s.most = values[1], (values[(n + 1) // 2] + values[n // 2 + 1]) / 2, values[n]
+  local quantile, s = require "pmlua.stats".quantile, { sum = 0, n = #row.values }
+  s.least, s.q1, s.median, s.q3, s.most = quantile(row.values, 0), quantile(row.values, 0.25), quantile(row.values, 0.5),
+    quantile(row.values, 0.75), quantile(row.values, 1)
   for k, v in ipairs(row.values) do
     s.sum = s.sum + v
     s.least_rank = s.least_rank or v == s.least and row.ranks[k] or nil
     s.most_rank = s.most_rank or v == s.most and row.ranks[k] or nil
   end
   return s
+end
+
+--- The statistics over ranks as rows of an answer, which pmlua.internal.live.series draws over time.
+---@return { time_s: number, rows: table[] }
+function M.answer(job)
+  local answer = { time_s = job.time_s, rows = {} }
+  for _, row in ipairs(job.rows) do
+    local s, what = M.summary(row), row.name:match "[^:]*$"
+    for _, statistic in ipairs { "sum", "least", "q1", "median", "q3", "most" } do
+      if statistic ~= "sum" or row.kind ~= "quantile" then
+        table.insert(answer.rows, { name = row.name .. " " .. statistic, description = row.description, value = s[statistic],
+          meaning = what .. (statistic == "sum" and ", sum" or ", by rank") })
+      end
+    end
+  end
+  return answer
 end
 
 --- The name of a rank: its number, or its process.
@@ -129,12 +146,12 @@ end
 ---@return string text, string[] silent a sentence for each rank that is silent
 function M.text(job)
   local view = require "pmlua.internal.live.view"
-  local rows = { { "NAME", "RANKS", "SUM", "LEAST", "RANK", "MEDIAN", "MOST", "RANK" } }
+  local rows = { { "NAME", "RANKS", "SUM", "LEAST", "RANK", "Q1", "MEDIAN", "Q3", "MOST", "RANK" } }
   for _, row in ipairs(job.rows) do
     local s = M.summary(row)
     local sum = row.kind == "quantile" and "-" or view.number(s.sum)
     rows[#rows + 1] = { row.name, ("%d"):format(s.n), sum, view.number(s.least), name_of(job.ranks[s.least_rank]),
-      view.number(s.median), view.number(s.most), name_of(job.ranks[s.most_rank]) }
+      view.number(s.q1), view.number(s.median), view.number(s.q3), view.number(s.most), name_of(job.ranks[s.most_rank]) }
   end
   local silent = {}
   for _, rank in ipairs(job.ranks) do
@@ -144,7 +161,7 @@ function M.text(job)
         rank.stopped and "a signal or a debugger stopped it" or "is it overloaded?")
     end
   end
-  return view.plain(rows, { false, true, true, true, true, true, true, true }), silent
+  return view.plain(rows, { false, true, true, true, true, true, true, true, true, true }), silent
 end
 
 --- A job as JSON.
@@ -152,8 +169,8 @@ function M.json(job)
   local rows = json.array()
   for i, row in ipairs(job.rows) do
     local s = M.summary(row)
-    rows[i] = { name = row.name, kind = row.kind, ranks = row.ranks, values = row.values, sum = s.sum, least = s.least,
-      least_rank = s.least_rank, median = s.median, most = s.most, most_rank = s.most_rank }
+    s.name, s.kind, s.description, s.ranks, s.values = row.name, row.kind, row.description, row.ranks, row.values
+    rows[i] = s
   end
   return json.line { ranks = json.array(job.ranks), rows = rows }
 end

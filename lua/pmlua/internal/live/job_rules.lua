@@ -30,16 +30,16 @@ local function values_of(programs, event)
   for i, program in ipairs(programs) do
     local words = program.words
     local word = words[event] or derived[which] and words[recorder] and words[recorder] + derived[which]
-    values[program.rank or i - 1] = word and core.metrics.value(program.answer, word)
+    values[program.rank or i - 1] = word and core.metrics.value(program.reading.bytes, word)
   end
   return values
 end
 
 --- The words of a program's events by name, made again when the events changed.
 local function index(program)
-  if program.indexed == program.events then return end
-  program.indexed, program.words = program.events, {}
-  for _, event in ipairs(program.events) do program.words[event.name] = event.word end
+  if program.indexed == program.reading.events then return end
+  program.indexed, program.words = program.reading.events, {}
+  for _, event in ipairs(program.indexed) do program.words[event.name] = event.word end
 end
 
 --- Act in all ranks, and report it, and each rank that failed.

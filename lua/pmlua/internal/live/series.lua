@@ -29,7 +29,7 @@ local function series_of(set, row)
   local s = set.byname[row.name]
   if not s then
     local unit = (row.description or ""):match "%[([^%[%]]+)%]%s*$"
-    s = { name = row.name, recorder = row.kind == "recorder", unit = unit, x = {}, y = {}, next = 1 }
+    s = { name = row.name, recorder = row.kind == "recorder", unit = unit, meaning = row.meaning, x = {}, y = {}, next = 1 }
     set.byname[row.name], set.list[#set.list + 1] = s, s
   end
   return s
@@ -40,33 +40,22 @@ local function push(s, x, y)
   s.x[#s.x + 1], s.y[#s.y + 1] = x, y
 end
 
-local function add_values(s, row)
-  local values, last = row.values or {}, (row.next or s.next) - 1
-  for i = s.next, last do -- a value that is not a number leaves a gap
-    local v = values[i - s.next + 1]
-    push(s, i, type(v) == "number" and v or 0 / 0)
-  end
-  s.next = math.tointeger(last + 1) or s.next
-end
-
---- Add the values of an answer; further values of recorders are fetched.
+--- Add the values of an answer; values of recorders are fetched.
 ---@param set table
----@param answer table
----@param fetch fun(payload: string): table?, string?, string? ask for more rows
+---@param answer { time_s: number, rows: table[] } a row may have `meaning`, the label of its axis
+---@param fetch? fun(row: table, first: integer): number[]?, string?, string?
 ---@return boolean? ok, string? err, string? code
 function M.add(set, answer, fetch)
   set.began_s = set.began_s or answer.time_s
   for _, row in ipairs(answer.rows) do
     local s = series_of(set, row)
-    if not s.recorder then
-      if type(row.value) == "number" then push(s, answer.time_s - set.began_s, row.value) end
-    else
-      repeat
-        local from = s.next
-        local more, err, code = fetch(("+%s %d"):format(row.name, from))
-        if not more then return nil, err, code end
-        add_values(s, more.rows[1] or {})
-      until s.next == from or #s.x >= POINTS
+    if not s.recorder and type(row.value) == "number" then push(s, answer.time_s - set.began_s, row.value) end
+    while s.recorder and #s.x < POINTS do
+      local values, err, code = fetch(row, s.next)
+      if not values then return nil, err, code end
+      if #values == 0 then break end
+      for i, v in ipairs(values) do push(s, s.next + i - 1, v) end
+      s.next = s.next + #values
     end
   end
   return true
@@ -96,7 +85,7 @@ end
 
 --- The meaning of an event's values, derived from its name: "LIB::SOLVER::residual:MED" is a residual like others.
 local function meaning(s)
-  return s.name:match("([^:]*):%u%w*$") or s.name:match "([^:]*)$"
+  return s.meaning or s.name:match("([^:]*):%u%w*$") or s.name:match "([^:]*)$"
 end
 
 --- Panels: series of one x axis and one unit, or one meaning, share one.

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/live/session.lua - one connection to a running application: replies with events, completions, code.
+-- lua/pmlua/internal/live/session.lua - one connection to a running application: replies with completions, code.
 --
--- Try:  print(select(2, require("pmlua.internal.live.session").handle("read", "*")))
+-- Try:  print(select(2, require("pmlua.internal.live.session").handle("eval", "6 * 7")))
 --
 -- Runs in the connection's Lua state, inside the application, on the service's thread, under limits of
 -- instructions and memory. It needs no C module except pmlua.core, because an application may have none.
@@ -11,7 +11,6 @@ local evaluate = require "pmlua.internal.prompt.evaluate"
 local json = require "pmlua.json"
 local open_string = require "pmlua.internal.prompt.openstring"
 local read_json = require "pmlua.internal.readjson"
-local reading = require "pmlua.internal.live.reading"
 local sandbox = require "pmlua.internal.live.sandbox"
 
 local M = {}
@@ -243,14 +242,10 @@ end
 
 -- --- the service's side ---
 
-local function read(payload)
-  return true, reading.read(payload)
-end
-
-local kinds = { info = info, read = read, complete = complete, eval = eval }
+local kinds = { info = info, complete = complete, eval = eval }
 
 --- Answer one question.
----@param kind string info, read, complete or eval; C answers the others
+---@param kind string info, complete or eval; C answers the others
 ---@param payload string
 ---@return boolean ok, string text
 function M.handle(kind, payload)

@@ -9,31 +9,6 @@ local tabulate = require "pmlua.tabulate"
 local M = {}
 
 local statistics = { { "min", ":MIN" }, { "q1", ":Q1" }, { "median", ":MED" }, { "q3", ":Q3" }, { "max", ":MAX" } }
-local counts = { recorder = true, set = true, count = true }
-
-local function exact(v)
-  return type(v) == "number" and math.tointeger(v) or math.tointeger(tonumber(v)) or v
-end
-
-local function whole(row)
-  return counts[row.kind] or tostring(row.type):find("^int") ~= nil
-end
-
---- JSON's numbers are doubles when they arrive; integers become integers again. Changes and returns the answer.
-function M.restore(answer)
-  for _, row in ipairs(answer.rows) do
-    if whole(row) and row.value ~= nil then row.value = exact(row.value) end
-    local r = row.recorder
-    if r then
-      for _, name in ipairs { "count", "dropped", "nans" } do r[name] = exact(r[name]) end
-      if tostring(row.type):find("^int") then
-        for _, s in ipairs(statistics) do r[s[1]] = exact(r[s[1]]) end
-      end
-    end
-  end
-  return answer
-end
-
 --- A value as text: integers in full, others to six digits.
 ---@param v number?
 ---@return string
@@ -69,14 +44,13 @@ end
 ---@param answer table
 ---@param before table<string, table>? rows by name
 ---@param watching boolean? with a column for the change, empty at first
----@param headless boolean? without the names of columns: another page of the table
 ---@return string
-function M.table(answer, before, watching, headless)
+function M.table(answer, before, watching)
   local function line(name, value, delta, kind, text)
     if watching then return { name, value, delta, kind, text } end
     return { name, value, kind, text }
   end
-  local lines, old = { not headless and line("NAME", "VALUE", "CHANGE", "KIND", "DESCRIPTION") or nil }, before or {}
+  local lines, old = { line("NAME", "VALUE", "CHANGE", "KIND", "DESCRIPTION") }, before or {}
   for _, row in ipairs(answer.rows) do
     local was = old[row.name] or {}
     local kind = row.kind .. (row.writable and row.kind ~= "placeholder" and " rw" or "")
@@ -111,18 +85,9 @@ function M.csv(answer, app, first)
   return first and text or text:match "\n(.*)$"
 end
 
---- The beginning of a line of JSON that says whose it is: its rows and its end follow.
-function M.json_begin(app)
-  return json.line { pid = app.pid, name = app.name }:sub(1, -2) .. ', "rows": ['
+--- An answer as a line of JSON.
+function M.json(answer, app)
+  return json.line { name = app.name, pid = app.pid, rows = json.array(answer.rows), time_s = answer.time_s }
 end
-
---- Rows of a page; pages are separated by ", ".
-function M.json_rows(answer)
-  local rows = {}
-  for i, row in ipairs(answer.rows) do rows[i] = json.line(row) end
-  return table.concat(rows, ", ")
-end
-
-function M.json_end(time_s) return '], "time_s": ' .. json.line(time_s) .. "}" end
 
 return M

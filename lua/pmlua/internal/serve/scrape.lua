@@ -6,8 +6,7 @@
 --
 -- Each question is sent to all programs at the same time and has one deadline. A program without a reply has
 -- pmlua_program_up 0 and gets no question for some seconds, so that it delays no other reading. A connection stays open,
--- because a new one costs the program a thread. Values come as numbers in the order of the events' names,
--- which a program sends once, and again after they changed.
+-- because a new one costs the program a thread.
 
 local core = require "pmlua.core"
 local json = require "pmlua.json"
@@ -15,7 +14,7 @@ local directory = require "pmlua.internal.live.directory"
 local host = require "pmlua.internal.serve.host"
 local openmetrics = require "pmlua.internal.serve.openmetrics"
 local own_plugins = require "pmlua.internal.own_plugins"
-local view = require "pmlua.internal.live.view"
+local reading = require "pmlua.internal.live.reading"
 
 local M = {}
 
@@ -30,7 +29,7 @@ Scrape.__index = Scrape
 ---@class pmlua.ScrapeOptions
 ---@field which? string[] pids and globs of names; nil: all programs that this user may ask
 ---@field patience? number
----@field patterns? string[] globs of events for events(); nil: all
+---@field patterns? string[] globs of events; nil: all
 ---@field complain? fun(sentence: string) gets a sentence on a program whose values cannot be read
 ---@field metrics? table<string, string[]> tokens of metrics of the host and of processes, by plugin
 
@@ -38,8 +37,7 @@ Scrape.__index = Scrape
 ---@param options pmlua.ScrapeOptions
 function M.new(options)
   return setmetatable({ which = options.which, patience = options.patience or PATIENCE, programs = {},
-    complain = options.complain, metrics = options.metrics or {},
-    patterns = table.concat(options.patterns or { "*" }, "\n") }, Scrape)
+    complain = options.complain, metrics = options.metrics or {}, patterns = options.patterns }, Scrape)
 end
 
 function Scrape:close()
@@ -129,33 +127,6 @@ end
 
 local function nothing() return "" end
 
-local function ask_about(programs, patience)
-  local up = {}
-  ask(programs, "info", nothing, patience, function(program, text)
-    program.info = directory.decoded(program.app, "info", text)
-    program.up = program.info ~= nil
-    if program.up then up[#up + 1] = program end
-  end)
-  return up
-end
-
---- Read the events of programs page by page. The answer has the place of the next page.
-local function read_events(programs, patterns, patience)
-  for _, program in ipairs(programs) do program.from = 0 end
-  while #programs > 0 do
-    local more = {}
-    local function question(program) return ("<%d\n"):format(program.from) .. patterns end
-    ask(programs, "read", question, patience, function(program, text)
-      local answer = directory.decoded(program.app, "read", text)
-      if not answer then return fail(program) end
-      table.move(view.restore(answer).rows, 1, #answer.rows, #program.rows + 1, program.rows)
-      local next_from = math.tointeger(answer.next)
-      if next_from and next_from > program.from then program.from, more[#more + 1] = next_from, program end
-    end)
-    programs = more
-  end
-end
-
 --- The report of the sections in a log that a program sent; nil without sections. It is valid until the next call.
 local function report_of(self, bytes)
   self.folder = self.folder or require "pmlua.internal.temporary".folder "serve"
@@ -198,7 +169,8 @@ local function add_program(self, families, program)
   end
   program.process = program.process or host.new("process", self.metrics.process, program.app.pid)
   if program.process then program.process:add(families, own) end
-  families:own("events_without_value", "gauge", "events that could not be read, or are not registered yet", own, program.missing)
+  families:own("events_without_value", "gauge", "events that could not be read, or are not registered yet", own,
+    program.reading.missing)
   add_rules(families, own, info.rules)
 end
 
@@ -211,18 +183,6 @@ function Scrape:list()
   return list
 end
 
---- Read the events of all programs once.
----@return table[]? programs each with app, up, and, if it is up, info and rows
----@return table[]|pmlua.Failure up those that are up; or the failure
-function Scrape:events()
-  local programs, err = refresh(self)
-  if not programs then return nil, err end
-  for _, program in ipairs(programs) do program.rows, program.up = {}, false end
-  local up = ask_about(programs, self.patience)
-  read_events({ table.unpack(up) }, self.patterns, self.patience)
-  return programs, up
-end
-
 --- A program whose values cannot be read, because its pmlua is of another version.
 local function refuse_values(self, program, why)
   fail(program, "ETIMEDOUT")
@@ -233,10 +193,9 @@ local function refuse_values(self, program, why)
 end
 
 local function take_values(self, program, bytes)
-  local answer, why = core.metrics.answer(bytes)
+  local answer, why = program.reading:take(bytes)
   if not answer then return refuse_values(self, program, why) end
-  program.up, program.answer, program.missing = true, bytes, answer.missing
-  if answer.events then program.events, program.known = answer.events, answer.generation end
+  program.up = true
   if answer.text == program.text then return end
   local more, rules = json.decode(answer.text), {}
   more = type(more) == "table" and more or {}
@@ -250,15 +209,13 @@ end
 
 local ranks = { "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID", "SLURM_PROCID" }
 
---- The rank of a program. If it never replied, its environment has the rank (core/base/pml_launched.c).
+--- The rank of a program, which its environment has (core/base/pml_launched.c).
 ---@param program table
 ---@return integer?
 function Scrape.rank_of(program)
-  local rank = math.tointeger((program.info or {}).rank)
-  if rank then return rank end
   local environment = "\0" .. text_of(("/proc/%d/environ"):format(program.app.pid))
   for _, name in ipairs(ranks) do
-    rank = math.tointeger(tonumber(environment:match("%z" .. name .. "=(%d+)%z")))
+    local rank = math.tointeger(tonumber(environment:match("%z" .. name .. "=(%d+)%z")))
     if rank then return rank end
   end
 end
@@ -280,7 +237,7 @@ function Scrape:act(kind, text, patience, take)
 end
 
 --- Read the values of all programs once.
----@return table[]? programs each with app, up, and, if it is up, info, events and answer
+---@return table[]? programs each with app, up, and, if it is up, info and reading
 ---@return table[]|pmlua.Failure up those that are up; or the failure
 function Scrape:values()
   local programs, err = refresh(self)
@@ -288,9 +245,9 @@ function Scrape:values()
   local up = {}
   for _, program in ipairs(programs) do
     program.up = false
-    if not program.link then program.known, program.text = 0, nil end
+    if not program.link then program.reading, program.text = reading.new(self.patterns), nil end
   end
-  local function question(program) return ("%d"):format(program.known) end
+  local function question(program) return program.reading:question() end
   ask(programs, "values", question, self.patience, function(program, bytes) take_values(self, program, bytes) end,
     function(program, why) refuse_values(self, program, why) end)
   for _, program in ipairs(programs) do up[#up + 1] = program.up and program or nil end
@@ -299,7 +256,7 @@ end
 
 --- Make an event the row of program number i: its values become places, and the event itself is the place of the first.
 local function row_of(i, event)
-  event.program, event.value, event.description = i, event, event.description ~= "" and event.description or nil
+  event.program, event.value = i, event
   openmetrics.place(event)
   if event.kind ~= "recorder" then return event end
   event.recorder = { count = event }
@@ -313,17 +270,19 @@ end
 local function families_of_events(self, programs)
   local words = {}
   for i, program in ipairs(programs) do
-    words[i] = program.up and ("%s %d"):format(program.app.path, program.known) or ""
+    words[i] = program.up and ("%s %d"):format(program.app.path, program.reading.known) or ""
   end
   local key = table.concat(words, "\n")
   if key ~= self.key then
     self.key, self.families = key, openmetrics.new()
     for i, program in ipairs(programs) do
       local own, since_s = identity(program)
-      for _, event in ipairs(program.up and program.events or {}) do self.families:event(own, row_of(i, event), since_s) end
+      for _, event in ipairs(program.up and program.reading.events or {}) do
+        if event.kind ~= "placeholder" then self.families:event(own, row_of(i, event), since_s) end
+      end
     end
   end
-  for i, program in ipairs(programs) do self.families.answers[i] = program.up and program.answer or false end
+  for i, program in ipairs(programs) do self.families.answers[i] = program.up and program.reading.bytes or false end
   local fallen = self.families:fallen()
   for _, row in ipairs(fallen) do row.falls = true end
   if #fallen == 0 then return self.families end
