@@ -184,6 +184,7 @@ time.sleep(300)]])
 
   it("draws the values of recorders, in characters and as pictures", function()
     solver "SOLVER"
+    support.eventually(function() return support.done(pmlua "query SOLVER '*::residual'"):find "residual +20 " end)
     local out = support.done(pmlua("query SOLVER '*::residual' --plot", "COLUMNS=90 LINES=30 "))
     assert.matches("1e%-06 .*number of the value.*SOLVER::residual %*", out)
     assert.same({ 0, "r.svg\n" }, output "query SOLVER '*::residual' --plot r.svg")

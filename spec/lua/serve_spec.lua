@@ -204,10 +204,12 @@ s.bind("run/pmlua/%d.OTHER" % os.getpid())
 s.listen()
 info = b'{"pid": 1, "command": "other", "events": 0, "functions": [], "rules": []}'
 def answer(c):
+    questions = c.makefile("rb")
     while True:
-        question = c.recv(1000)
+        question = questions.readline().split()
         if not question: break
-        c.sendall(b"ok %d\n%s" % (len(info), info) if b" info " in question else b"error 7\nunknown")
+        questions.read(int(question[2]))
+        c.sendall(b"ok %d\n%s" % (len(info), info) if question[1] == b"info" else b"error 7\nunknown")
 while True:
     threading.Thread(target=answer, args=(s.accept()[0],)).start()]])
     program "APP"
