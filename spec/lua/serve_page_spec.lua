@@ -197,7 +197,8 @@ describe("The page of pmlua serve", function()
 
   it("stops a program by a rule, on the page of pmlua live", function()
     support.spit(dir .. "/victim.lua", (PROGRAM:gsub("[^\n]*live.start[^\n]*\n", "")))
-    start(("sh -c %s >victim 2>&1"):format(quote(command .. " live --page -- " .. command .. " victim.lua; echo status $?")))
+    start(("sh -c %s >victim 2>&1"):format(quote(("%s live --page --every 100ms -- %s victim.lua; echo status $?"):format(
+      command, command))))
     local own
     support.eventually(function()
       own = support.exists(dir .. "/victim") and support.slurp(dir .. "/victim"):match "page at (%S+)\n"
@@ -206,6 +207,8 @@ describe("The page of pmlua serve", function()
     browser:go "about:blank"
     browser:go(own)
     browser:await(value_of "DEMO::steps" .. " > 0")
+    browser:eval "toggle(series.findIndex(s => titleOf(s) == 'DEMO::steps'))"
+    browser:await "points.get(selected[0])?.times.some((t, i, all) => i > 0 && t - all[i - 1] < 0.5)"
     save_rule("stop", "DEMO::steps", "50ms", "if value > 3 then pml.live.stop_run 'enough steps' end")
     support.eventually(function() return support.slurp(dir .. "/victim"):find "status 143" end)
     assert.matches("the run is stopped: enough steps", support.slurp(dir .. "/victim"))

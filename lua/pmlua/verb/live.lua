@@ -28,13 +28,19 @@ A program that registered nothing gets a message at its end. The exit status is 
       .. "there, as pmlua serve does, from another process, which ends with it" },
     { name = "page", help = "also serve a page for a browser, as pmlua serve --page does; on a free port "
       .. "unless --export names one" },
+    { name = "every", kind = "duration", min = 0.001, help = "with --export or --page: read the program at most this often, such "
+      .. "as every 100ms (default: 1s)" },
     common.with("quiet", { help = "print nothing unless something fails" }),
   },
   command = { missing = "no command given" },
   examples = { "pmlua live -- ./solver input.mtx", "pmlua live --name SOLVER --rules stop_divergence.lua -- ./solver input.mtx",
     "pmlua live --report out -- ./solver; pmlua report out",
-    "pmlua live --export unix:metrics.socket -- ./solver input.mtx", "pmlua live --page -- ./solver input.mtx" },
+    "pmlua live --export unix:metrics.socket -- ./solver input.mtx", "pmlua live --page --every 100ms -- ./solver input.mtx" },
 }
+
+function M.check(o)
+  if o.every and not (o.export or o.page) then return "--every needs --export or --page" end
+end
 
 local NOT_RUN = 126 -- as shells say it
 
@@ -63,8 +69,8 @@ end
 --- it did not start. Its first line says that it listens.
 local function serve(o)
   local quote = require "pmlua.internal.quote".shell
-  local line = ("%s serve %d --export %s%s &"):format(quote(core.sys.realpath "/proc/self/exe"), core.sys.pid(),
-    quote(o.export or "127.0.0.1:0"), o.page and " --page" or "")
+  local line = ("%s serve %d --export %s%s --every %gs &"):format(quote(core.sys.realpath "/proc/self/exe"), core.sys.pid(),
+    quote(o.export or "127.0.0.1:0"), o.page and " --page" or "", o.every or 1)
   local pipe <close> = io.popen(line)
   local address = pipe:read "l"
   if not address then return false end

@@ -61,19 +61,17 @@ local function token_of(path)
   return token
 end
 
---- The last reading of all programs, or a new one when that is too old; its number.
+--- The last reading of all programs, or a new one if that is due; its number, and seconds until the next is due.
 local function reader(scrape, every_s)
-  local families, due_s, number
-  number = 0
+  local families, due_s, number = nil, core.clock.ns() / 1e9, 0
   return function()
-    local now_s = core.clock.ns() / 1e9
-    if not families or now_s >= due_s then
+    if core.clock.ns() / 1e9 >= due_s then
       local err
       families, err = scrape:read()
       if not families then error(core.failure.sentence(err), 0) end
-      due_s, number = now_s + every_s, number + 1
+      due_s, number = math.max(due_s + every_s, core.clock.ns() / 1e9), number + 1
     end
-    return families, scrape:list(), number
+    return families, scrape:list(), number, due_s - core.clock.ns() / 1e9
   end
 end
 
@@ -166,11 +164,10 @@ function M.run(o)
   collectgarbage("incremental", 300) -- most memory is permanent: collect rarely
   local scrape = require "pmlua.internal.serve.scrape".new { which = o.which, complain = complain, metrics = o.metrics }
   local read = reader(scrape, o.every)
-  local page = o.page and require "pmlua.internal.serve.page".new(read, o.every) or nil
+  local page = o.page and require "pmlua.internal.serve.page".new(read) or nil
   local handler = handler_of(read, page)
   while not core.sys.interrupted() and any_runs(pids) do
-    if page then page:refresh() end
-    server:step(handler)
+    server:step(handler, page and page:refresh())
   end
   server:close()
   scrape:close()

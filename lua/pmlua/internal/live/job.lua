@@ -40,8 +40,10 @@ function M.here(scrape)
   local programs, err = scrape:values()
   if not programs then return nil, err end
   local job, index, host = { time_s = core.clock.realtime_ns() / 1e9, ranks = {}, rows = {} }, {}, core.sys.uname().nodename
+  for _, p in ipairs(programs) do p.rank = p.rank or scrape.rank_of(p) end
+  table.sort(programs, function(a, b) return (a.rank or a.app.pid) < (b.rank or b.app.pid) end)
   for i, p in ipairs(programs) do
-    job.ranks[i] = { host = host, pid = p.app.pid, name = p.app.name, up = p.up, rank = scrape.rank_of(p),
+    job.ranks[i] = { host = host, pid = p.app.pid, name = p.app.name, up = p.up, rank = p.rank,
       stopped = p.stopped or nil }
     for _, row in ipairs(p.up and p.reading:rows() or {}) do
       add_value(job, index, row.name, row, i, row.value)

@@ -231,7 +231,7 @@ const poll = async () => {
     }
     const up = programs.filter((p) => p.up).length;
     get("state").textContent = programs.length ? `${up} of ${programs.length} programs answer` : "no program can be asked";
-    wait = Math.max(100, data.every_s * 1000);
+    wait = Math.max(50, data.next_s * 1000 + 5); // just behind the next reading
   } catch (e) { get("state").textContent = e.message; }
   setTimeout(poll, document.hidden ? 5000 : wait);
 };

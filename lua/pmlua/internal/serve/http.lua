@@ -231,11 +231,12 @@ end
 
 --- Answer requests that have arrived, waiting for some at most a fifth of a second.
 ---@param handler fun(request: table): integer|fun(request: table), string?, string? status, content type and body
-function Server:step(handler)
-  local wanted, writers, wait_s = { #self.clients < CLIENTS and self.socket or nil }, {}, TICK_S
+---@param most_s? number to wait, if it is less
+function Server:step(handler, most_s)
+  local wanted, writers, wait_s = { #self.clients < CLIENTS and self.socket or nil }, {}, math.min(TICK_S, most_s or TICK_S)
   for _, client in ipairs(self.clients) do
     local list = client.out and writers or not client.later and wanted
-    if list then list[#list + 1] = client.socket else wait_s = POLL_S end
+    if list then list[#list + 1] = client.socket else wait_s = math.min(wait_s, POLL_S) end
   end
   local readable = require "socket".select(wanted, writers, wait_s)
   if readable[self.socket] then accept(self) end

@@ -23,10 +23,9 @@ local HTML <const>, JSON <const> = "text/html; charset=utf-8", "application/json
 local Page = {}
 Page.__index = Page
 
----@param read fun(): pmlua.Families, table[], integer families, programs, and the number of the reading
----@param every_s number between readings
-function M.new(read, every_s)
-  return setmetatable({ read = read, every_s = every_s, recent = recent.new(), sessions = sessions.new() }, Page)
+---@param read fun(): pmlua.Families, table[], integer, number families, programs, number of the reading, seconds until the next
+function M.new(read)
+  return setmetatable({ read = read, recent = recent.new(), sessions = sessions.new() }, Page)
 end
 
 function Page:close() self.sessions:close() end
@@ -47,13 +46,15 @@ local function samples_of(families)
 end
 
 --- Read once more if it is time.
+---@return number seconds until the next reading
 function Page:refresh()
-  local families, programs, number = self.read()
+  local families, programs, number, next_s = self.read()
   if number ~= self.number then
     self.number, self.programs = number, programs
     self.recent:add(core.clock.realtime_ns() / 1e9, samples_of(families))
     self.sessions:refresh(programs)
   end
+  return math.max(0, next_s)
 end
 
 --- NaN and infinities are null.
@@ -68,7 +69,7 @@ end
 local function parameter(request, name) return (("&" .. (request.query or "")):match("&" .. name .. "=([^&]*)")) end
 
 function Page:data(request)
-  self:refresh()
+  local next_s = self:refresh()
   local known, series = math.tointeger(tonumber(parameter(request, "known"))) or 0, json.array()
   for i = math.max(0, known) + 1, #self.recent.series do
     local s = self.recent.series[i]
@@ -80,8 +81,8 @@ function Page:data(request)
     programs[i] = { pid = program.app.pid, name = program.app.name, up = program.up, command = info.command, up_s = info.up_s,
       rules = json.array(info.rules) }
   end
-  return 200, JSON, ('{"time_s":%.3f,"every_s":%g,"series":%s,"programs":%s,"values":%s}'):format(self.recent.time_s,
-    self.every_s, json.line(series), json.line(programs), numbers(self.recent.last))
+  return 200, JSON, ('{"time_s":%.3f,"next_s":%.3f,"series":%s,"programs":%s,"values":%s}'):format(self.recent.time_s,
+    next_s, json.line(series), json.line(programs), numbers(self.recent.last))
 end
 
 --- The values of a series in its program's log from before a time: the program may have run for longer than the page.
