@@ -8,14 +8,14 @@ CORE_LIBS := -lotf2 -lpthread -ldl -lm
 
 # What programs that were compiled with counts are linked against: libc and nothing else.
 COUNT_SRC := $(wildcard core/source/compiler/runtime/*.c)
-CORE_SRC := $(filter-out core/compat/% core/preload/% core/instrument/% core/adapter/mpi/shim/% core/read/otf2/library/% core/program/pml_starter.c $(COUNT_SRC),$(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
+CORE_SRC := $(filter-out core/compat/% core/preload/% core/instrument/% core/adapter/mpi/shim/% core/adapter/foreign/pml_foreign_% core/read/otf2/library/% core/program/pml_starter.c $(COUNT_SRC),$(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
 COUNT_SONAME := libpmlua_count.so.$(MAJOR)
 # Each instruction set has its own; for the others these files are empty.
 SYSTEM_ASM := $(wildcard core/base/*/system.S)
 CORE_ASM := $(wildcard core/adapter/arch/*/*.S) $(SYSTEM_ASM)
 SYSTEM_OBJ := $(SYSTEM_ASM:%.S=$(B)/obj/%.o)
 LIVE_SRC := core/preload/live.c core/preload/exec.c
-RECORD_SRC := $(wildcard core/preload/record*.c) core/preload/confine.c core/preload/rights.c core/preload/exec.c
+RECORD_SRC := $(wildcard core/preload/record*.c core/adapter/foreign/pml_foreign_*.c) core/preload/confine.c core/preload/rights.c core/preload/exec.c
 # In libpmlua.so, whose allocation it is in the place of; the archive has its program's.
 MEMORY_SRC := core/preload/memory.c
 # Each of the two libraries frees memory that the other allocated.

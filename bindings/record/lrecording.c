@@ -6,6 +6,7 @@
 #include "module.h"
 #include "shared.h"
 
+#include "adapter/foreign/pml_foreign.h"
 #include "read/archive/pml_archive.h"
 #include "read/recording/pml_recording_read.h"
 #include "read/recording/pml_recording_rows.h"
@@ -346,6 +347,17 @@ static int l_clock(lua_State *L) {
   return lutil_pushstr(L, text);
 }
 
+/* interfaces(): the annotation interfaces: a table of name, variables and before for each. */
+static int l_interfaces(lua_State *L) {
+  static const struct field fields[] = FIELDS(struct pml_foreign_about, name, variables, before);
+  lua_createtable(L, PML_FOREIGN_INTERFACES, 0);
+  for (int i = 0; i < PML_FOREIGN_INTERFACES; i++) {
+    field_push(L, fields, pml_foreign_about((enum pml_foreign_interface)i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
 static void push_archive_story(lua_State *L, const struct pml_archive_story *s) {
   static const struct field fields[] = FIELDS(struct pml_archive_story, processes, jobs, ranks, missing, events, open,
                                               messages, unmatched, elsewhere, early, still_early);
@@ -376,9 +388,9 @@ int luaopen_pmlua_recording(lua_State *L) {
                                      {"profile", l_profile}, {"sums", l_sums},     {"values", l_values},
                                      {"flow", l_flow},       {"openmp", l_openmp}, {"children", l_children},
                                      {"calls", l_calls},     {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"open", l_open},   {"reasons", l_reasons}, {"waited", l_waited},
-                                       {"clock", l_clock}, {"archive", l_archive}, {"series", l_series},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"open", l_open},       {"reasons", l_reasons}, {"waited", l_waited},         {"clock", l_clock},
+      {"archive", l_archive}, {"series", l_series},   {"interfaces", l_interfaces}, {NULL, NULL}};
   lutil_class(L, &recording_class, methods, NULL);
   return lutil_module(L, functions);
 }

@@ -61,9 +61,13 @@
 /* Called by compiled code with special conventions: other registers survive, the stack moves. */
 #define CONVENTIONS                                                                                                    \
   "__tls_get_addr*:__morestack*:__probestack:__rust_probestack:__chkstk*:___chkstk*:__x86_indirect_thunk*:"            \
-  "__x86_return_thunk*:__llvm_retpoline_*:_ZGV*"
+  "__x86_return_thunk*:__llvm_retpoline_*:_ZGV*:"
 
-const char pml__intercept_never[] = CONTEXTS TASKS ENDS EXCEPTIONS BACKTRACES CALLERS SANITIZERS CONVENTIONS;
+/* Kokkos' own calls of its tools, which start or end a region that is not within the call (adapter/foreign). */
+#define ANNOTATIONS "_ZN6Kokkos5Tools*:_ZN6Kokkos9Profiling*"
+
+const char pml__intercept_never[] =
+    CONTEXTS TASKS ENDS EXCEPTIONS BACKTRACES CALLERS SANITIZERS CONVENTIONS ANNOTATIONS;
 
 /* Whether @word, of @n bytes, ends before @at in @name, ignoring case. */
 static bool ends_with(const char *name, const char *at, const char *word, size_t n) {

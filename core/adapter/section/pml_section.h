@@ -74,7 +74,7 @@ PML_API int pml_section_define(const char *label, const struct pml_section_optio
  * NULL: none. It is called with no lock held and may itself define sections. Async-signal-safe. */
 PML__SHARED void pml_section_on_first(void (*notify)(void));
 
-/* pml_section_find - the section @label, NULL if it is not defined. Lock-free. */
+/* pml_section_find - pmlua's own section @label, NULL if it is not defined. Lock-free. */
 PML_API struct pml_section *pml_section_find(const char *label);
 
 struct pml_section_info {

@@ -34,14 +34,17 @@ static int open_events(struct pml_section *s, const char *label, const struct pm
 }
 
 /* Open the parts of the section before the lock is taken, because other locks are never taken within it. */
-static int prepare_section(struct pml_section *s, const char *label, const struct pml_section_options *o) {
+static int prepare_section(struct pml_section *s, const char *label, const struct pml_section_options *o,
+                           const char *interface) {
   struct pml_region_info region;
-  int err = pml_region_intern(label, o->file, o->line, &s->region);
+  bool own = interface[0] == '\0';
+  int err = pml_region_intern(label, own ? o->file : interface, own ? o->line : 0, &s->region);
   if (err == 0) err = open_events(s, label, o);
   if (err == 0) err = open_recorder(s, o->record);
   if (err < 0) return err;
   (void)pml_region_describe(s->region, &region);
   s->label = region.name;
+  s->interface = own ? "" : region.file;
   s->type = o->type;
   s->exclusive = o->exclusive;
   s->record = o->record;
@@ -69,16 +72,17 @@ static int agree(const struct pml_section *s, const struct pml_section_options *
   return pml_fail(-EINVAL, "section %.200s was defined before with other options", s->label);
 }
 
-static int make(const char *label, const struct pml_section_options *o, struct pml_section **out) {
+static int make(const char *label, const struct pml_section_options *o, const char *interface,
+                struct pml_section **out) {
   struct pml_section *s = calloc(1, sizeof *s);
   if (s == NULL) return pml_fail(-ENOMEM, "no memory for section %.200s", label);
-  int err = prepare_section(s, label, o);
+  int err = prepare_section(s, label, o, interface);
   if (err < 0) {
     free(s);
     return err;
   }
   pml__section_lock_take();
-  struct pml_section *other = pml_section_find(s->label);
+  struct pml_section *other = pml__section_find(s->label, s->interface);
   if (other == NULL) err = pml__section_insert(s);
   if (other == NULL && err == 0) pml__section_log_define(s);
   pml__section_lock_leave();
@@ -136,18 +140,22 @@ static void tell_of_section(void) {
   if (notify != NULL) notify();
 }
 
-int pml_section_define(const char *label, const struct pml_section_options *options, struct pml_section **out) {
-  static const struct pml_section_options nothing;
-  const struct pml_section_options *o = options != NULL ? options : &nothing;
+int pml__section_define(const char *label, const struct pml_section_options *o, const char *interface,
+                        struct pml_section **out) {
   *out = NULL;
   int err = check(label, o);
   if (err < 0) return err;
-  struct pml_section *s = pml_section_find(label);
-  err = s != NULL ? agree(s, o) : make(label, o, &s);
+  struct pml_section *s = pml__section_find(label, interface);
+  err = s != NULL ? agree(s, o) : make(label, o, interface, &s);
   if (err < 0) return err;
   *out = s;
   tell_of_section();
   return 0;
+}
+
+int pml_section_define(const char *label, const struct pml_section_options *options, struct pml_section **out) {
+  static const struct pml_section_options nothing;
+  return pml__section_define(label, options != NULL ? options : &nothing, "", out);
 }
 
 int pml__section_by_label(const char *label, struct pml_section **s) {

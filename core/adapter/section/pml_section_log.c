@@ -62,14 +62,15 @@ void pml__section_log_notes(void) {
 /* ---- definitions ---- */
 
 void pml__section_log_section(struct pml__log *log, const struct pml_section *s) {
-  const char *text[1 + PML_SECTION_EVENTS_MAX] = {s->label};
+  const char *text[2 + PML_SECTION_EVENTS_MAX] = {s->label};
   const struct pml_stream_metrics *m = s->list != NULL ? s->list->metrics : NULL;
   struct pml__log_section d = {s->index, s->type, s->exclusive, s->record, m != NULL ? m->n : 0, 0};
   for (uint32_t i = 0; i < d.nevents; i++) {
     text[1 + i] = m->name[i];
     d.real |= (uint32_t)pml_stream_metrics_real(m, i) << i;
   }
-  (void)pml__log_define(log, PML__LOG_SECTION, &d, sizeof d, text, 1 + d.nevents);
+  text[1 + d.nevents] = s->interface;
+  (void)pml__log_define(log, PML__LOG_SECTION, &d, sizeof d, text, 1 + d.nevents + (s->interface[0] != '\0'));
 }
 
 void pml__section_log_define(const struct pml_section *s) {

@@ -37,6 +37,7 @@ struct pml_section {
   struct pml__section_list *list;
   struct pml_recorder *recorder;
   const char *label;
+  const char *interface; /* "": pmlua's own */
   uint64_t hash;
 };
 
@@ -152,6 +153,8 @@ static inline void pml__section_lock_leave(void) {
 /* ---- pml_section_table.c ---- */
 
 struct pml_section *pml__section_at(uint32_t index);
+/* As pml_section_find(), of an @interface; "": pmlua's own. */
+struct pml_section *pml__section_find(const char *label, const char *interface);
 /* Take @s, complete but for its number, into the table: 0, PML_EFULL or -ENOMEM. Under the lock. */
 int pml__section_insert(struct pml_section *s);
 /* The number of resets; statistics of another epoch are of before the last. Forks count as resets. */
@@ -228,6 +231,13 @@ static inline bool pml__section_any_real(const struct pml__section_list *l) {
 
 /* ---- pml_section_define.c ---- */
 
+/*
+ * As pml_section_define(), for a label that a program gave to another tool's @interface, such as "Kokkos"; "": pmlua's
+ * own. Sections with the same label and different interfaces differ. @interface is the file of such a section's region,
+ * so that calls and traces show it as the library.
+ */
+int pml__section_define(const char *label, const struct pml_section_options *options, const char *interface,
+                        struct pml_section **s);
 /* By label, defined if need be. */
 int pml__section_by_label(const char *label, struct pml_section **s);
 

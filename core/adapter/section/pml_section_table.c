@@ -33,14 +33,22 @@ static struct table *table;             /* atomic */
 static struct pml_section **by[CHUNKS]; /* by index: chunk k starts at FIRST_CHUNK * (2^k - 1); each atomic */
 static uint32_t count;                  /* atomic */
 
+static uint64_t hash_of(const char *label, const char *interface) {
+  return pml__hash_text(pml__hash_text(PML__HASH, interface), label);
+}
+
 struct pml_section *pml_section_find(const char *label) {
-  if (label == NULL || *label == '\0') return NULL;
-  uint64_t hash = pml__hash_text(PML__HASH, label);
+  return label != NULL ? pml__section_find(label, "") : NULL;
+}
+
+struct pml_section *pml__section_find(const char *label, const char *interface) {
+  uint64_t hash = hash_of(label, interface);
   const struct table *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
   if (t == NULL) return NULL;
   for (uint64_t i = hash & t->mask;; i = (i + 1) & t->mask) {
     struct pml_section *s = __atomic_load_n(&t->slot[i], __ATOMIC_ACQUIRE);
-    if (s == NULL || (s->hash == hash && strcmp(s->label, label) == 0)) return s;
+    if (s == NULL || (s->hash == hash && strcmp(s->label, label) == 0 && strcmp(s->interface, interface) == 0))
+      return s;
   }
 }
 
@@ -85,7 +93,7 @@ static bool grow_table(void) {
  * twice.
  */
 int pml__section_insert(struct pml_section *s) {
-  s->hash = pml__hash_text(PML__HASH, s->label);
+  s->hash = hash_of(s->label, s->interface);
   if (count == PML_SECTIONS_MAX) return PML_EFULL;
   if ((table == NULL || 2 * ((uint64_t)count + 1) > table->mask + 1) && !grow_table()) return -ENOMEM;
   unsigned k = chunk_of(count);

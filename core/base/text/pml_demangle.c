@@ -15,8 +15,11 @@ static void find(void) {
   if (library != NULL) *(void **)&demangle = dlsym(library, "__cxa_demangle");
 }
 
-char *pml__demangled(const char *name) {
-  if (name[0] != '_' || name[1] != 'Z') return NULL;
+char *pml__demangled_type(const char *name) {
   (void)pthread_once(&once, find);
   return demangle != NULL ? demangle(name, NULL, NULL, NULL) : NULL;
+}
+
+char *pml__demangled(const char *name) {
+  return name[0] == '_' && name[1] == 'Z' ? pml__demangled_type(name) : NULL;
 }

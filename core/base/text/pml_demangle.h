@@ -13,6 +13,9 @@ PML_BEGIN_DECLS
  */
 PML__SHARED char *pml__demangled(const char *name);
 
+/* pml__demangled_type - the same for a type as typeid().name() returns it. Any text may be one: "f" is float. */
+char *pml__demangled_type(const char *name);
+
 PML_END_DECLS
 
 #endif

@@ -75,6 +75,8 @@ static int take_section(struct pml__section_reader *b, const char *at, size_t by
   bool whole = s->label != NULL && s->label[0] != '\0';
   if (whole && b->only != NULL) whole = strcmp(s->label, b->only) == 0;
   for (uint32_t i = 0; whole && i < d.nevents; i++) whole = (s->event[i] = pml__log_text(&text, &left)) != NULL;
+  s->interface = pml__log_text(&text, &left);
+  if (s->interface == NULL) s->interface = "";
   if (!whole) free(b->sections.at[--b->sections.n]);
   return 0;
 }

@@ -15,7 +15,8 @@ struct pml__section_definition {
   enum pml_section_type type;
   bool exclusive;
   enum pml_section_record record;
-  const char *label; /* in @text, as the events' names */
+  const char *label;     /* in @text, as the events' names and the interface */
+  const char *interface; /* "": pmlua's own */
   uint32_t nevents;
   uint64_t real; /* a bit for each event whose sums are doubles */
   const char *event[PML_SECTION_EVENTS_MAX];

@@ -78,7 +78,7 @@ struct pml__log_definition {
   uint32_t bytes; /* including this, a multiple of 8 */
 };
 enum pml__log_what {
-  PML__LOG_SECTION = 1,  /* struct pml__log_section, its label, the names of its events; each ends with a zero */
+  PML__LOG_SECTION = 1,  /* struct pml__log_section, its label, names of its events, interface; each ends with a zero */
   PML__LOG_NOTE,         /* a key, a text; later notes override earlier ones of the same key */
   PML__LOG_REGION = 4,   /* struct pml__log_region, its name, its file */
   PML__LOG_COUNTER,      /* struct pml__log_counter, the event's name */

@@ -117,6 +117,23 @@ function M.with(library)
   return others and others ~= "" and others .. ":" .. library or library
 end
 
+--- Variables by which programs that are annotated for other tools find this library. The path of another tool moves to a
+--- variable from which the library loads that tool.
+---@return string[] variables
+function M.annotations(library)
+  local words = {}
+  for _, interface in ipairs(core.recording.interfaces()) do
+    local before
+    for name in (interface.variables or ""):gmatch "%S+" do
+      local value = os.getenv(name)
+      if value and value ~= "" and value ~= library then before = before or value end
+      words[#words + 1] = name .. "=" .. library
+    end
+    words[#words + 1] = before and interface.before .. "=" .. before
+  end
+  return words
+end
+
 --- ASAN_OPTIONS with which a program that was built with gcc's AddressSanitizer starts behind a preloaded library: its
 --- runtime wants to be the first, which matters to its malloc only. No library of pmlua has one.
 function M.asan()
