@@ -26,6 +26,7 @@ _Static_assert(CAPACITY < PML_REGIONS_MAX, "ids count from 1");
 struct entry {
   struct pml_region_info info;
   uint64_t hash;
+  _Atomic bool overlaps;
 };
 
 static struct entry *_Atomic chunk[CHUNKS];
@@ -134,7 +135,7 @@ static int append(struct pml_region_info r, uint64_t hash, pml_region_t *id) {
     atomic_store_explicit(&chunk[k], c, memory_order_release);
   }
   if (copy_strings(&r) < 0) return -ENOMEM;
-  c[index - chunk_start(k)] = (struct entry){r, hash};
+  c[index - chunk_start(k)] = (struct entry){r, hash, false};
   atomic_store_explicit(&count, index + 1, memory_order_release);
   *id = index + 1;
   return 0;
@@ -178,4 +179,13 @@ int pml_region_describe(pml_region_t id, struct pml_region_info *info) {
 
 uint32_t pml_region_count(void) {
   return atomic_load_explicit(&count, memory_order_acquire);
+}
+
+void pml__region_overlaps(pml_region_t id) {
+  atomic_store_explicit(&entry_of(id)->overlaps, true, memory_order_relaxed);
+}
+
+bool pml__region_may_overlap(pml_region_t id) {
+  bool known = id != 0 && id <= atomic_load_explicit(&count, memory_order_acquire);
+  return known && atomic_load_explicit(&entry_of(id)->overlaps, memory_order_relaxed);
 }

@@ -5,6 +5,7 @@
 
 #include "base/pml_api.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 PML_BEGIN_DECLS
@@ -34,6 +35,14 @@ PML_API int pml_region_describe(pml_region_t id, struct pml_region_info *info);
 
 /* pml_region_count - the largest id given out so far. Lock-free, async-signal-safe. */
 PML_API uint32_t pml_region_count(void);
+
+/*
+ * pml__region_overlaps - from now on, @id is a region that may begin or end inside a call that contains only a part of
+ * it, such as a section. When the outer one ends first, consumers leave the inner one before it, and enter it again.
+ * pml__region_may_overlap - whether this was called. Lock-free, async-signal-safe.
+ */
+void pml__region_overlaps(pml_region_t id);
+bool pml__region_may_overlap(pml_region_t id);
 
 /*
  * pml__region_hash - of the three, none of them NULL. pml__region_intern - the same as pml_region_intern(), for a

@@ -9,12 +9,12 @@
 #include <stddef.h>
 
 /*
- * PML_FOREIGN_NEXT - declares `next`, the function @name of the next library in search order; NULL: there is none, as
- * in a program that looks up the function by dlsym(). Stored with release after it was looked up; at worst, two threads
- * look up the same.
+ * PML_FOREIGN_NEXT - declares `next`, the function @name of the next library in search order; NULL: no library has
+ * it, as in a program that looks up the function by dlsym(). Stored with release after it was looked up; at worst, two
+ * threads look up the same.
  */
 #define PML_FOREIGN_NEXT(name)                                                                                         \
-  static void *found_; /* atomic; NULL: not looked up; &found_: there is none */                                       \
+  static void *found_; /* atomic; NULL: not looked up; &found_: no library has it */                                   \
   void *at_ = __atomic_load_n(&found_, __ATOMIC_ACQUIRE);                                                              \
   if (PML_UNLIKELY(at_ == NULL)) {                                                                                     \
     at_ = dlsym(RTLD_NEXT, #name);                                                                                     \

@@ -258,7 +258,7 @@ RARE int stop_slow(struct pml_section *s, const double *work, uint64_t iteration
     err = pml_eventset_read(t->set[s->list->index].set, now);
     if (err >= 0) values = now;
   }
-  if (f != pml__section_mine.top) count_misuse(f->stat, PML_SECTION_CROSSED);
+  if (f != pml__section_mine.top && s->interface[0] == '\0') count_misuse(f->stat, PML_SECTION_CROSSED);
   charge(f, ticks);
   emit_leaves(f, ticks, values);
   int wrong = end_call(f, s, f->stat, since(f->ticks, ticks), values, work, iterations);

@@ -43,6 +43,7 @@ static int prepare_section(struct pml_section *s, const char *label, const struc
   if (err == 0) err = open_recorder(s, o->record);
   if (err < 0) return err;
   (void)pml_region_describe(s->region, &region);
+  pml__region_overlaps(s->region);
   s->label = region.name;
   s->interface = own ? "" : region.file;
   s->type = o->type;

@@ -213,6 +213,8 @@ static bool is_plain(const struct pml_stream_event *e) {
   return e->metrics == NULL && e->ticks != 0 && !e->unwound;
 }
 
+static void on_leave(void *data, const struct pml_stream_event *e);
+
 static void on_enter(void *data, const struct pml_stream_event *e) {
   struct pml__event_buffer *b = data;
   if (is_plain(e) && pml__events_enter_fast(b, e->region, e->ticks) == 0) return;
@@ -249,6 +251,24 @@ static bool take_back(struct pml__event_buffer *b, struct pml__log_event *enter,
          pml__events_take_back(b, enter, e->region, e->ticks);
 }
 
+/* Whether @region is open, and overlaps the calls inside it. */
+static bool is_below(const struct pml__event_buffer *b, pml_region_t region) {
+  const struct pml__events_frame *f = b->top;
+  bool any = pml__region_may_overlap(region);
+  while (f > b->frame && pml__events_region_of(f) != region &&
+         (any || pml__region_may_overlap(pml__events_region_of(f))))
+    f--;
+  return f > b->frame && pml__events_region_of(f) == region;
+}
+
+/* Leave the innermost call, end @e's, and enter the innermost again. */
+static void leave_below(struct pml__event_buffer *b, const struct pml_stream_event *e) {
+  struct pml_stream_event again = {.ticks = e->ticks, .region = pml__events_region_of(b->top)};
+  on_leave(b, &again);
+  on_leave(b, e);
+  on_enter(b, &again);
+}
+
 static void end_call(struct pml__event_buffer *b, const struct pml_stream_event *e, enum pml__log_event_kind kind) {
   if (b->beyond > 0) {
     b->beyond--;
@@ -257,7 +277,10 @@ static void end_call(struct pml__event_buffer *b, const struct pml_stream_event 
   }
   const struct pml__events_frame *f = b->top;
   if (f == b->frame || pml__events_region_of(f) != e->region) {
-    pml__events_count(b, PML__LOG_UNMATCHED);
+    if (is_below(b, e->region))
+      leave_below(b, e);
+    else
+      pml__events_count(b, PML__LOG_UNMATCHED);
     return;
   }
   bool kept = f->enter != NULL && !take_back(b, f->enter, e);

@@ -94,12 +94,11 @@ static bool add_values(struct pml__flow_track *t, const struct pml__flow_frame *
   return true;
 }
 
+/* Returns false if the innermost call is of another region. */
 static inline bool leave(struct pml__flow_track *t, pml_region_t region, uint64_t ticks) {
   struct pml__flow_frame *f = t->top;
-  if (PML_LIKELY(f->node->region == region))
-    pml__flow_end_call(t, f, ticks);
-  else if (!t->ended)
-    t->unmatched++;
+  if (PML_UNLIKELY(f->node->region != region)) return t->ended;
+  pml__flow_end_call(t, f, ticks);
   return true;
 }
 
@@ -111,7 +110,10 @@ __attribute__((noinline)) static bool leave_with_values(struct pml__flow_track *
 }
 
 uint64_t pml__flow_leave_fast(void *track, pml_region_t region, uint64_t ticks) {
-  (void)leave(track, region, ticks);
+  struct pml__flow_track *t = track;
+  struct pml__flow_frame *f = t->top;
+  if (PML_UNLIKELY(f->node->region != region)) return t->ended ? 0 : ticks;
+  pml__flow_end_call(t, f, ticks);
   return 0;
 }
 

@@ -151,8 +151,33 @@ __attribute__((noinline, cold)) static void leave_with_values(struct pml__flow_t
   pml__flow_end_call(t, f, e->ticks);
 }
 
+/* Whether @region is open, and overlaps the calls inside it. */
+static bool is_below(const struct pml__flow_track *t, pml_region_t region) {
+  const struct pml__flow_frame *f = t->top;
+  bool any = pml__region_may_overlap(region);
+  while (f > t->frame && f->node->region != region && (any || pml__region_may_overlap(f->node->region))) f--;
+  return f > t->frame && f->node->region == region;
+}
+
+/* Leave the innermost call, end @e's, and enter the innermost again. */
+static void leave_below(struct pml__flow_track *t, const struct pml_stream_event *e) {
+  struct pml_stream_event again = {.ticks = e->ticks, .region = t->top->node->region};
+  pml__flow_leave(t, &again);
+  pml__flow_leave(t, e);
+  pml__flow_enter(t, &again);
+}
+
+__attribute__((noinline, cold)) static void leave_another(struct pml__flow_track *t, const struct pml_stream_event *e) {
+  if (t->top->node->region == e->region)
+    leave_with_values(t, e);
+  else if (is_below(t, e->region))
+    leave_below(t, e);
+  else
+    t->unmatched++;
+}
+
 void pml__flow_leave(void *track, const struct pml_stream_event *e) {
-  if (PML_UNLIKELY(!pml__flow_leave_plainly(track, e))) leave_with_values(track, e);
+  if (PML_UNLIKELY(!pml__flow_leave_plainly(track, e))) leave_another(track, e);
 }
 
 /* ---- begin and end ---- */

@@ -69,8 +69,29 @@ __attribute__((noinline)) static void enter_another(struct pml__profile_track *t
   pml__own_add(&t->dropped, 1);
 }
 
+static void on_leave(void *data, const struct pml_stream_event *e);
+
 static void on_enter(void *data, const struct pml_stream_event *e) {
   if (PML_UNLIKELY(!pml__profile_enter_again(data, e->region, e->ticks))) enter_another(data, e);
+}
+
+/* Whether @region is open, and overlaps the calls inside it. */
+static bool is_below(const struct pml__profile_track *t, pml_region_t region) {
+  const struct pml__profile_place *p = t->at;
+  bool any = pml__region_may_overlap(region);
+  while (p->up != NULL && p->region != region && (any || pml__region_may_overlap(p->region))) p = p->up;
+  return p->up != NULL && p->region == region;
+}
+
+/* Take the innermost call out from the path, end @e's, and put the innermost back. It is one call: it counts where it
+ * ends. */
+static void leave_below(struct pml__profile_track *t, const struct pml_stream_event *e) {
+  struct pml_stream_event again = {.ticks = e->ticks, .region = t->at->region};
+  struct pml__profile_place *p = t->at;
+  pml__profile_add_time(t, p, pml__profile_duration(p, e->ticks));
+  pml__own_add(&p->node->entered, UINT64_MAX);
+  on_leave(t, e);
+  on_enter(t, &again);
 }
 
 __attribute__((noinline)) static void leave_another(struct pml__profile_track *t, const struct pml_stream_event *e) {
@@ -80,7 +101,10 @@ __attribute__((noinline)) static void leave_another(struct pml__profile_track *t
   }
   struct pml__profile_place *p = t->at;
   if (p->region != e->region) {
-    pml__own_add(&t->unmatched, 1);
+    if (is_below(t, e->region))
+      leave_below(t, e);
+    else
+      pml__own_add(&t->unmatched, 1);
     return;
   }
   uint64_t d = pml__profile_duration(p, e->ticks);
