@@ -143,7 +143,7 @@ end)
 
 -- --- formulas ---
 
---- What Lua makes of a metric's formula, of the counts and of the constants and metrics of its group.
+--- The value that Lua computes from the text of a formula, from counts, and from constants and metrics of the group.
 local function by_lua(group, metric, counts)
   local env = setmetatable({ max = math.max, min = math.min, sqrt = math.sqrt, abs = math.abs }, { __index = function(_, name)
     return group.constants[name] or counts[name]
