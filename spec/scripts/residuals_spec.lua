@@ -22,6 +22,7 @@ local function check_solves(dir)
     local where = e.matrix .. " " .. e.solver .. " " .. e.outcome
     assert.equal(tonumber(e.FinalResidual_D), last[e.curve], where)
     assert.equal(tonumber(e.numiter_I) + 1, length[e.curve], where)
+    assert.is_true(tonumber(e.SpmvCount_I) >= tonumber(e.numiter_I) and tonumber(e.SolverRuntime_D) > 0, where)
     for k, v in pairs(e) do assert.falsy(k:find "_[ID]$" and v:lower():find "nan" or v:lower():find "^-?inf$", where) end
     if e.outcome == "converged" then
       assert.equal("yes", e.confirmed, where)
