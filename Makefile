@@ -160,7 +160,7 @@ stage:
 	ln -sf $(EMBED_SONAME) "$(D)"/lib/libpmlua-embed.so
 	install -d "$(D)"/lib/pmlua/preload
 	install -m 755 $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so $(B)/preload/libpmlua-watchpoint.so \
-	  $(B)/preload/libpmlua-simulate.so $(B)/preload/pmlua-starter "$(D)"/lib/pmlua/preload/
+	  $(B)/preload/libpmlua-simulate.so $(LUA_SO) $(B)/preload/pmlua-starter "$(D)"/lib/pmlua/preload/
 	ln -sf libpmlua-live.so "$(D)"/lib/pmlua/preload/libsde.so
 	install -D -m 755 $(PYTHON_SO) "$(D)"/lib/pmlua/preload/python/sitecustomize.so
 	$(if $(MPI_SHIM_SO),install -m 755 $(MPI_SHIM_SO) "$(D)"/lib/pmlua/preload/)

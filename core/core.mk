@@ -47,7 +47,9 @@ WATCHPOINT_OBJ := $(WATCHPOINT_SRC:%.c=$(B)/obj/%.o)
 SIMULATE_OBJ := $(SIMULATE_SRC:%.c=$(B)/obj/%.o)
 
 PYTHON_SO := $(B)/preload/python/sitecustomize.so
-all: $(PYTHON_SO) $(B)/libpmlua.so $(B)/libpmlua-read.so $(B)/libpmlua.a $(B)/libpmlua_count.so $(B)/libpmlua_count.a $(B)/compat/libsde.so $(B)/compat/libsde.a \
+LUA_SO := $(B)/preload/libpmlua-lua.so
+LUA_OBJ := $(patsubst %.c,$(B)/obj/%.o,$(wildcard core/preload/lua*.c))
+all: $(PYTHON_SO) $(LUA_SO) $(B)/libpmlua.so $(B)/libpmlua-read.so $(B)/libpmlua.a $(B)/libpmlua_count.so $(B)/libpmlua_count.a $(B)/compat/libsde.so $(B)/compat/libsde.a \
   $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/scorep-config $(addprefix $(B)/preload/libpmlua-,live.so record.so watchpoint.so simulate.so) $(B)/preload/pmlua-starter
 
 $(B)/libpmlua.a: $(CORE_OBJ)
@@ -201,9 +203,14 @@ $(B)/scorep-config: core/interface/scorep/scorep-config.in core/base/pml_api.h
 
 include core/adapter/mpi/shim/shim.mk
 
--include $(patsubst %.o,%.d,$(CORE_OBJ) $(COUNT_OBJ) $(SDE_OBJ) $(PM_OBJ) $(PM_READ_OBJ) $(LIVE_OBJ) $(RECORD_OBJ) $(MEMORY_OBJ) $(READ_MEMORY_OBJ) $(OTF2_OBJ) $(WATCHPOINT_OBJ) $(SIMULATE_OBJ))
+-include $(patsubst %.o,%.d,$(CORE_OBJ) $(LUA_OBJ) $(COUNT_OBJ) $(SDE_OBJ) $(PM_OBJ) $(PM_READ_OBJ) $(LIVE_OBJ) $(RECORD_OBJ) $(MEMORY_OBJ) $(READ_MEMORY_OBJ) $(OTF2_OBJ) $(WATCHPOINT_OBJ) $(SIMULATE_OBJ))
 
 # Python imports it at its start (core/preload/python.c). It needs no header of Python.
 $(PYTHON_SO): $(B)/obj/core/preload/python.o | $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-rpath,'$$ORIGIN/../..:$$ORIGIN/../../..' $< -L$(B) -lpmlua -ldl -o $@
+
+# Programs that contain, or link, Lua's own library have its functions.
+$(LUA_SO): $(LUA_OBJ) | $(B)/libpmlua.so
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-z,nodelete -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $^ -L$(B) -lpmlua -ldl -o $@

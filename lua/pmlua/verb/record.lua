@@ -50,6 +50,8 @@ longer than they are.]],
       .. "clang's -fxray-instrument. Functions compiled with -finstrument-functions are recorded without it as well" },
     { name = "python", help = "also record the functions of Python programs (tried with Python 3.11) as functions of a library "
       .. "Python: module.qualname (file:line). --func chooses among them. Not for python3 -I, -E and -S" },
+    { name = "lua", help = "also record the functions of Lua 5.4, in interpreters and in programs that link its library, as "
+      .. "functions of a library Lua: module.function (file:line). --func chooses among them. Not for lua -E" },
     { name = "not", kind = "glob", many = true, help = "exclude libraries and functions with these names" },
     { name = "filter", kind = "file", help = "also apply a filter file, in Score-P's format" },
     { name = "dlsym", help = "also record calls through pointers from dlsym. The pointers then differ from the functions' "
@@ -119,7 +121,7 @@ all): threads, time, time that threads waited, imbalance. They come from OMPT, o
 }
 
 -- Options that select what to record, and the keys of those whose parsed value has another name.
-local OF_A_RECORDING <const> = { "lib", "sym", "func", "python", "not", "filter", "dlsym", "event", "plugin", "substrate",
+local OF_A_RECORDING <const> = { "lib", "sym", "func", "python", "lua", "not", "filter", "dlsym", "event", "plugin", "substrate",
   "metric", "every", "trace", "profile", "max-depth", "max-calls", "min-duration", "last" }
 local KEYS <const> = { event = "events", metric = "wanted" }
 
@@ -285,8 +287,18 @@ local function python_path()
   return own .. (before and before ~= "" and ":" .. before or "")
 end
 
+--- The code that Lua's interpreter runs at its start: it sets the library's hook, then runs the user's own code.
+local function lua_init(library)
+  local text = ("local start = package.loadlib(%q, 'pmlua_record_lua') if start then start() end"):format(library)
+  local own = os.getenv "LUA_INIT_5_4" or os.getenv "LUA_INIT" or ""
+  if own:sub(1, 1) == "@" then own = ("dofile(%q)"):format(own:sub(2)) end
+  return text .. " " .. own
+end
+
 local function environment_of(o, library, dir)
-  local words = { "LD_PRELOAD=" .. preload.with(library), "ASAN_OPTIONS=" .. preload.asan(), "PMLUA_RECORD_DIR=" .. dir,
+  local preloaded = preload.with(library)
+  if o.lua then preloaded = preloaded .. ":" .. o.lua_library end
+  local words = { "LD_PRELOAD=" .. preloaded, "ASAN_OPTIONS=" .. preload.asan(), "PMLUA_RECORD_DIR=" .. dir,
     preload.clock() }
   for _, v in ipairs(variables) do
     local value = o[v[2]]
@@ -300,6 +312,7 @@ local function environment_of(o, library, dir)
   words[#words + 1] = (o.detail or "job") ~= "job" and "PMLUA_RECORD_WHOLE=1" or nil
   words[#words + 1] = remarks(o.events or {})
   if o.python then words[#words + 1] = "PYTHONPATH=" .. python_path() end
+  if o.lua then words[#words + 1] = "LUA_INIT_5_4=" .. lua_init(o.lua_library) end
   if o.dlsym then words[#words + 1] = "PMLUA_RECORD_DLSYM=1" end
   if o.trace then words[#words + 1] = "PMLUA_RECORD_TRACE=1" end
   if o.flow then words[#words + 1] = "PMLUA_RECORD_FLOW=1" end
@@ -358,6 +371,10 @@ local function prepare(o)
   if o.substrate then
     o.substrates, err = substrate_variable(o.substrate)
     if not o.substrates then return nil, err, true end
+  end
+  if o.lua then
+    o.lua_library, err = preload.library "lua"
+    if not o.lua_library then return nil, err end
   end
   local fine = true
   if o.events then fine, err = can_count(o.events) end
