@@ -2,11 +2,11 @@
 /*
  * core/preload/python.c - functions of Python as recorded calls: the module sitecustomize of `pmlua record --python`.
  *
- * Python imports sitecustomize at its start, from the folder that pmlua record adds to PYTHONPATH. The module sets a
- * profile function on this thread and, by threading.setprofile(), on threads that start later; then it imports the
- * sitecustomize that Python would have found without it. Each call of a function of Python is an enter, and its return,
- * also by an exception or a yield, a leave. The functions of Python's C interface are found in the running program; all
- * are in its documentation since 3.9.
+ * Python imports sitecustomize at its start, from the folder that pmlua record adds to PYTHONPATH. From Python 3.12 on,
+ * the module is a tool of sys.monitoring; before, it sets a profile function on this thread and, by
+ * threading.setprofile(), on threads that start later. Then it imports the sitecustomize that Python would have found
+ * without it. Each call of a function of Python is an enter, and its return, also by an exception or a yield, a leave.
+ * The functions of Python's C interface are found in the running program; all are in its documentation since 3.9.
  */
 #include "adapter/intercept/pml_intercept_instrumented.h"
 #include "base/text/pml_say.h"
@@ -22,10 +22,10 @@
 /* Declarations of Python's C interface; only pointers to its objects are used. */
 typedef struct python_object object;
 typedef int python_profile(object *self, object *frame, int what, object *argument);
-enum { PYTHON_CALL = 0, PYTHON_RETURN = 3, PYTHON_VARARGS = 1, PYTHON_API = 1013 };
+enum { PYTHON_CALL = 0, PYTHON_RETURN = 3, PYTHON_VARARGS = 1, PYTHON_FASTCALL = 128, PYTHON_API = 1013 };
 struct python_method {
   const char *name;
-  object *(*call)(object *self, object *arguments);
+  void *call; /* by its flags, with a tuple, or an array */
   int flags;
   const char *about;
 };
@@ -44,6 +44,7 @@ struct python_module { /* PyModuleDef, with PyModuleDef_HEAD_INIT */
 
 #define FUNCTIONS(X)                                                                                                   \
   X(PyEval_SetProfile, void, (python_profile *, object *))                                                             \
+  X(PyEval_GetFrame, object *, (void))                                                                                 \
   X(PyFrame_GetCode, object *, (object *))                                                                             \
   X(PyObject_GetAttrString, object *, (object *, const char *))                                                        \
   X(PyDict_GetItemString, object *, (object *, const char *))                                                          \
@@ -104,7 +105,64 @@ static void name_code(object *frame, object *code) {
   pml__script_name(code, text, "Python");
 }
 
-/* ---- events ---- */
+/* ---- sys.monitoring, since 3.12 ---- */
+
+static object *none;
+
+static object *begin(object *self, object *const *arguments, intptr_t n) {
+  (void)self, (void)n;
+  object *code = arguments[0];
+  if (!pml__script_enter(code)) {
+    name_code(PyEval_GetFrame(), code);
+    (void)pml__script_enter(code);
+  }
+  Py_IncRef(none);
+  return none;
+}
+
+static object *end(object *self, object *const *arguments, intptr_t n) {
+  (void)self, (void)n;
+  pml__script_leave(arguments[0]);
+  Py_IncRef(none);
+  return none;
+}
+
+/* An identifier that no tool has; those in front have no meaning to Python. -1: none is free. */
+static int take_tool(object *monitoring) {
+  static const int ids[] = {3, 4, 5, 2, 1, 0};
+  for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+    none = PyObject_CallMethod(monitoring, "use_tool_id", "is", ids[i], "pmlua");
+    if (none != NULL) return ids[i];
+    PyErr_Clear();
+  }
+  return -1;
+}
+
+/* False: this Python has no sys.monitoring. */
+static bool monitor(void) {
+  static struct python_method methods[] = {{"pmlua_begin", (void *)begin, PYTHON_FASTCALL, NULL},
+                                           {"pmlua_end", (void *)end, PYTHON_FASTCALL, NULL}};
+  static const char *const events[] = {"PY_START", "PY_RESUME", "PY_THROW", "PY_RETURN", "PY_YIELD", "PY_UNWIND"};
+  object *monitoring = PySys_GetObject("monitoring"), *done;
+  int id = monitoring != NULL ? take_tool(monitoring) : -1;
+  object *of = id >= 0 ? PyObject_GetAttrString(monitoring, "events") : NULL;
+  long all = 0;
+  for (size_t i = 0; of != NULL && i < sizeof events / sizeof events[0]; i++) {
+    object *event = PyObject_GetAttrString(of, events[i]), *call = PyCFunction_NewEx(&methods[i / 3], NULL, NULL);
+    long bit = event != NULL ? PyLong_AsLong(event) : 0;
+    done = bit > 0 && call != NULL ? PyObject_CallMethod(monitoring, "register_callback", "ilO", id, bit, call) : NULL;
+    if (done != NULL) all |= bit;
+    object *used[] = {event, call, done};
+    for (size_t k = 0; k < sizeof used / sizeof used[0]; k++)
+      if (used[k] != NULL) Py_DecRef(used[k]);
+  }
+  done = all != 0 ? PyObject_CallMethod(monitoring, "set_events", "il", id, all) : NULL;
+  if (of != NULL) Py_DecRef(of);
+  PyErr_Clear();
+  return done != NULL;
+}
+
+/* ---- a profile function, before ---- */
 
 static int on_event(object *self, object *frame, int what, object *argument) {
   (void)self, (void)argument;
@@ -124,13 +182,13 @@ static int on_event(object *self, object *frame, int what, object *argument) {
 static object *begin_thread(object *self, object *arguments) {
   (void)self, (void)arguments;
   PyEval_SetProfile(on_event, NULL);
-  object *none = PySys_GetObject("__doc__"); /* a text that lives as long as Python */
-  Py_IncRef(none);
-  return none;
+  object *any = PySys_GetObject("__doc__"); /* a text that lives as long as Python */
+  Py_IncRef(any);
+  return any;
 }
 
 static void watch_threads(void) {
-  static struct python_method method = {"pmlua", begin_thread, PYTHON_VARARGS, NULL};
+  static struct python_method method = {"pmlua", (void *)begin_thread, PYTHON_VARARGS, NULL};
   object *threading = PyImport_ImportModule("threading"), *hook = PyCFunction_NewEx(&method, NULL, NULL);
   object *set = threading != NULL ? PyObject_GetAttrString(threading, "setprofile") : NULL;
   object *done = set != NULL && hook != NULL ? PyObject_CallFunctionObjArgs(set, hook, NULL) : NULL;
@@ -169,7 +227,9 @@ PML_API object *PyInit_sitecustomize(void) {
     return NULL;
   }
   import_next();
-  watch_threads();
-  PyEval_SetProfile(on_event, NULL);
+  if (!monitor()) {
+    watch_threads();
+    PyEval_SetProfile(on_event, NULL);
+  }
   return PyModule_Create2(&module, PYTHON_API);
 }

@@ -35,6 +35,12 @@ def numbers(n):
     for i in range(n):
         yield i
         count("numbers")
+def thrown():
+    count("thrown")
+    try:
+        yield 1
+    except BaseException:
+        count("thrown")
 def key(x):
     count("key")
     return -x
@@ -49,6 +55,14 @@ Solver().run(700)
 sys.setrecursionlimit(20000)
 deep(3000)
 sum(numbers(10))
+for i in range(5):
+    g = thrown()
+    next(g)
+    next(thrown())
+    try:
+        g.throw(ValueError())
+    except StopIteration:
+        pass
 sorted(range(100), key=key)
 child = os.fork()
 if child == 0:
@@ -81,18 +95,27 @@ local function path_to(all, name)
   end
 end
 
+--- The path of a version of Python, also of pyenv's, that runs; nil: none does.
+local function python_of(version)
+  local _, path = support.shell(([[for p in /usr/bin/python3 python%s "$HOME"/.pyenv/versions/%s.*/bin/python3; do
+    case "$("$p" -V 2>&1)" in "Python %s."*) command -v "$p"; break ;; esac; done]]):format(version, version, version))
+  return path:match "^[^\n]+"
+end
+
 describe("pmlua record --python", function()
   teardown(support.cleanup)
   support.spit(at.dir .. "/app.py", program)
 
-  for _, python in ipairs { "/usr/bin/python3", "python3" } do
-    support.with(python)("counts functions as the program does: " .. python, function()
+  for _, version in ipairs { "3.11", "3.12", "3.13" } do
+    local python = python_of(version)
+    support.it_unless(function() return not python and "Python " .. version .. " is not installed" end)(
+      "counts functions as the program does: Python " .. version, function()
       local _, all, status, said, out = at.recorded("-o " .. python:gsub("%W", "_") .. " --python --lib 'libz*' -- "
         .. python .. " app.py")
       assert.equal(0, status, said)
       local truth, found, by_name = {}, {}, named(all.functions)
       for name, n in out:gmatch "([%w_.]+)\t(%d+)" do truth[name] = (truth[name] or 0) + tonumber(n) end
-      assert.same({ 910, 3011, 11 }, { truth["Solver.step"], truth.deep, truth.numbers })
+      assert.same({ 910, 3011, 11, 20 }, { truth["Solver.step"], truth.deep, truth.numbers, truth.thrown })
       for name in pairs(truth) do found[name] = by_name[name] and by_name[name].calls end
       assert.same(truth, found)
       assert.same({ 780, 2 }, { by_name.crc32.calls, by_name.adler32.calls })

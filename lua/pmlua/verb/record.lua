@@ -48,7 +48,7 @@ longer than they are.]],
     { name = "func", kind = "glob", many = true, help = "record these functions of the program and its libraries, which "
       .. "were compiled by pmlua cc --functions, or with -fpatchable-function-entry=5, -pg -mfentry -mrecord-mcount or "
       .. "clang's -fxray-instrument. Functions compiled with -finstrument-functions are recorded without it as well" },
-    { name = "python", help = "also record the functions of Python programs (tried with Python 3.11) as functions of a library "
+    { name = "python", help = "also record the functions of Python programs (tried with 3.9 to 3.13) as functions of a library "
       .. "Python: module.qualname (file:line). --func chooses among them. Not for python3 -I, -E and -S" },
     { name = "lua", help = "also record the functions of Lua 5.4, in interpreters and in programs that link its library, as "
       .. "functions of a library Lua: module.function (file:line). --func chooses among them. Not for lua -E" },
