@@ -38,9 +38,11 @@ PML_API uint32_t pml_region_count(void);
 
 /*
  * pml__region_overlaps - from now on, @id is a region that may begin or end inside a call that contains only a part of
- * it, such as a section. When the outer one ends first, consumers leave the inner one before it, and enter it again.
+ * it, such as a section. When the outer one ends first, consumers leave the inner one before it, and enter it again, if
+ * at most PML__REGION_INSIDE calls are open in the outer one: each takes some of the stack.
  * pml__region_may_overlap - whether this was called. Lock-free, async-signal-safe.
  */
+#define PML__REGION_INSIDE 64u
 void pml__region_overlaps(pml_region_t id);
 bool pml__region_may_overlap(pml_region_t id);
 

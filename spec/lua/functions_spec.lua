@@ -175,6 +175,22 @@ describe("pmlua record of functions of the program", function()
     assert.equal(9, by_name.plugged.calls)
   end)
 
+  it("ends a section that is stopped inside calls, few or 100,000, with exact counts of them", function()
+    local c = "#include \"adapter/section/pml_section.h\"\n#include <stdlib.h>\nstatic struct pml_section *outer;\n"
+      .. "__attribute__((noinline)) int down(int n) {\n  int below = n == 0 ? pml_section_stop(outer) : down(n - 1);\n"
+      .. "  __asm__ volatile(\"\");\n  return below + 1;\n}\nint main(int argc, char **argv) {\n  PML_SECTION(\"outer\", s);\n"
+      .. "  outer = s;\n  pml_section_start(s);\n  return down(atoi(argv[argc - 1])) < 0;\n}\n"
+    support.compile(at.dir, { ["inside.c"] = c }, ("gcc -O1 -fno-optimize-sibling-calls -fpatchable-function-entry=5 -fno-ipa-ra "
+      .. "-I%s/core inside.c -o inside -L%s -lpmlua -Wl,-rpath,%s"):format(support.root, support.build, support.build))
+    for _, how in ipairs { "", " --trace", " --flow" } do
+      for unreturned, depth in pairs { [0] = 20, [1] = 100000 } do
+        local by_name = at.recorded(("-o in%d%s --func down%s -- ./inside %d"):format(depth, how:gsub("%W", ""), how, depth))
+        assert.same({ depth + 1, 0, 1, unreturned }, { by_name.down.calls, by_name.down.unreturned, by_name.outer.calls,
+          by_name.outer.unreturned })
+      end
+    end
+  end)
+
   it("says which pattern matches nothing, and what a program needs", function()
     local _, _, _, said = record("g++ -O2 -pthread -ldl", "--func deep")
     local wanted = "--func 'deep' matches no function that is compiled for recording, as by pmlua cc --functions"

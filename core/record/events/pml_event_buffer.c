@@ -255,7 +255,8 @@ static bool take_back(struct pml__event_buffer *b, struct pml__log_event *enter,
 static bool is_below(const struct pml__event_buffer *b, pml_region_t region) {
   const struct pml__events_frame *f = b->top;
   bool any = pml__region_may_overlap(region);
-  while (f > b->frame && pml__events_region_of(f) != region &&
+  unsigned most = PML__REGION_INSIDE;
+  while (f > b->frame && pml__events_region_of(f) != region && most-- > 0 &&
          (any || pml__region_may_overlap(pml__events_region_of(f))))
     f--;
   return f > b->frame && pml__events_region_of(f) == region;

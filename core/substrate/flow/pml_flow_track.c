@@ -155,7 +155,9 @@ __attribute__((noinline, cold)) static void leave_with_values(struct pml__flow_t
 static bool is_below(const struct pml__flow_track *t, pml_region_t region) {
   const struct pml__flow_frame *f = t->top;
   bool any = pml__region_may_overlap(region);
-  while (f > t->frame && f->node->region != region && (any || pml__region_may_overlap(f->node->region))) f--;
+  unsigned most = PML__REGION_INSIDE;
+  while (f > t->frame && f->node->region != region && most-- > 0 && (any || pml__region_may_overlap(f->node->region)))
+    f--;
   return f > t->frame && f->node->region == region;
 }
 

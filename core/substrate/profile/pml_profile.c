@@ -79,7 +79,8 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
 static bool is_below(const struct pml__profile_track *t, pml_region_t region) {
   const struct pml__profile_place *p = t->at;
   bool any = pml__region_may_overlap(region);
-  while (p->up != NULL && p->region != region && (any || pml__region_may_overlap(p->region))) p = p->up;
+  unsigned most = PML__REGION_INSIDE;
+  while (p->up != NULL && p->region != region && most-- > 0 && (any || pml__region_may_overlap(p->region))) p = p->up;
   return p->up != NULL && p->region == region;
 }
 
