@@ -88,6 +88,36 @@ static void parses(void) {
   check_fails(text, PML_ENOSYMBOL, "libpmlua.so has no USDT probes (no .note.stapsdt); readelf -n lists");
 }
 
+/* Write a copy of this program whose note of the probe "gated" has another address: 0: of the place, 2: of the
+ * semaphore. */
+static bool write_copy(const char *to, int field, uint64_t address) {
+  static char bytes[1 << 24];
+  FILE *from = fopen("/proc/self/exe", "rb"), *f = fopen(to, "wb");
+  size_t n = from != NULL ? fread(bytes, 1, sizeof bytes, from) : 0;
+  char *text = bytes;
+  do text = memmem(text + 1, n - (size_t)(text + 1 - bytes), "pmlua_spec\0gated", sizeof "pmlua_spec\0gated");
+  while (text != NULL && memcmp(text - 32, "stapsdt", sizeof "stapsdt") != 0); /* its owner, before three addresses */
+  if (text != NULL && address != 0) memcpy(text + 8 * (field - 3), &address, sizeof address);
+  bool written = text != NULL && f != NULL && fwrite(bytes, 1, n, f) == n;
+  if (from != NULL) (void)fclose(from);
+  return f != NULL && fclose(f) == 0 && written;
+}
+
+/* A damaged note leads to no place. */
+static void damaged(void) {
+  const char *temporary = getenv("TMPDIR");
+  char path[120], name[PML_EVENT_NAME_MAX];
+  struct pml_event ev;
+  (void)snprintf(path, sizeof path, "%.80s/pmlua-usdt-%d", temporary != NULL ? temporary : "/tmp", (int)getpid());
+  (void)snprintf(name, sizeof name, "usdt:%s:pmlua_spec:gated", path);
+  CHECK(write_copy(path, 0, 0) && pml_event_parse(&ev, name) == 0, "a copy of this program has the probe");
+  for (int field = 0; field <= 2; field += 2) {
+    CHECK(write_copy(path, field, UINT64_C(1) << 40), "a copy whose address %d is outside of all segments", field);
+    check_fails(name, PML_ENOSYMBOL, "pmlua_spec:");
+  }
+  (void)remove(path);
+}
+
 #define TIMES 1000
 
 static void counts(void) {
@@ -129,6 +159,7 @@ int main(void) {
   int err = parse(&ev, "pmlua_spec:single");
   if (err == PML_ENOEVENT) SKIP("this kernel has no uprobe PMU");
   parses();
+  damaged();
   counts();
   return check_done();
 }

@@ -42,9 +42,8 @@ local function refused(cfg, out, owner)
     said = text or said
     local f = file == cfg.source and (text or line:find("required from here", 1, true)) and owner[tonumber(number)]
     if f and not found[f] then found[f], n = said or rest, n + 1 end
-    if text and not f and file ~= cfg.source then found.other = found.other or line end
   end
-  if n == 0 then return nil, found.other or out:match("[^\n]*error[^\n]*") or out:match("[^\n]*") end
+  if n == 0 then return nil, out:match("[^\n]*error[^\n]*") or out:match("[^\n]*") end
   return found
 end
 
