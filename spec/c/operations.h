@@ -13,6 +13,11 @@
 #include "events.h"
 #include "pml.h"
 #include "read/log/pml_count_read.h"
+#include "read/log/pml_history_read.h"
+#include "read/log/pml_plugin_load_log.h"
+#include "read/log/pml_samples_left.h"
+#include "read/recording/pml_recording_read.h"
+#include "read/section/pml_section_reader.h"
 #include "record/pml_samples.h"
 #include "source/compiler/pml_count_file.h"
 #include "source/compiler/pml_count_layout.h"
@@ -305,21 +310,25 @@ static int flow_sections(void) {
   return err;
 }
 
-/* Counts of a program with one thread that counted nothing. */
-static int read_counts(void) {
+/* The log of a program with one thread that counted nothing. */
+static int write_log(char *path, size_t room) {
   static union {
     struct pml__log_head log;
     char head[PML__LOG_DIRECTORY];
   } head = {.log = {.version = PML__LOG_VERSION, .magic = PML__LOG_MAGIC, .ticks_per_second = 1e9, .entries = 1}};
   static struct pml_count_area area = {.header = {.abi = PML_COUNT_ABI, .cells = PML_COUNT_CELLS, .modules = 1}};
   const struct pml__log_entry entry = {.kind = PML__LOG_COUNTS, .at = PML__LOG_DIRECTORY, .bytes = sizeof area};
+  memcpy(head.head + PML__LOG_ENTRIES_AT, &entry, sizeof entry);
+  (void)snprintf(path, room, "%s/counts", trace_dir);
+  FILE *f = fopen(path, "wb");
+  bool written = f != NULL && fwrite(&head, sizeof head, 1, f) == 1 && fwrite(&area, sizeof area, 1, f) == 1;
+  return f != NULL && fclose(f) == 0 && written ? 0 : LESS_THAN_SAID;
+}
+
+static int read_counts(void) {
   struct pml_counts *c = (struct pml_counts *)1;
   char path[sizeof trace_dir + 8];
-  memcpy(head.head + PML__LOG_ENTRIES_AT, &entry, sizeof entry);
-  (void)snprintf(path, sizeof path, "%s/counts", trace_dir);
-  FILE *f = fopen(path, "wb");
-  if (f == NULL || fwrite(&head, sizeof head, 1, f) != 1 || fwrite(&area, sizeof area, 1, f) != 1 || fclose(f) != 0)
-    return LESS_THAN_SAID;
+  if (write_log(path, sizeof path) != 0) return LESS_THAN_SAID;
   arm();
   int err = pml_count_read(path, &c);
   disarm();
@@ -328,6 +337,33 @@ static int read_counts(void) {
   bool right = c->nparts == 1 && c->nevents == 9 && c->event[0] == 0;
   pml_counts_free(c);
   return right ? 0 : LESS_THAN_SAID;
+}
+
+/* Other readers find nothing in it. */
+static int read_log(const char *path, int reader) {
+  struct pml_samples_left left;
+  struct pml_recording_reader *r;
+  struct pml__section_reader b;
+  int err = 0;
+  if (reader == 0) err = pml_history_load(path, NULL, NULL);
+  if (reader == 1) err = pml_plugin_load_series(path, NULL, NULL);
+  if (reader == 2) err = pml_samples_left(path, &left);
+  if (reader == 3 && (err = pml_recording_read_open(&r, path)) == 0) pml_recording_read_close(r);
+  if (reader != 4) return err;
+  err = pml__section_reader_open(&b, path, NULL);
+  pml__section_reader_close(&b); /* either way */
+  return err;
+}
+
+static int read_nothing(void) {
+  char path[sizeof trace_dir + 8];
+  if (write_log(path, sizeof path) != 0) return LESS_THAN_SAID;
+  int err = 0;
+  arm();
+  for (int i = 0; i < 5 && err != -ENOMEM && err != -EMFILE; i++) err = read_log(path, i);
+  disarm();
+  (void)remove(path);
+  return err == -ENOMEM || err == -EMFILE ? err : 0;
 }
 
 static int describe_clock(void) {
@@ -418,6 +454,7 @@ static const struct operation operations[] = {
     {"tuning of a region", .run = tune_region},
     {"balancing of a region", .run = balance_region},
     {"a file of counts", .run = read_counts},
+    {"readers of a log without data", .run = read_nothing},
 };
 #define NOPERATIONS (sizeof operations / sizeof *operations)
 
