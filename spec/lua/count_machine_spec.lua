@@ -57,7 +57,7 @@ local cases = {
   { "bytes under a mask", [[__m128i m = _mm_set1_epi8((char)argc); m = _mm_insert_epi8(m, -argc, 3);
     _mm_maskmoveu_si128(m, m, bytes);]], { store_other_bytes = 1 } },
   { "a gather", "_mm256_storeu_ps(f, _mm256_i32gather_ps(f + 8, _mm256_set1_epi32(argc), 4));",
-    { load_other_bytes = 32 } },
+    { load_other_bytes = 32, load_count_I = 32, int_add = 0 } }, -- and no other cell
   { "a gather under a mask", [[__m256d m = _mm256_setr_pd(-argc, argc, -argc, argc);
     _mm256_storeu_pd(d, _mm256_mask_i32gather_pd(m, d + 8, _mm_set1_epi32(argc), m, 8));]], { load_other_bytes = 16 } },
   { "a gather by fewer indices than lanes", "_mm_storeu_ps(f, _mm_i64gather_ps(f + 8, _mm_set1_epi64x(argc), 4));",
