@@ -156,6 +156,27 @@ describe("Every verb", function()
     end)
   end)
 
+  it("has its whole description in its help, in order", function()
+    local text = require "pmlua.internal.cli.text"
+    each(function(verb)
+      local help, at = text.help(verb):gsub("%s+", " "), 1
+      local function follows(part)
+        part = (part or ""):gsub("%s+", " "):match "^ ?(.-) ?$"
+        local from, to = help:find(part, at, true)
+        assert.is_truthy(from, verb.name .. ": " .. part)
+        at = to + 1
+      end
+      for _, part in ipairs { "usage: pmlua " .. verb.name, verb.summary, verb.about or "" } do follows(part) end
+      for _, name in ipairs(verb.verbs or {}) do follows(name .. " " .. verbs.load(verb.name .. " " .. name).summary) end
+      for _, option in ipairs(verb.options or {}) do
+        follows("--" .. option.name)
+        follows(option.help)
+      end
+      follows(verb.notes)
+      for _, example in ipairs(verb.examples) do follows(text.example(example)) end
+    end)
+  end)
+
   it("leaves every word of a command unchanged", function()
     local words = { "cmd", "--json", "-o", "--", "--help", "", "-q=1", "--nosuch", "a b" }
     local n = 0
