@@ -328,6 +328,22 @@ int main(void) {
   end)
 end)
 
+describe("The kernel's functions", function()
+  it("have the addresses from theirs up to the next one's", function()
+    local path, lines, known = os.tmpname(), { "0000000000000000 T hidden", "ffffffffff000000 D data" }, {}
+    for i = 1, 9 do
+      known[i] = { (i > 4 and -1 << 40 or 0) + 1000 * i, "f" .. i } -- the upper half, as the kernel's own, is above the lower one
+      table.insert(lines, i % 3 + 1, ("%016x %s f%d"):format(known[i][1], ("tTwW"):sub(i % 4 + 1, i % 4 + 1), i))
+    end
+    support.spit(path, table.concat(lines, "\n") .. "\n")
+    local kernel = require "pmlua.internal.sample.kernel".open(path)
+    assert.is_nil(kernel.name(999))
+    for _, of in ipairs(known) do assert.same({ of[2], of[2] }, { kernel.name(of[1]), kernel.name(of[1] + 999) }) end
+    os.remove(path)
+    assert.is_nil(require "pmlua.internal.sample.kernel".open(path).name(1000))
+  end)
+end)
+
 describe("pml.sampler", function()
   it("samples the calling thread, and closes", function()
     local s = assert(pml.sampler.open("page-faults", { period = 1, address = true }))
