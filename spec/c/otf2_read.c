@@ -140,6 +140,12 @@ static void expect(struct pml_otf2_read *t, const struct pml_otf2_question *q, c
           ns(r->most_began_s), (ssize_t)r->most_location, ns(r->first_s), ns(r->last_s), r->sent_bytes,
           r->received_bytes);
   }
+  bool sorted = a.nkinds > 0;
+  for (size_t i = 1; i < a.nkinds; i++) {
+    const struct pml_otf2_kind_count *x = &a.kind[i - 1], *y = &a.kind[i];
+    sorted &= x->events > y->events || (x->events == y->events && strcmp(x->name, y->name) < 0);
+  }
+  CHECK(sorted, "%s: the kinds of events are in the order of their numbers, then of names", what);
   pml_otf2_answer_close(&a);
 }
 

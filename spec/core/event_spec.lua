@@ -78,6 +78,19 @@ describe("An event's name", function()
     assert.equal("made 99:0:a000000bc", (text_of("made/spread=0xabc/", "")))
     assert.equal("made 99:ffffffffffffffff", (text_of("made/whole=0xffffffffffffffff/", "")))
     assert.equal("ESYNTAX", select(3, event.parse "made/one=2/"))
+    -- a family has at most 64 members, in the order of numbers, which is another than that of names
+    for n = 0, 64 do
+      local member = folder:gsub("made$", "unit_" .. n)
+      assert(os.execute("mkdir " .. member))
+      support.spit(member .. "/type", ("%d\n"):format(100 + n))
+      support.spit(member .. "/cpumask", "0\n")
+      if n == 1 or n == 63 then
+        local e = assert(event.parse "unit_*/config=1/")
+        assert.equal(n + 1, #e.parts)
+        for i, part in ipairs(e.parts) do assert.equal("unit_" .. i - 1, (part.pmu:match "^[^:]*")) end
+      end
+    end
+    assert.is_nil((event.parse "unit_*/config=1/"))
     assert.equal("ENOENT", select(3, event.set_sysfs "spec/data/nosuch"))
     assert(event.set_sysfs())
     assert.equal("ENOEVENT", select(3, event.parse "uncore_clock/clockticks/"))
