@@ -96,6 +96,12 @@ local function is_layout(line)
   return line:find "_Static_assert" or line:find "sizeof.*[%]<>=,]" and not line:find "[(=] *%l+%("
 end
 
+--- Whether "or equal" makes no difference, because the same line has excluded it: if x ~= y then return x < y end.
+local function excludes_equal(code, e)
+  local x, y = code:match "([%w_.>%[%]-]+) [~!]= ([%w_.>%[%]-]+)"
+  return x and e[1]:find "^ [<>] $" and code:find(x .. e[1] .. y, 1, true)
+end
+
 --- One edit of a line that occurs once in its file: the line and what it becomes; nil where this line offers none.
 function M.edit(file, at)
   local line = file.lines[at]
@@ -110,7 +116,7 @@ function M.edit(file, at)
   local found = {}
   for _, e in ipairs(edits) do
     if (not e.of or e.of == file.language) and (not e.whole or code:find(e.whole))
-      and not (e.unless and code:find(e.unless)) then
+      and not (e.unless and code:find(e.unless)) and not excludes_equal(code, e) then
       local with = type(e[2]) == "table" and e[2][file.language] or e[2]
       if not code:match '^[^"]*"[^"]*$' and code:gsub('"[^"]*"', ""):find(e[1]) then
         local n = select(2, code:gsub(e[1], "%0"))
