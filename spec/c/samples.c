@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/samples.c - a series keeps, sorts, summarises and writes its samples exactly. */
+/* spec/c/samples.c - a series keeps, sorts, summarises and writes its samples exactly, also in the log of a run. */
 #include "check.h"
+#include "folder.h"
+#include "read/log/pml_samples_left.h"
 #include "record/pml_samples.h"
+#include "record/pml_samples_log.h"
 
 #include <math.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 static uint64_t seed = 88172645463325252u;
 
@@ -153,7 +157,43 @@ static void text(void) {
   pml_samples_close(&s);
 }
 
+/* Memory of closed series is used again; a reader finds the samples of the last visit. */
+static void logged(void) {
+  const char *temporary = getenv("TMPDIR");
+  struct pml_samples_left left = {0};
+  struct pml_samples s;
+  struct stat file = {0};
+  char dir[200], path[300];
+  int err = 0;
+  (void)snprintf(dir, sizeof dir, "%s/pmlua-samples-XXXXXX", temporary != NULL ? temporary : "/tmp");
+  if (!CHECK(mkdtemp(dir) != NULL && pml_samples_log_open(dir) == 0, "a log is made")) return;
+  (void)snprintf(path, sizeof path, "%s/samples.pmlog", dir);
+  for (uint64_t i = 0; i < 500 && err == 0; i++) {
+    err = pml_samples_open(&s, 10000);
+    for (uint64_t k = 0; k < 10000 && err == 0; k++) err = pml_samples_push(&s, i ^ k);
+    if (err == 0 && s.value[9999] != (i ^ 9999)) err = 1;
+    pml_samples_close(&s);
+  }
+  CHECK(err == 0 && stat(path, &file) == 0 && file.st_size < 4 << 20, "500 series need the room of a few: %lld B",
+        (long long)file.st_size);
+  for (uint32_t visit = 1; visit <= 20; visit++) {
+    pml_samples_log_visit(visit, 2 * visit, visit * 1000); /* each has more samples than the last */
+    for (uint32_t k = 0; k < visit * 1000; k++) pml_samples_log_push(visit + k / 2.0);
+    err = pml_samples_left(path, &left);
+    bool right = err == 0 && left.real && left.cell == visit && left.round == 2 * visit &&
+                 left.planned == visit * 1000 && left.n == left.planned;
+    for (size_t k = 0; right && k < left.n; k++) {
+      double v = visit + (double)k / 2;
+      right = memcmp(&v, &left.value[k], sizeof v) == 0;
+    }
+    CHECK(right, "a reader has the samples of visit %u", visit);
+    if (err == 0) free(left.value);
+  }
+  pml_samples_log_close();
+  CHECK(stat(path, &file) < 0 && folder_remove(dir), "the file is gone");
+}
+
 int main(void) {
-  CHECK_EACH(touched, sorting, moments, text);
+  CHECK_EACH(touched, sorting, moments, text, logged);
   return check_done();
 }
