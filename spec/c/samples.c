@@ -183,8 +183,9 @@ static void logged(void) {
     bool right = err == 0 && left.real && left.cell == visit && left.round == 2 * visit &&
                  left.planned == visit * 1000 && left.n == left.planned;
     for (size_t k = 0; right && k < left.n; k++) {
-      double v = visit + (double)k / 2;
-      right = memcmp(&v, &left.value[k], sizeof v) == 0;
+      double v;
+      memcpy(&v, &left.value[k], sizeof v);
+      right = v == visit + (double)k / 2;
     }
     CHECK(right, "a reader has the samples of visit %u", visit);
     if (err == 0) free(left.value);
