@@ -39,7 +39,7 @@ bool function_copy_is_alone(lua_State *l, int at, char misuse[256]) {
     lua_pop(l, 1);
     if (strcmp(name, "_ENV") == 0) continue;
     (void)lua_pushfstring(l,
-                          "functions called at each event run in a state of their own, without '%s' of the script: a "
+                          "functions called at each event run in a separate state, without '%s' of the script: a "
                           "global there may take its place",
                           name);
     strncpy(misuse, lua_tostring(l, -1), 255);

@@ -72,6 +72,8 @@ local function draw(folder, name)
   local again = ([[cd %s && gnuplot -e "format='png'; png_scale=1; output_file='gallery.png'" plot.gp 2>/dev/null]]):format(run)
   if not os.execute(("%s/pmlua plot --refresh %s >/dev/null && %s"):format(BUILD, run, again)) then return nil end
   assert(os.execute(("mv %s/gallery.png docs/gallery/%s.png"):format(run, name)))
+  local graph = read(("%s/%s.png"):format(run, name)) -- by Graphviz
+  if graph then write(("docs/gallery/%s_graph.png"):format(name), graph) end
   return read(run .. "/run.gp"):match "run_subtitle = .([^\n]*).\n"
 end
 

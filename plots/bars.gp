@@ -39,7 +39,7 @@ plot "bars.dat" using (0):1:(0):(unit * $3):($1 - half):($1 + half):(int($6)):yt
      "" using (several ? unit * $2 : NaN):1:(unit * $4):(unit * $5) with xerrorbars linecolor rgb col_black linewidth 1.2 \
        pointtype -2 notitle, \
      "" using (unit * ($5 > $2 ? $5 : $2)):1:(stringcolumn(8)) with labels left offset 0.8, 0 noenhanced font ",10" notitle, \
-     NaN with boxes linetype 1 fillstyle solid 0.75 title what eq "sections" ? "calculation, its own" : "its own", \
+     NaN with boxes linetype 1 fillstyle solid 0.75 title what eq "sections" ? "calculation, exclusive" : "exclusive", \
      NaN with boxes linetype 1 fillstyle solid 0.2 title "in " . what . " inside", \
      (others > 0 ? NaN : 1/0) with boxes linetype 2 fillstyle solid 0.75 \
        title others == 0 ? "" : what eq "sections" ? "communication" : "MPI", \

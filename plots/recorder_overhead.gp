@@ -74,7 +74,7 @@ do for [panel = 1:2] {
            pointtype mark[kind[int(i)]] pointsize 0.45 notitle, \
          for [k = 1:4] keyentry with linespoints linecolor rgb colour[k] linewidth 1.4 pointtype mark[k] pointsize 0.7 title key_of(k), \
          keyentry with lines linecolor rgb col_black dashtype 1 linewidth 1.4 title "threads push to the same recorder", \
-         keyentry with lines linecolor rgb col_black dashtype 2 linewidth 1.4 title "each to its own", \
+         keyentry with lines linecolor rgb col_black dashtype 2 linewidth 1.4 title "each thread to a separate recorder", \
          keyentry with points linecolor rgb col_black pointtype 9 pointsize 1.1 title narrow ? "spike: new memory or page" : "spike: the recorder takes memory, or touches a new page", \
          keyentry with points linecolor rgb col_black pointtype 2 pointsize 0.9 title "spike: another cause"
   } else {

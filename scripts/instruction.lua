@@ -39,7 +39,7 @@ local function new_lab(options)
   if not registers.machines[machine] then
     return nil, ("sequences are for x86_64 and aarch64, this machine is %s"):format(machine)
   end
-  if not pml.paths.command then return nil, "the command pmlua was not found beside this library" end
+  if not pml.paths.command then return nil, "the command pmlua is not in the folder of this library" end
   local cc, err = build.compiler "c"
   if not cc then return nil, err end
   local folder
@@ -273,7 +273,7 @@ counter, else they are the time over that of dependent adds, one cycle each, mea
     local s = sequences[p.code]
     return type(s) == "table" or s
   end,
-  help = { code = "the sequence", way = "chain: each copy waits for the one before; unroll: they overlap" },
+  help = { code = "the sequence", way = "chain: each copy waits for the previous copy; unroll: they overlap" },
   unit = "cycles",
   repeats = 250,
   rounds = 5,

@@ -103,7 +103,7 @@ samples; if that cost exceeds the rest, the call overlaps with the work and the 
     { name = "copies", type = "integer", metavar = "N", min = 0, max = #pml.sys.affinity(), default = 0,
       help = "number of cores to use; 0: all" },
     { name = "flop-events", metavar = "LIST",
-      help = "EVENT*WEIGHT,... whose sum is the floating-point operations, for a cpu that pmlua does not know" },
+      help = "EVENT*WEIGHT,... whose sum is the floating-point operations, for a cpu that pmlua does not support" },
   },
   examples = {
     "pmlua scripts/kernel_sweep.lua --quick",

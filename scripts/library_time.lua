@@ -151,7 +151,7 @@ draws with Qt without a screen.]],
   quick = { repeats = 1, rounds = 1, warmup = 0 },
   options = {
     { name = "program", metavar = "NAME", help = "run " .. table.concat(program_names, " or ") .. ", with these arguments" },
-    { name = "compare", type = "flag", help = "measure by instrumentation and sampling, too" },
+    { name = "compare", type = "flag", help = "also measure by instrumentation and sampling" },
     { name = "lib", metavar = "GLOB", help = "record only functions of these libraries" },
     { name = "sym", metavar = "GLOB", help = "record only these functions" },
     { name = "not", metavar = "GLOB", help = "do not record libraries and functions with these names" },

@@ -24,7 +24,7 @@ over their memory, from the first that begins to the last that ends. Bytes are t
 fetches a line before it writes to it moves more.]],
   factors = prepare,
   constraints = function(p) return lab:room(p) end,
-  help = { threads = "each on a cpu of its own", writes = "share of the bytes" },
+  help = { threads = "each on its own cpu", writes = "share of the bytes" },
   units = { writes = "%" },
   unit = "ns",
   repeats = 20,

@@ -53,7 +53,7 @@ local function detours_table(cpus)
   end
   return { columns = {
     { "cpu", "", "" }, { "at", "ms", "since the first detour" }, { "length", "us", "" },
-    { "cause", "text", "what the kernel counted of the thread meanwhile" },
+    { "cause", "text", "events of the thread that the kernel counted meanwhile" },
   }, rows = rows }
 end
 
@@ -87,7 +87,7 @@ local function periods_table(cpus)
   end
   return { columns = {
     { "cpu", "", "" }, { "length", "us", "median of detours of like length" }, { "period", "us", "NaN: not regular" },
-    { "times", "", "detours" }, { "regular", "%", "that come whole periods after the one before" },
+    { "times", "", "detours" }, { "regular", "%", "that come whole periods after the previous detour" },
   }, rows = rows }
 end
 
@@ -147,10 +147,10 @@ local function warn(run, lab, cpus)
   if not first.all then none[#none + 1] = "interrupts" end
   if #none > 0 then run:warn("this kernel does not tell: " .. table.concat(none, ", ")) end
   if lab.virtual then
-    run:warn "what the host of this virtual machine takes is a detour without a cause; it is steal time where the host reports it"
+    run:warn "time that the host takes from this virtual machine is a detour without a cause; it is steal time if reported"
   end
   for _, c in ipairs(cpus) do
-    if c.left_out > 0 then run:warn(("cpu %d: %d detours were not kept: raise --threshold"):format(c.cpu, c.left_out)) end
+    if c.left_out > 0 then run:warn(("cpu %d: %d detours were not stored: raise --threshold"):format(c.cpu, c.left_out)) end
   end
 end
 
@@ -161,11 +161,11 @@ local function write_report(run, lab)
   run:write_table("detours.dat", detours_table(cpus), ("gaps above the threshold, the %d longest of each cpu"):format(DRAWN))
   run:write_table("causes.dat", tables.causes, "detours by cause")
   run:write_table("periods.dat", tables.periods, "detours of like length, and their periods")
-  run:write_table("kernel.dat", tables.kernel, "what detours took, and what the kernel says of it")
+  run:write_table("kernel.dat", tables.kernel, "time that detours took, and the kernel's figures of it")
   run:write_table("interrupts.dat", interrupts_table(cpus), "interrupts of each cpu")
-  if lab.plant.period > 0 then run:write_table("planted.dat", planted_table(cpus), "what the planted thread did") end
+  if lab.plant.period > 0 then run:write_table("planted.dat", planted_table(cpus), "the planted thread's work") end
   run:say_table("Time taken away, by detours and by the kernel", tables.kernel)
-  run:say_table("Detours by what the kernel counted meanwhile", tables.causes)
+  run:say_table("Detours by the cause that the kernel counted", tables.causes)
   run:say_table("Detours of like length that come regularly", regular(tables.periods))
   warn(run, lab, cpus)
 end

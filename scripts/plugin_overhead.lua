@@ -198,7 +198,7 @@ end
 local function write_report(run, fits)
   run:write_table("fits.dat", fit_table(fits), "a line through the runs of each subject")
   local costs = cost_table(fits)
-  if #costs.rows > 0 then run:write_table("costs.dat", costs, "what n metrics add to a call: alpha + beta n") end
+  if #costs.rows > 0 then run:write_table("costs.dat", costs, "cost that n metrics add to a call: alpha + beta n") end
   say_lines(run, fits)
   local rows = {}
   for _, kind in ipairs(kinds) do

@@ -248,7 +248,7 @@ new memory. By default, --iterations is 16,384 times the rounds. Needs no PMU.]]
       value = function(cell, run) return #spikes.of(run, cell) end },
     { name = "overlap", unit = "%", description = "share of a round in which all threads were pushing, mean of the rounds",
       value = mean_of "overlap" },
-    { name = "pinned", unit = "", description = "1 if each thread had a cpu of its own", value = mean_of "pinned" },
+    { name = "pinned", unit = "", description = "1 if each thread had its own cpu", value = mean_of "pinned" },
   },
   analyse = function(run) write_report(run, lab) end,
   plot = "recorder_overhead",

@@ -175,7 +175,7 @@ local function accesses(lab)
     { "accesses", "", "calls, or writes" }, { "least", "", "smallest value written" },
     { "most", "", "largest value written" }, { "first", "ms", "first access, since the program started" },
     { "last", "ms", "last access, since the program started" },
-    { "late", "", "accesses seen after the thread had moved on" }, { "dropped", "", "accesses counted but not kept" },
+    { "late", "", "accesses seen after the thread had moved on" }, { "dropped", "", "accesses counted but not stored" },
   }, rows = rows }
 end
 
@@ -221,7 +221,7 @@ local function warn(run, lab)
     if lost > 0 then run:warn(("loop %s: %d accesses are missing from the threads' counts"):format(loop, lost)) end
     for _, lane in ipairs(process and process.lanes or {}) do
       if lane.dropped > 0 then
-        run:warn(("loop %s, thread %d: %d accesses were counted but not kept"):format(loop, lane.thread, lane.dropped))
+        run:warn(("loop %s, thread %d: %d accesses were counted but not stored"):format(loop, lane.thread, lane.dropped))
       end
     end
   end

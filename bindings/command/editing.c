@@ -71,7 +71,7 @@ static int l_edit(lua_State *L) {
 }
 
 static void check_there(lua_State *L) {
-  if (!there) luaL_error(L, "lines cannot be edited here: edit() says whether they can");
+  if (!there) luaL_error(L, "lines cannot be edited here: edit() returns whether they can");
 }
 
 /* --- completion --- */

@@ -77,6 +77,7 @@ int locate_lua(char dir[LOCATE_MAX]) {
     return 0;
   }
   if (realpath("/proc/self/exe", path) != NULL && near(dir, path)) return 0;
-  return pml_fail(-ENOENT, "pmlua's Lua modules are not found beside its code; set PMLUA_LUA to the folder that holds "
-                           "pmlua/init.lua");
+  return pml_fail(-ENOENT,
+                  "pmlua's Lua modules are not in the folders of its code; set PMLUA_LUA to the folder that holds "
+                  "pmlua/init.lua");
 }

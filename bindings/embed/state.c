@@ -117,7 +117,7 @@ int state_config(void *to, size_t known, const void *from) {
   if (size < sizeof size) return pml_fail(-EINVAL, "the configuration has no size; set its first field to its sizeof");
   for (size_t i = known; i < size; i++)
     if (((const char *)from)[i] != 0)
-      return pml_fail(-E2BIG, "the configuration has a field that pmlua %s does not know; install a newer pmlua",
+      return pml_fail(-E2BIG, "the configuration has a field that pmlua %s does not support; install a newer pmlua",
                       PML_VERSION);
   memset(to, 0, known);
   memcpy(to, from, size < known ? size : known);
@@ -129,7 +129,7 @@ static int check_lua(void) {
   Dl_info lua, release;
   if (dladdr((void *)(uintptr_t)lua_newstate, &lua) == 0 || dladdr(lua_ident, &release) == 0) return 0;
   if (lua.dli_fbase == release.dli_fbase && strstr(lua_ident, LUA_RELEASE) != NULL) return 0;
-  return pml_fail(-ENOTSUP, "another Lua is in this process (%.200s), and this pmlua was built without one of its own",
+  return pml_fail(-ENOTSUP, "another Lua is in this process (%.200s), and this pmlua was built without its own",
                   lua.dli_fname);
 }
 

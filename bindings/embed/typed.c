@@ -90,7 +90,7 @@ void typed_get(lua_State *L, int idx, char letter, struct pmlua_value *v, const 
   case 's':
     if (lua_isnil(L, idx)) break;
     get_string(L, idx, v, name, what, number);
-    if (strlen(v->s) != v->n) luaL_error(L, "%s: %s %d: the string has a zero byte in it", name, what, number);
+    if (strlen(v->s) != v->n) luaL_error(L, "%s: %s %d: the string contains a zero byte", name, what, number);
     break;
   case 'z':
     get_string(L, idx, v, name, what, number);

@@ -39,7 +39,7 @@ static int l_file(lua_State *L) {
                              .optimised = lua_toboolean(L, 6),
                              .uncounted = take_uncounted,
                              .user = L};
-  luaL_checkstack(L, 8, "no room for what could not be counted");
+  luaL_checkstack(L, 8, "no memory for the list of uncounted code");
   lua_newtable(L);
   if (pml_instrument_file(&o, in, out) == 0) return 1;
   lua_pushnil(L);

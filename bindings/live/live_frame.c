@@ -71,7 +71,7 @@ static int parse_header(struct live_frame *f) {
   bool question = f->max == LIVE_QUESTION_MAX;
   const char *at = f->header;
   if (strlen(f->header) + 1 != f->header_length)
-    return pml_fail(PML_EFORMAT, "the header of a frame has a zero byte in it");
+    return pml_fail(PML_EFORMAT, "the header of a frame contains a zero byte");
   if (question && strncmp(at, GREETING, strlen(GREETING)) != 0)
     return pml_fail(PML_EFORMAT,
                     "a question begins with \"" GREETING "\"; the other side is not pmlua, or of another version");

@@ -94,7 +94,7 @@ static int at_limit(struct live_session *s, int err) {
                     s->setup->seconds);
   case LIMIT_MEMORY:
     if (limit_used(&s->state.limit) < s->setup->memory_bytes - s->setup->memory_bytes / LIVE_SESSION_SPARE)
-      return pml_fail(err, "stopped: the question needs more than the session's %zu MB of memory; ask for less",
+      return pml_fail(err, "stopped: the question needs more than the session's %zu MB of memory; request less",
                       s->setup->memory_bytes >> 20);
     state_close(&s->state);
     s->due = HUGE_VAL;

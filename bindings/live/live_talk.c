@@ -80,8 +80,8 @@ static bool take_answer(struct live_connection *c, const struct live *l, double 
   if (live__worker_answer(c->worker, &text, &n, &ok)) {
     c->asked = false;
     if (n > (l->setup.own_loop ? LIVE_OWN_ANSWER_MAX : LIVE_ANSWER_MAX))
-      set_error(c, l->setup.own_loop ? "the answer is longer than 256 KB; ask for less"
-                                     : "the answer is longer than 16 MB; ask for less");
+      set_error(c, l->setup.own_loop ? "the answer is longer than 256 KB; request less"
+                                     : "the answer is longer than 16 MB; request less");
     else
       set_answer(c, ok ? LIVE_OK : LIVE_ERROR, text, text != NULL ? n : 0);
     free(text);

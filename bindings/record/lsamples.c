@@ -51,7 +51,7 @@ static int push(lua_State *L, size_t capacity, const char *where) {
   int err = lutil_charge(L, &s->h, capacity * sizeof(uint64_t));
   if (err == 0)
     err = fits(capacity) ? pml_samples_open(&s->series, capacity)
-                         : pml_fail(-ENOMEM, "%zu samples need more memory than is available; ask for fewer", capacity);
+                         : pml_fail(-ENOMEM, "%zu samples need more memory than is available; request fewer", capacity);
   return lutil_opened(L, &s->h, err, where);
 }
 

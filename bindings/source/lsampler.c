@@ -127,10 +127,10 @@ static int l_registers(lua_State *L) {
   const uint64_t *value = s->h.open && i > 0 ? pml_sampler_registers(s->sampler, (size_t)i - 1, &n) : NULL;
   if (value == NULL) return 0;
   for (size_t k = 0; k < n && k < sizeof name / sizeof name[0]; k++) {
-    if (!s->h.open) return luaL_error(L, "the sampler was closed meanwhile");
+    if (!s->h.open) return luaL_error(L, "another call closed the sampler");
     lutil_setint(L, name[k], value[k]);
   }
-  if (!s->h.open) return luaL_error(L, "the sampler was closed meanwhile");
+  if (!s->h.open) return luaL_error(L, "another call closed the sampler");
   struct pml_sampler_frame at = pml_sampler_where(s->sampler, (size_t)i - 1);
   lua_pushinteger(L, (lua_Integer)at.place);
   lua_pushstring(L, at.object);
@@ -138,7 +138,7 @@ static int l_registers(lua_State *L) {
 }
 
 static void check_open(lua_State *L, const struct handle *s) {
-  if (!s->h.open) luaL_error(L, "the sampler was closed meanwhile");
+  if (!s->h.open) luaL_error(L, "another call closed the sampler");
 }
 
 /* The frames of a row, on the stack. Allocations may run a finalizer that closes the sampler. */

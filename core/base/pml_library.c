@@ -116,11 +116,11 @@ static bool own_file(char path[PATH_MAX]) {
 int pml__library_own(const char *file, char path[PATH_MAX]) {
   static const char *const folder[] = {"preload", "../preload", "pmlua/preload", "../lib/pmlua/preload"};
   char self[PATH_MAX];
-  if (!own_file(self)) return pml_fail(-ENOENT, "the folder of pmlua's libraries is not known");
+  if (!own_file(self)) return pml_fail(-ENOENT, "the folder of pmlua's libraries is unknown");
   *strrchr(self, '/') = '\0';
   for (size_t i = 0; i < sizeof folder / sizeof folder[0]; i++) {
     int n = snprintf(path, PATH_MAX, "%s/%s/%s", self, folder[i], file);
     if (n < PATH_MAX && access(path, F_OK) == 0) return 0;
   }
-  return pml_fail(-ENOENT, "%s is missing beside %.200s; build it with make all", file, self);
+  return pml_fail(-ENOENT, "%s is missing in the folder of %.200s; build it with make all", file, self);
 }

@@ -26,7 +26,7 @@ local M = {}
 ---@field smt boolean? nil: nothing has depended on it so far
 ---@field watchdog boolean
 ---@field notes string[] assumptions
----@field refused { group: string, metric: string, why: string }[] metrics of another tool that cannot be taken
+---@field refused { group: string, metric: string, why: string }[] metrics of another tool that cannot be computed
 ---@field counters { general: integer, fixed: integer, mask: integer }
 local Chooser = {}
 Chooser.__index = Chooser
@@ -66,15 +66,15 @@ local function take_foreign(self, foreign, path)
     for _, metric in ipairs(group.metrics) do self.metrics[metric.name] = { group, metric } end
   end
   if #read.refused > 0 then
-    self.notes[#self.notes + 1] = ("%s: %d metric%s cannot be taken; --list says which and why"):format(path, #read.refused,
-      #read.refused == 1 and "" or "s")
+    self.notes[#self.notes + 1] = ("%s: %d metric%s cannot be computed; --list lists them with the reasons"):format(path,
+      #read.refused, #read.refused == 1 and "" or "s")
   end
   return self
 end
 
 --- Create a chooser for a PMU; missing options default to this machine's state.
 ---@param options? { pmu: string?, smt: boolean?, watchdog: boolean?, groups: string? } groups: groups to use instead of those
----  that ship: a file of your own, "likwid" or "perf", a file or a folder of LIKWID's, perf's, Intel's or Arm's
+---  that ship: your own file, "likwid" or "perf", a file or a folder of LIKWID's, perf's, Intel's or Arm's
 ---@return pmlua.Chooser? chooser, pmlua.Failure? failure
 function M.open(options)
   fields.options(options, { pmu = true, smt = true, watchdog = true, groups = true }, "chooser.open")

@@ -94,7 +94,7 @@ local function metric_of(run, name)
     if known[i] == name and run.data.position[name] then return name, run.data.columns[run.data.position[name]].unit end
   end
   return refuse("ENOENT", ("%s has no metric %s"):format(run.path, name),
-    #known > 0 and "choose one of " .. table.concat(known, ", ") or "leave --metric out: the run measured nothing else")
+    #known > 0 and "choose one of " .. table.concat(known, ", ") or "omit --metric: the run measured nothing else")
 end
 
 local function resolution_of(run)
@@ -248,16 +248,16 @@ local function judge(cell, tests, threshold, resolution, time)
   if cell.b ~= cell.a and math.abs(cell.b - cell.a) < resolution then return "cannot tell (below the clock's resolution)" end
   if significant and change > threshold then return different(cell, direction, time) end
   if significant then return ("cannot tell (the difference may be below %.3g %%)"):format(threshold * 100) end
-  if cell.starts then return "cannot tell (the starts spread more than the difference)" end
+  if cell.starts then return "cannot tell (the runs spread more than the difference)" end
   if cell.p_rounds and cell.p_rounds * tests <= level then
-    if cell.drift > cell.allowed then return "cannot tell (the rounds drift by more than the difference)" end
+    if cell.drift > cell.allowed then return "cannot tell (the drift over rounds exceeds the difference)" end
     if not cell.effective then
-      return ("cannot tell (one start of each, which may differ by %.2g %%)"):format(196 * cell.allowed)
+      return ("cannot tell (one run of each; runs may differ by %.2g %%)"):format(196 * cell.allowed)
     end
   end
   if cell.effective and cell.p_independent * tests <= level then
-    return ("cannot tell (each round resembles the one before: %d count as %.0f)"):format(math.min(cell.rounds_a, cell.rounds_b),
-      math.max(cell.effective, 1))
+    return ("cannot tell (each round resembles the previous round: %d count as %.0f)"):format(
+      math.min(cell.rounds_a, cell.rounds_b), math.max(cell.effective, 1))
   end
   if least_p(cell) * tests > level then return ("cannot tell (too few rounds for %d cells)"):format(tests) end
   return "cannot tell (the rounds spread more than the difference)"

@@ -307,7 +307,7 @@ function M.counted(way) return of("without_pmu", way) end
 ---@param path string "likwid" (installed), "perf" (the running machine's), a file or a folder
 ---@param pmu? string this machine's
 ---@return table<string, pmlua.Group>? groups
----@return { group: string, metric: string, why: string }[]|pmlua.Failure? refused metrics that cannot be taken; or the failure
+---@return { group: string, metric: string, why: string }[]|pmlua.Failure? refused metrics that cannot be computed; or the failure
 function M.foreign(path, pmu)
   local chooser, err = require "pmlua.chooser".open { pmu = pmu, groups = path }
   if not chooser then return nil, err end

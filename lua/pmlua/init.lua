@@ -116,7 +116,7 @@ setmetatable(pml, {
   __index = function(self, name)
     if type(name) ~= "string" or not find(name) then
       local near = require "pmlua.internal.nearest"(tostring(name), module_names())
-      local hint = near and ("did you mean %s?"):format(near) or "pmlua help api lists what it has"
+      local hint = near and ("did you mean %s?"):format(near) or "pmlua help api lists its fields"
       error(("pml has no '%s'; %s"):format(name, hint), 2)
     end
     local module = require "pmlua.internal.fields".strict(require("pmlua." .. name), "pml." .. name)

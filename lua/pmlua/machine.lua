@@ -243,7 +243,7 @@ end
 ---@return pmlua.MachineInstruction? instruction, pmlua.Failure? failure the assembler's message, or how the sequence ended
 function M.instruction(code, options)
   if type(code) ~= "string" then error("machine.instruction: the code must be a string", 2) end
-  if code:find("||", 1, true) then error("machine.instruction: ask for one sequence at a time", 2) end
+  if code:find("||", 1, true) then error("machine.instruction: pass one sequence at a time", 2) end
   local init = options and options.init
   local subject = "instruction-" .. hash(code .. "|" .. (init or ""))
   return ask(subject, "instruction", options, { code = code, init = init }, function(run)

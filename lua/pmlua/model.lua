@@ -280,7 +280,7 @@ function M.points(run, options)
   local names, where, points = options.factors, options.where or {}, {}
   if not names then error("model.points: factors is missing: the names of one or two factors of the run", 2) end
   local other = loose(run, names, where)
-  if other then return refuse("EINVAL", ("factor %s varies, too"):format(other), "name one of its values in where") end
+  if other then return refuse("EINVAL", ("factor %s also varies"):format(other), "name one of its values in where") end
   for _, row in ipairs(rows_of(run)) do
     points[#points + 1] = point_of(row, names, options.value or "median", where)
   end

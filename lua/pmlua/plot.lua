@@ -54,7 +54,7 @@ function M.find(stem, script)
     local path = ("%s/%s.gp"):format(place, stem)
     if lfs.attributes(path, "mode") == "file" then return path end
   end
-  return refuse("ENOENT", ("no plot %s.gp in %s"):format(stem, table.concat(places, ", ")), "write it, or leave out plot")
+  return refuse("ENOENT", ("no plot %s.gp in %s"):format(stem, table.concat(places, ", ")), "write it, or omit plot")
 end
 
 local function subtitle(meta)
@@ -348,7 +348,7 @@ local function anything_measured(data) return lists.any(data.rows, function(row)
 ---@field logy? boolean
 ---@field xrange? { low?: number, high?: number }
 ---@field yrange? { low?: number, high?: number }
----@field free? "x"|"y"|"xy" axes with a range of each panel's own
+---@field free? "x"|"y"|"xy" axes whose range each panel chooses
 ---@field order? table<string, any[]> the first values of a factor, in the order of the figure
 ---@field rename? table<string, string> texts for values, factors and columns
 

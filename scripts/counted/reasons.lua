@@ -105,9 +105,9 @@ local function other_flops(c)
 end
 
 local final = {
-  { "final", "stores", "memset", "the loop became a call, of which only the bytes are counted",
+  { "final", "stores", "memset", "the loop became a call, and only its bytes are counted",
     became("set", "set_bytes", "memset") },
-  { "final", "loads", "memcpy", "the loop became a call, of which only the bytes are counted",
+  { "final", "loads", "memcpy", "the loop became a call, and only its bytes are counted",
     became("copy", "copy_bytes_stored", "memcpy"), also = "stores" },
   { "final", "operations", "fewer branches", "an iteration does the work of several, or the loop is gone",
     turns },

@@ -68,7 +68,7 @@ function M.open(pml, text)
     local counter = opened(pml, events)
     if counter then return counter end
   end
-  return nil, "no event that counts floating-point operations is known for this cpu; name some with --flop-events"
+  return nil, "pmlua has no event that counts floating-point operations on this cpu; name some with --flop-events"
 end
 
 --- Operations of one call as counted, all calls of a run together; one copy, on this thread.

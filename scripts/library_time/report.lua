@@ -70,7 +70,7 @@ local function library_table(cells)
     { "view", "text", "how the run was observed" },
     { "library", "text", views.program .. ": the command; " .. M.rest .. ": the rest, such as libc and the command itself" },
     { "calls", "", "calls of its functions" }, { "rate", "1/s", "calls per second of the run" },
-    { "time", "s", "time in it, without what it called, of all threads" },
+    { "time", "s", "time in it, without the functions that it called, of all threads" },
     { "share", "%", "share of the run; several threads together may exceed 100" },
   } }
 end
@@ -96,8 +96,8 @@ local function function_table(cells)
     { "view", "text", "how the run was observed" }, { "rank", "", "rank by exclusive time" },
     { "library", "text", "as in library.dat" }, { "function", "text", "name of the function" },
     { "label", "text", "the name without arguments" }, { "calls", "", "number of calls" },
-    { "rate", "1/s", "calls per second of the run" }, { "inclusive", "s", "time in it and in what it called" },
-    { "exclusive", "s", "time without what it called" }, { "share", "%", "exclusive time, share of the run" },
+    { "rate", "1/s", "calls per second of the run" }, { "inclusive", "s", "time in it and in the functions that it called" },
+    { "exclusive", "s", "time without the functions that it called" }, { "share", "%", "exclusive time, share of the run" },
     { "min", "ns", "shortest call, inclusive" }, { "median", "ns", "median call, inclusive" },
     { "max", "ns", "longest call, inclusive" },
   } }

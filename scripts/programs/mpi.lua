@@ -135,7 +135,7 @@ local function read_logs(folder, ranks)
   for _, p in ipairs(processes) do
     if #p.sections > 0 then with[#with + 1], size = p, math.max(size, p.size or 1) end
   end
-  if #with == 0 then return nil, "it has no sections; mark what is to be timed by pml_section_start and _stop" end
+  if #with == 0 then return nil, "it has no sections; mark the measured parts by pml_section_start and _stop" end
   if #with == ranks and size == ranks then return with end
   return nil, ("%d ranks were started, and %d processes of a job of %d have sections; are mpicc and mpirun of the same MPI?")
     :format(ranks, #with, size)

@@ -69,7 +69,7 @@ local function slopes(run, operations)
   return { columns = {
     { "operation", "text", "the operation" }, { "path", "text", "how the counters are read" },
     { "one", run.unit, "median of one event" },
-    { "second", run.unit, "what the second event adds" }, { "each", run.unit, "what each further event adds (fitted)" },
+    { "second", run.unit, "cost that the second event adds" }, { "each", run.unit, "cost that each further event adds (fitted)" },
     { "r2", "", "share of the variance that the line explains" }, { "n", "", "numbers of events in the fit" },
   }, rows = rows }
 end

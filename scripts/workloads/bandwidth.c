@@ -118,7 +118,7 @@ static int check(struct pml_workload_run *r, const struct team *t, const struct 
   for (size_t i = 0; i < t->threads; i++) {
     if (m[i].error == -ENOMEM) return workload_out_of_memory(r, (double)(t->threads * t->blocks * BLOCK_BYTES));
     if (m[i].error) return workload_fail(r, m[i].error, "cpu %zu: %s", m[i].cpu, pml_error_text(m[i].error));
-    if (m[i].wrong) return workload_fail(r, PML_EFORMAT, "cpu %zu read what was not written", m[i].cpu);
+    if (m[i].wrong) return workload_fail(r, PML_EFORMAT, "cpu %zu read a value that was not written", m[i].cpu);
   }
   return 0;
 }
@@ -202,9 +202,9 @@ static int run(struct pml_workload_run *r) {
 const struct pml_workload pml_workload = {
     .abi = PML_WORKLOAD_ABI,
     .name = "bandwidth",
-    .help = "bytes that threads read and write in memory of their own",
+    .help = "bytes that threads read and write in their own memory",
     .site = {"pass"},
-    .option = {[THREADS] = {"threads", "each on a cpu of its own", 1, NULL},
+    .option = {[THREADS] = {"threads", "each on its own cpu", 1, NULL},
                [BYTES] = {"bytes", "of each thread", 1 << 26, NULL},
                [WRITES] = {"writes", "of four blocks, those that are written", 0, NULL}},
     .run = run,

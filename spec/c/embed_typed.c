@@ -54,7 +54,7 @@ static void functions(void) {
   CHECK(gives("app.deep.scale({}, '')", "spec:1: app.deep.scale: argument 1: number expected, got table"),
         "arguments are checked");
   CHECK(gives("app.deep.scale(1)", "spec:1: app.deep.scale: argument 4: string expected, got nil"), "all of them");
-  CHECK(gives("app.deep.scale(1, 'a\\0b')", "spec:1: app.deep.scale: argument 2: the string has a zero byte in it"),
+  CHECK(gives("app.deep.scale(1, 'a\\0b')", "spec:1: app.deep.scale: argument 2: the string contains a zero byte"),
         "a C string has no zero byte");
   CHECK(gives("local t = pair { 1, { b = 'c' }, true } return t[1][2].b, t[2].again[1], t[1][3]", "c\t1\ttrue"),
         "tables go there and back");

@@ -92,7 +92,7 @@ int main(void) {
 
   pmu.refuses_precision = false, pmu.refuses_exclusion = true;
   said = opens(true, 2, 2, "a PMU that cannot leave guests out");
-  CHECK(tells(said, "cannot leave guests out") && !pmu.opened.exclude_guest && pmu.opened.precise_ip == 2,
+  CHECK(tells(said, "cannot exclude guests") && !pmu.opened.exclude_guest && pmu.opened.precise_ip == 2,
         "counts them: %s", said != NULL ? said : "");
 
   pmu.refuses_all = true;

@@ -135,7 +135,7 @@ describe("A synchronous substrate", function()
     local mine = 0
     assert.has_error(function()
       pml.substrate { synchronous = true, enter = function() mine = mine + 1 end }
-    end, "substrate: functions called at each event run in a state of their own, without 'mine' of the script: a global there "
+    end, "substrate: functions called at each event run in a separate state, without 'mine' of the script: a global there "
       .. "may take its place")
     assert.has_error(function() pml.substrate { synchronous = true, enter = print } end,
       "substrate: a function in C cannot be called at each event")

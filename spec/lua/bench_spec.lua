@@ -288,7 +288,7 @@ int main(int argc, char **argv) {
     for arguments, why in pairs {
       [""] = "no command given", ["true ' '"] = "command 2 is empty", ["ls -l"] = "quote each command, as in 'ls -l'",
       ["-P x true"] = "'x' is not NAME=VALUE,VALUE", ["-P x=1,1 'echo {x}'"] = "has the value 1 twice",
-      ["-P x=1 true"] = "--parameter x: no command has {x} in it", ["-P user=1 'echo {user}'"] = "a column of the results",
+      ["-P x=1 true"] = "--parameter x: no command contains {x}", ["-P user=1 'echo {user}'"] = "a column of the results",
       ["-n a -n b true"] = "2 names for 1 commands", ["-e a,, true"] = "an event's name is empty",
       ["-e sim::Xy true"] = "a simulation has no event 'sim::Xy'", ["--by z true"] = "--by z: neither 'command' nor a parameter",
     } do

@@ -127,14 +127,14 @@ describe("compare of several starts", function()
       return assert(compare(demo.run_folder { a }, demo.run_folder { b }, options)).cells[1]
     end
     local c = single(around(100, 0.002), around(103, 0.002))
-    assert.equal("cannot tell (one start of each, which may differ by 6.9 %)", c.verdict)
+    assert.equal("cannot tell (one run of each; runs may differ by 6.9 %)", c.verdict)
     assert.is_true(c.low < 0.98 and c.high > 1.08)
     assert.matches("^slower by 3 %%", single(around(100, 0.002), around(103, 0.002), { between_starts = 0 }).verdict)
     assert.matches("^slower by 20 %%", single(around(100, 0.002), around(120, 0.002)).verdict)
     assert.matches("^slower by 3 %%", single(around(100, 0), around(103, 0)).verdict) -- exact counts
     local rising = {}
     for i = 1, 10 do rising[i] = 100 + 3 * i end
-    assert.equal("cannot tell (the rounds drift by more than the difference)",
+    assert.equal("cannot tell (the drift over rounds exceeds the difference)",
       single(around(108, 0.002), rising, { between_starts = 0 }).verdict)
   end)
 
@@ -148,7 +148,7 @@ describe("compare of several starts", function()
     assert.matches("^slower by 19.8 %%", r.cells[1].verdict)
     assert.is_true(r.cells[1].low > 1.15 and r.cells[1].high < 1.25)
     assert.same({ 3, 3 }, { r.starts_a, r.starts_b })
-    assert.equal("cannot tell (the starts spread more than the difference)",
+    assert.equal("cannot tell (the runs spread more than the difference)",
       assert(compare(side(100, 110, 120), side(105, 115, 125))).cells[1].verdict)
     assert.equal("cannot tell (too few starts: 1 and 3, 3 are needed)",
       assert(compare(side(100), side(105, 115, 125))).cells[1].verdict)
@@ -220,7 +220,7 @@ describe("pmlua compare", function()
     assert.equal("slower by 20 %", json.decode(out).cells[1].verdict)
     code, out = support.pmlua(("compare %s %s -- %s %s"):format(a, a, b, b))
     assert.equal(0, code)
-    assert.matches("A is 2 starts of the program, B is 2", out)
+    assert.matches("A is 2 runs of the program, B is 2", out)
     -- an increase from zero exceeds any percentage; and cells that were not judged are named, or fail
     local none, three = demo.run_folder { around(0, 0) }, demo.run_folder { { 1, 2, 3 } }
     assert.equal(1, (support.pmlua(("compare --fail-on slower:500%% -q %s %s"):format(none, a))))

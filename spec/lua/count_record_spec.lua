@@ -76,7 +76,7 @@ describe("code that no count includes is named", function()
       said[i] = select(2, support.done(shell(line:format(quote(dir), quote(support.build), FLOPS))))
     end
     assert.truthy(said[1]:find("pmlua record: sde:::BYFL::flop_count_I was not counted " ..
-      "(what ran was not compiled by pmlua cc --count); 0 means unknown there\n", 1, true), said[1])
+      "(the program was not compiled by pmlua cc --count); 0 means unknown there\n", 1, true), said[1])
     assert.falsy(said[2]:find("was not counted", 1, true), said[2])
   end)
 

@@ -57,7 +57,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 1000
   it("keeps everything on Ctrl-C, prints 'interrupted', and exits 1", function()
     local code, out, err, dir = stop("INT")
     assert.equal(1, code)
-    assert.matches("^pmlua: demo: interrupted at cell k=%d, round %d+; what was measured before is kept\n$", err)
+    assert.matches("^pmlua: demo: interrupted at cell k=%d, round %d+; earlier measurements are kept\n$", err)
     assert.matches("interrupted, %d+ samples", out)
     local opened = assert(results.open(dir))
     assert.equal("interrupted", opened.status)

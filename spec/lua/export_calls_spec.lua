@@ -299,7 +299,7 @@ describe("pmlua export of a job", function()
     end
     local out, err = export(to .. " --table functions")
     assert.equal(1, select(2, out:gsub("\n", "")))
-    assert.equal("pmlua export: note: ranks 0 to 3 left no logs: the table totals has what they measured; "
+    assert.equal("pmlua export: note: ranks 0 to 3 left no logs: the table totals contains their measurements; "
       .. "pmlua record --detail ranks keeps logs\n", err)
   end)
 

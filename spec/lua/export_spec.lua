@@ -158,7 +158,7 @@ assert(pml.section.write(arg[1]))]])
 
   it("refuses impossible exports in one line", function()
     for arguments, text in pairs { ["/nowhere"] = "/nowhere: ", [dir .. " --to sqlite"] = "--to sqlite needs --out FILE",
-      [dir .. " --to sqlite -o x --table events"] = "leave out --table", [dir .. " --to xml"] = "--to needs" } do
+      [dir .. " --to sqlite -o x --table events"] = "omit --table", [dir .. " --to xml"] = "--to needs" } do
       local status, out, err = export(arguments)
       assert.truthy(status ~= 0 and out == "", arguments)
       assert.truthy(err:find(text, 1, true) and err:match "^pmlua export: [^\n]+\n", err)

@@ -211,7 +211,7 @@ describe("pmlua export of a trace", function()
     refused(path .. " --to sqlite -o x.db", "takes logs")
     refused(path .. " --to jsonl", "takes logs; a trace is exported %-%-to csv")
     refused(path .. " --to chrome", "needs csv, jsonl, sqlite, perfetto, speedscope, pprof or folded")
-    refused(path .. " --table calls", "leave out %-%-table")
+    refused(path .. " --table calls", "omit %-%-table")
     refused(path .. " --to folded --value nothing", "no counter 'nothing'; choose time, calls, work")
     local calls = {}
     for k = 1, 2000 do calls[k] = { "main", k % 2 == 1 and "+" or "-", "a", 10 * k } end

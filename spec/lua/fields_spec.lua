@@ -31,7 +31,7 @@ describe("a misspelt name", function()
     ["pml.tune { rule = {} }"] = "tune: unknown option 'rule'; did you mean rules?",
     ["pml.plugin.define { events = { 'x' }, read = print, evry = 3 }"] = "unknown option 'evry'; did you mean every?",
     ["pml.sde.watch('X::y', '10ms', print, { kep = 3 })"] = "unknown option 'kep'; did you mean keep?",
-    ["pml.nothing.at_all()"] = "s.lua:3: pml has no 'nothing'; pmlua help api lists what it has",
+    ["pml.nothing.at_all()"] = "s.lua:3: pml has no 'nothing'; pmlua help api lists its fields",
   }
   for call, expected in pairs(calls) do
     it("of a function, a method or an option is named: " .. call, function()

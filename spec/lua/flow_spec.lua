@@ -136,7 +136,7 @@ describe("An event flow", function()
   it("colours an edge like its start node, and the edge from nowhere not at all", function()
     local one = flow_of "a(bbb)a(b)"
     local text, share, coloured = one:dot { color = "self/time" }, {}, 0
-    -- the part of the way from the green of the pale end to that of the orange end
+    -- a colour as a fraction of the way from the pale to the orange end, by its green component
     local function part(green, pale, orange) return (pale - tonumber(green, 16)) / (pale - orange) end
     for node, g in text:gmatch 'n1_(%d+) %[label=[^%]]*fillcolor="#%x%x(%x%x)' do share[node] = part(g, 0xF1, 0x85) end
     for from, g in text:gmatch 'n1_(%d+) %-> [^;]*color="#%x%x(%x%x)%x%x", penwidth=%d' do

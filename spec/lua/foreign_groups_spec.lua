@@ -461,7 +461,7 @@ Summary
     end
     local c, err = chooser.open { pmu = "skx", groups = spit("none.txt", "Metrics:\n\n  NAME\n    [no formula]\n") }
     assert.is_nil(c)
-    assert.truthy(err.text:find("none.txt: no metrics with formulas in it", 1, true), err.text)
+    assert.truthy(err.text:find("none.txt: contains no metrics with formulas", 1, true), err.text)
     c, err = chooser.open { pmu = "skx", groups = spit("cut.json", '[{"MetricName": "x", "MetricExpr": "1') }
     assert.is_nil(c)
     assert.truthy(err.text:find("cut.json: malformed JSON: ", 1, true), err.text)

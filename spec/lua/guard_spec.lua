@@ -171,7 +171,7 @@ sim.describe("pmlua guard", function()
   end)
 
   it("names errors in the command line, and in files", function()
-    refused("", "name the file: --save FILE to keep counts, FILE to compare with them")
+    refused("", "name the file: --save FILE to save counts, FILE to compare with them")
     refused("kept.guard", "no command given; it follows --")
     refused("--save x kept.guard", "kept.guard: command not found", 127)
     refused("kept.guard --runs 3 -- ./program", "--event, --object, --function and --runs go with --save")

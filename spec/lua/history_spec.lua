@@ -78,6 +78,6 @@ describe("A history", function()
   it("is a table of its own", function()
     local status, _, err = pmlua "report out --history --threads"
     assert.equal(2, status)
-    assert.matches("leave out the other", err)
+    assert.matches("omit the other", err)
   end)
 end)

@@ -181,7 +181,7 @@ describe("A damaged file of a job", function()
       support.spit(dir .. "/job.pmlsum", summary(rows))
       local status, out, err = report()
       assert.same({ 0, "" }, { status, err })
-      assert.matches("\njob.pmlsum: what it says of [^\n]+ is damaged, and left out\n", out)
+      assert.matches("\njob.pmlsum: its part about [^\n]+ is damaged, and omitted\n", out)
       assert.matches("\ngather +7 ", out)
       status, out = report "--json"
       assert.equal(0, status)

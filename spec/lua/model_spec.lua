@@ -109,7 +109,7 @@ describe("pml.model.fit", function()
     local model = assert(pml.model.fit(run, { factors = { "size" }, value = "flops", where = { way = "a" } }))
     assert.equal("size^2", model:growth())
     local _, err = pml.model.fit(run, { factors = { "size" } })
-    assert.matches("factor way varies, too; name one of its values in where", tostring(err), 1, true)
+    assert.matches("factor way also varies; name one of its values in where", tostring(err), 1, true)
     assert.has_error(function() pml.model.fit(run) end)
   end)
 

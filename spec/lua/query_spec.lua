@@ -230,7 +230,7 @@ time.sleep(300)]])
     local two = solver "TWIN"
     for arguments, answer in pairs {
       ["TWINN"] = "did you mean 'TWIN'?", ["TWIN"] = "2 applications are called 'TWIN'; choose one by its pid: ",
-      ["999999999"] = "no application called '999999999' can be asked; pmlua query lists",
+      ["999999999"] = "no running application is called '999999999'; pmlua query lists",
       [one .. " residul"] = "did you mean 'sde:::SOLVER::residual'?",
       [two .. " 'NOLIB::*'"] = "no event of TWIN (" .. two .. ") matches 'NOLIB::*'",
       ["--watch 1s"] = "name the application",

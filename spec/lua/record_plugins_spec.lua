@@ -291,7 +291,7 @@ describe("pmlua record --metric", function()
       ["--metric nosuch::x -- touch ran"] = { 2, "'nosuch::x' is not a metric" },
       ["--metric host::lod_1 -- touch ran"] = { 126, "plugin host has no metric 'lod_1'; did you mean 'load_1'" },
       ["--metric uncore::nosuch/x/ -- touch ran"] = { 126, 'no PMU "nosuch"' },
-      ["--plugin host:load_1 -- touch ran"] = { 2, "host belongs to pmlua and measures beside the program; use %-%-metric" },
+      ["--plugin host:load_1 -- touch ran"] = { 2, "host belongs to pmlua and measures outside the program; use %-%-metric" },
       ["--plugin nosuch -- touch ran"] = { 2, "%-%-plugin: the loader finds no libnosuch.so; set LD_LIBRARY_PATH" },
       ["--plugin no-name -- touch ran"] = { 2, "is not NAME or NAME:METRICS" },
       ["--plugin steps: -- touch ran"] = { 2, "'steps:' is not NAME" }, ["--plugin :x -- touch ran"] = { 2, "':x' is not NAME" },

@@ -158,13 +158,13 @@ describe("pmlua record", function()
       ["-o file -- true"] = { 1, "file: " },
       ["-o exact -- true"] = { 1, "exact already has results of a recording" },
       ["--finish exact -- true"] = { 2, "%-%-finish DIR runs no command and takes no other folder" },
-      ["--finish exact --last 1M"] = { 2, "%-%-finish DIR takes what was recorded as it is; %-%-last is for a recording" },
+      ["--finish exact --last 1M"] = { 2, "%-%-finish DIR does not change the recording; %-%-last is for new recordings" },
       ["--last 1G -- true"] = { 2, "limit a trace; add %-%-trace" },
       ["--trace --min-duration 5weeks -- true"] = { 2, "'5weeks' is not a duration" },
       ["--filter nowhere -- true"] = { 1, "nowhere: No such file" },
       ["--filter . -- true"] = { 1, "%.: not a file, but a folder" },
       ["--finish nowhere"] = { 1, "nowhere: no such folder" },
-      ["--finish exact --metric host::load"] = { 2, "%-%-metric is for a recording" },
+      ["--finish exact --metric host::load"] = { 2, "%-%-metric is for new recordings" },
     }
     support.refuses(dir, "record", cases)
   end)

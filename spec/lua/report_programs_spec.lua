@@ -180,10 +180,10 @@ end
     for _, text in ipairs { out, beside, folder } do
       assert.same({ "done", "5" }, { table.unpack(cells(text, "done"), 1, 2) }, still)
     end
-    assert.matches("nosuch is a program, not a report, and none of this name is served", program, 1, true)
+    assert.matches("nosuch is a program, not a report, and no running program of this name answers questions", program, 1, true)
     assert.matches("open: at work %(%*%): 1 call", out)
     assert.equal("5\tnil\n", answer)
-    assert.matches("no application called 'NOSUCH' can be asked", twice)
+    assert.matches("no running application is called 'NOSUCH'", twice)
   end)
 end)
 

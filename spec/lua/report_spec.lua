@@ -258,7 +258,7 @@ describe("An impossible report", function()
     support.spit(dir .. "/none", file({}, ""))
     assert.equal(dir .. "/none: no section, counter or recorder was used", refused(dir .. "/none"))
     support.spit(dir .. "/one", file({}, rank1))
-    assert.matches("/one: no timeline; run the program with PMLUA_REPORT_TIMELINE=on, too",
+    assert.matches("/one: no timeline; also set PMLUA_REPORT_TIMELINE=on for the program",
       select(3, pmlua(("%s/one --timeline %s/t.svg"):format(dir, dir))))
     assert.matches("one table", select(3, pmlua(("%s/one --csv --detail --threads"):format(dir))))
     assert.matches("/no/p%.svg: No such file or directory\n$", select(3, pmlua(("%s/one --plot %s/no/p.svg"):format(dir, dir))))

@@ -219,7 +219,7 @@ while True:
     assert.equal(0, status)
     assert.matches('pmlua_program_up{program="OTHER",pid="%d+"} 0\n', out)
     assert.matches('pmlua_program_up{program="APP",pid="%d+"} 1\n', out)
-    assert.matches("OTHER %(%d+%): .*unknown; run it with the pmlua of this command\n$", err)
+    assert.matches("OTHER %(%d+%): .*unknown; start the program with this version of pmlua\n$", err)
   end)
 
   it("names a program that does not answer, and reads the others", function()

@@ -310,7 +310,7 @@ for i in range(2):
     local r <close> = assert(pml.trace.open(path))
     local ok, err = r:each(function() end, { where = { location = 2 } })
     assert.is_nil(ok)
-    assert.is_truthy(tostring(err):find "/1.def' is missing", tostring(err))
+    assert.is_truthy(tostring(err):find "/1.def' with the definitions is missing", tostring(err))
   end)
 
   it("is not waited for if one of its files is a FIFO", function()

@@ -140,7 +140,7 @@ describe("the critical path of a job of MPI", function()
     local text = trace "--critical-path"
     assert.is_truthy(text:find("\nCritical path, [%d.]+ m?s of the whole run; it goes over to another rank .- %d+ times\n"), text)
     assert.matches("\nIts.-parts, in the order of time\n", text)
-    assert.matches("of the path %([%d.]+ %%%) is in calls whose waiting is not known: [^\n]*MPI_Init", text)
+    assert.matches("of the path %([%d.]+ %%%) is in calls whose waiting is unknown: [^\n]*MPI_Init", text)
     local read = require "pmlua.json".decode(trace "--critical-path --json").critical_path
     assert.is_true(math.abs(read.length_s / path.length_s - 1) < 1e-9)
     assert.equal(#path.parts, #read.parts)

@@ -228,7 +228,7 @@ describe("A function as source text", function()
     } do
       local good, err = pcall(source.of, f)
       assert.is_false(good)
-      assert.equal(says .. ": a function that runs in a state of its own gets copies of numbers, strings and booleans", err)
+      assert.equal(says .. ": a function that runs in a separate state gets copies of numbers, strings and booleans", err)
     end
     assert.matches("^a C function cannot", select(2, pcall(source.of, print)))
   end)

@@ -128,7 +128,7 @@ function M.describe(name, values)
     it("has no function left that check excludes", function()
       local out = done(shell(dir, ("%s wrap check %s"):format(command, folder)))
       assert.truthy(out:find("\nin no library: 0\n", 1, true), out)
-      assert.truthy(out:find("\nlink without the libraries, too: 0\n", 1, true), out)
+      assert.truthy(out:find("\nalso link without the libraries: 0\n", 1, true), out)
     end)
 
     it("counts at link time the example's calls, and no more", function()

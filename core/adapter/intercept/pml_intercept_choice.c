@@ -298,7 +298,7 @@ static int fill(struct pml__choice *c, const struct pml_intercept_options *o) {
   c->hooks = o->hooks;
   if (!compile(&c->lib, o->lib) || !compile(&c->sym, o->sym) || !compile(&c->but, o->but) ||
       !compile(&c->aside, o->aside) || !compile(&c->func, o->func))
-    return pml_fail(-ENOMEM, "no memory for what to intercept");
+    return pml_fail(-ENOMEM, "no memory for the list of intercepted functions");
   return o->filter != NULL ? pml_filter_open(&c->filter, o->filter) : 0;
 }
 
@@ -313,7 +313,7 @@ int pml__choice_make(struct pml__choice **out, const struct pml_intercept_option
     return 0;
   }
   struct pml__choice *c = fixed_are_ready() ? calloc(1, sizeof *c) : NULL;
-  if (c == NULL) return pml_fail(-ENOMEM, "no memory for what to intercept");
+  if (c == NULL) return pml_fail(-ENOMEM, "no memory for the list of intercepted functions");
   int err = fill(c, o);
   if (err < 0) {
     discard(c);

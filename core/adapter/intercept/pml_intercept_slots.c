@@ -166,7 +166,7 @@ static int fill_slot(struct pml__slots *x, const struct pml__object *o, struct p
   uintptr_t thunk = thunk_for(x, o, slot, ELF64_R_SYM(pml__scan_relocation(o, slot)->r_info), value);
   if (thunk == 0) return 0;
   int calls_only = slot->address ? pml__scan_calls_only(o, scan, slot) : 1;
-  if (calls_only < 0) return pml_fail(calls_only, "no memory to look at %.200s", o->path);
+  if (calls_only < 0) return pml_fail(calls_only, "no memory to read %.200s", o->path);
   if (calls_only) {
     x->stats->slots += fill(w, at, value, thunk);
     return 0;
@@ -290,7 +290,7 @@ static int scan_object(struct pml__slots *x, struct pml__object *o) {
   }
   if (!has_slots(x->choice, o) || !pml__object_pin(o)) return 0;
   struct pml__scan *scan = pml__scan_of(o, &x->stats->scans);
-  int err = scan != NULL ? fill_slots(x, o, scan) : pml_fail(-ENOMEM, "no memory to look at %.200s", o->path);
+  int err = scan != NULL ? fill_slots(x, o, scan) : pml_fail(-ENOMEM, "no memory to read %.200s", o->path);
   if (!x->again && x->any_wanted && !x->choice->hooks) note_tables(x, o);
   x->stats->objects += !x->again;
   pml__object_unpin(o);

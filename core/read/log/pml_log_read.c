@@ -95,7 +95,7 @@ static int read_directories(struct pml__log_reader *r, const char *path) {
   const uint64_t size = sizeof(struct pml__log_entry);
   uint64_t left = r->head.entries, at = PML__LOG_ENTRIES_AT, end = PML__LOG_DIRECTORY, all = PML__LOG_DIRECTORY;
   if (left * size > r->bytes)
-    return pml_fail(PML_EFORMAT, "%.300s: damaged: it says that it has %u extents", path, r->head.entries);
+    return pml_fail(PML_EFORMAT, "%.300s: damaged: its header states %u extents", path, r->head.entries);
   r->entry = calloc(left + 1, size);
   r->place = calloc(left + 1, sizeof *r->place);
   if (r->entry == NULL || r->place == NULL) return pml_fail(-ENOMEM, "no memory to read a log");

@@ -72,8 +72,7 @@ int pml__otf2_check_file(const struct pml_otf2_read *t, uint64_t location, const
 int pml__otf2_check_definitions(const struct pml_otf2_read *t, size_t i) {
   uint64_t id = pml__otf2_id(&t->locations, i);
   if (!t->undefined[i]) return pml__otf2_check_file(t, id, "def");
-  return pml_fail(PML_EFORMAT, "%.300s: its file '/%" PRIu64 ".def' is missing, which says what events refer to",
-                  t->path, id);
+  return pml_fail(PML_EFORMAT, "%.300s: its file '/%" PRIu64 ".def' with the definitions is missing", t->path, id);
 }
 
 /* ---- events ---- */

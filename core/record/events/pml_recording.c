@@ -190,7 +190,7 @@ int pml_recording_open(struct pml_recording **out, const char *folder, const cha
   int err = pml_clock_init();
   if (err < 0) return err;
   struct pml_recording *s = calloc(1, sizeof *s);
-  if (s == NULL) return pml_fail(-ENOMEM, "no memory for what is recorded");
+  if (s == NULL) return pml_fail(-ENOMEM, "no memory for the recording");
   pthread_mutex_init(&s->lock.mutex, NULL);
   err = make(s, folder, name);
   if (err == 0) {

@@ -238,7 +238,8 @@ int pml_sketch_merge(struct pml_sketch *into, const struct pml_sketch *from) {
     widen(into, still->min, still->max);
   }
   pml_sketch_close(still);
-  return attempts < ATTEMPTS ? 0 : pml_fail(-EAGAIN, "sketch: a writer kept moving its buckets; try again");
+  return attempts < ATTEMPTS ? 0
+                             : pml_fail(-EAGAIN, "sketch: a writer moved its buckets during each attempt; try again");
 }
 
 uint64_t pml_sketch_count(const struct pml_sketch *s) {

@@ -345,7 +345,7 @@ int pml_recorder_quantile(struct pml_recorder *r, unsigned percent, struct pml_v
   int rc = check_percent(percent);
   if (rc < 0) return rc;
   if (r->options.type == PML_TYPE_OTHER)
-    return pml_fail(PML_EMODE, "recorder: elements of other types are not numbers; ask for their bytes");
+    return pml_fail(PML_EMODE, "recorder: elements of other types are not numbers; read their bytes");
   const void *element;
   pml__recorder_read_begin(r);
   if (r->options.keep == PML_KEEP_SKETCH)

@@ -146,7 +146,7 @@ static int too_many(const struct pml__counter_request *q) {
                     "%s: %s has no counter left for it; use fewer events or multiplexing (the NMI watchdog "
                     "holds one; as root: sysctl kernel.nmi_watchdog=0)",
                     name, q->pmu);
-  return pml_fail(PML_ETOOMANY, "%s: %s has no counter left for it; use fewer events, or ask for multiplexing", name,
+  return pml_fail(PML_ETOOMANY, "%s: %s has no counter left for it; use fewer events, or request multiplexing", name,
                   q->pmu);
 }
 
@@ -190,7 +190,7 @@ int pml__counter_refused(const struct pml__counter_request *q, int err) {
           err, "%s: it counts in the group of the core's slots only; put cpu/slots/ into the same event set", name);
     if (q->joins && q->opens_alone) return too_many(q);
     if (opens(in_all_modes(q), q->pid, q->cpu))
-      return pml_fail(err, "%s: %s always counts user space and kernel; leave its modifiers out", name, q->pmu);
+      return pml_fail(err, "%s: %s always counts user space and kernel; omit its modifiers", name, q->pmu);
     return pml_fail(err, "%s: the PMU %s refuses it (pid %d, cpu %d); check its parameters and modifiers", name, q->pmu,
                     (int)q->pid, q->cpu);
   default:
@@ -202,7 +202,7 @@ int pml__counter_starved(const char *name) {
   if (watchdog_is_on())
     return pml_fail(PML_EWATCHDOG,
                     "%s: its group gets no counters, and the NMI watchdog holds one; as root: sysctl "
-                    "kernel.nmi_watchdog=0, or use one event fewer, or ask for multiplexing",
+                    "kernel.nmi_watchdog=0, or use one event fewer, or request multiplexing",
                     name);
   return pml_fail(PML_ETOOMANY,
                   "%s: its group gets no counters: there are too few, or other tools hold them; use fewer events, "

@@ -15,7 +15,7 @@ static int offer(const struct pml_event_info *info, void *near) {
 }
 
 static const char *without_tables(void) {
-  return pml__libpfm() == NULL ? "; libpfm.so.4, which knows the events of PMUs, is not installed (Debian: libpfm4)"
+  return pml__libpfm() == NULL ? "; libpfm.so.4, which lists the events of PMUs, is not installed (Debian: libpfm4)"
                                : "";
 }
 
@@ -99,8 +99,7 @@ static int parse(struct pml_event *ev, const char *name) {
   bool kernels = part->attr.type == PERF_TYPE_SOFTWARE || part->attr.type == PERF_TYPE_TRACEPOINT ||
                  part->attr.type == PERF_TYPE_BREAKPOINT || strcmp(part->pmu, "uprobe") == 0;
   if (!kernels && part->cpu_any < 0) return 0;
-  return pml_fail(PML_ESYNTAX, "%.200s: only events of the core PMU can be precise; leave out the p after the colon",
-                  name);
+  return pml_fail(PML_ESYNTAX, "%.200s: only events of the core PMU can be precise; omit the p after the colon", name);
 }
 
 static int walk(const struct pml__walk *w) {

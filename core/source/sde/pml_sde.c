@@ -53,8 +53,8 @@ static int check_name(const char *what, const char *name) {
   if (name == NULL || name[0] == '\0') return pml_fail(-EINVAL, "software-defined event: the %s has no name", what);
   for (const char *c = name; *c != '\0'; c++)
     if ((unsigned char)*c < ' ' || *c == 0x7f)
-      return pml_fail(-EINVAL, "%s \"%.*s...\": byte %zu of its name is the control character 0x%02x; leave it out",
-                      what, c - name < 60 ? (int)(c - name) : 60, name, (size_t)(c - name) + 1, (unsigned)*c);
+      return pml_fail(-EINVAL, "%s \"%.*s...\": byte %zu of its name is the control character 0x%02x; omit it", what,
+                      c - name < 60 ? (int)(c - name) : 60, name, (size_t)(c - name) + 1, (unsigned)*c);
   return 0;
 }
 

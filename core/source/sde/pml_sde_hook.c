@@ -40,7 +40,7 @@ static int open_libsde(void **libsde) {
   size_t n = slash != NULL ? (size_t)(slash - dir) + 1 : 0;
   *libsde = open_beside(dir, n, "compat/libsde.so.1");
   if (*libsde == NULL) *libsde = open_beside(dir, n, "pmlua/compat/libsde.so.1");
-  return *libsde != NULL ? 0 : pml_fail(-ELIBACC, "pmlua's libsde.so.1 is not beside %.300s; run make", dir);
+  return *libsde != NULL ? 0 : pml_fail(-ELIBACC, "pmlua's libsde.so.1 is not installed with %.300s; run make", dir);
 }
 
 /* The loader gives a function's address as a pointer to data. */

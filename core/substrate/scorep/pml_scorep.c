@@ -222,7 +222,7 @@ static int get_functions(struct pml_scorep *p) {
     if (n > 0 && a.functions == NULL)
       return pml_fail(PML_EFORMAT, "substrate plugin %s: get_event_functions returned no functions", p->name);
     if (n > SCOREP_SUBSTRATES_NUM_EVENTS) {
-      pml__scorep_say("substrate plugin %s: asks for %lld kinds of events; it gets the first %d", p->name, (long long)n,
+      pml__scorep_say("substrate plugin %s: requests %lld kinds of events; it gets the first %d", p->name, (long long)n,
                       SCOREP_SUBSTRATES_NUM_EVENTS);
       n = SCOREP_SUBSTRATES_NUM_EVENTS;
     }

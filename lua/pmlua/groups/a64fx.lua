@@ -47,11 +47,11 @@ return {
       "l1_miss_ratio", "l1_demand_ratio [%] = 100 * l1_demand / l1", "l2_miss_ratio", "l2_mpki = 1000 * l2_demand / instructions",
     },
     CYCLE = {
-      prose = "What the cycles were spent on: cycles in which no instruction was committed because a load, a " ..
+      prose = "Use of the cycles: cycles in which no instruction was committed because a load, a " ..
         "floating-point or an integer operation or a branch was waited for.",
       "ipc", "no_commit [%] = 100 * none / cycles; > 50: nothing is committed in most cycles",
       "memory_wait_share [%] = 100 * memory_wait / cycles",
-      "l2_miss_wait [%] = 100 * l2_wait / cycles; > 30: memory is waited for", "fp_wait_share [%] = 100 * fp_wait / cycles",
+      "l2_miss_wait [%] = 100 * l2_wait / cycles; > 30: waits for memory", "fp_wait_share [%] = 100 * fp_wait / cycles",
       "mispredict_ratio",
     },
     LOADSTORE = {
@@ -74,16 +74,16 @@ return {
       "branch_rate = predicted / instructions", "mispredict_ratio = 100 * mispredicted / predicted", "branch_mpki",
     },
     TLB = {
-      prose = "Addresses that the first TLBs of data and of code did not have, and those that the second ones did not have.",
+      prose = "Misses of the first-level TLBs of data and code, and of the second-level TLBs.",
       "data_tlb_mpki", "code_tlb_mpki", "data_walk_mpki", "code_walk_mpki",
     },
     L2 = {
-      prose = "Accesses to L2, what was refilled by demand or by prefetch, what by demand, and what was written back.",
+      prose = "Accesses to L2, lines refilled by demand or prefetch, lines refilled by demand, and lines written back.",
       "l2_miss_ratio = 100 * missed / asked", "l2_demand_mpki [miss/1000 instructions] = 1000 * demand / instructions",
       "l2_write_backs",
     },
     UOPS = {
-      prose = "Micro-operations that were executed, on wrong paths too, beside the instructions that they were made from.",
+      prose = "Executed micro-operations, including wrong paths, and their instructions.",
       "uops_per_instruction = ops / speculated", "executed_per_retired = speculated / instructions",
     },
     STALLS = {
@@ -91,7 +91,7 @@ return {
       "stalled_by_frontend", "stalled_by_backend",
     },
     USER = {
-      prose = "The arithmetic workload that the user counted in the source, beside what the hardware did: the ratio " ..
+      prose = "The arithmetic workload that the user counted in the source, compared with the hardware's counts: the ratio " ..
         "and the difference of figures 1 to 3 and table IV of the PMlib paper.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
       "flop = fixed + 4 * scalable", "user_rate", "system_rate", "ratio", "difference",

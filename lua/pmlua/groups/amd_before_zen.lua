@@ -14,7 +14,7 @@ return {
   },
   groups = {
     CYCLE = {
-      prose = "Cycles, instructions, and the branches that were guessed wrong.",
+      prose = "Cycles, instructions, and the mispredicted branches.",
       "ipc", "mispredict_ratio",
     },
     BRANCH = {
@@ -22,7 +22,7 @@ return {
       "branch_rate", "taken_ratio [%] = 100 * taken / branches", "mispredict_ratio", "branch_mpki",
     },
     CACHE = {
-      prose = "Accesses to the cache of data of the first level, and those that it did not have.",
+      prose = "Accesses to the cache of data of the first level, and its misses.",
       "l1_miss_ratio = 100 * l1_miss / l1", "l1_mpki [miss/1000 instructions] = 1000 * l1_miss / instructions",
     },
     UOPS = {

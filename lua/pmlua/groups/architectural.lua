@@ -11,7 +11,7 @@ return {
   },
   groups = {
     CYCLE = {
-      prose = "Cycles, instructions, and the branches that were guessed wrong.",
+      prose = "Cycles, instructions, and the mispredicted branches.",
       "ipc", "mispredict_ratio",
     },
     BRANCH = {
@@ -19,7 +19,7 @@ return {
       "branch_rate", "mispredict_ratio", "branch_mpki",
     },
     CACHE = {
-      prose = "Requests to the last level of the cache, and those that it did not have; prefetches may be among them. The " ..
+      prose = "Requests to the last level of the cache, and its misses; prefetches may be among them. The " ..
         "last level is L3, and L2 of a processor without one.",
       "ll_miss_ratio", "ll_mpki",
     },

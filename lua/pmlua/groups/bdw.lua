@@ -32,8 +32,8 @@ return {
       "core_share = 100 * (all_stalls - memory_stalls) / all_stalls",
     },
     TOPDOWN3 = {
-      prose = "Level 3 of top-down, as shares of cycles: what loads that are waited for have already missed. A line that is " ..
-        "in L1 and waited for all the same is among l1_bound.",
+      prose = "Level 3 of top-down, as shares of cycles: the levels that stalling loads have already missed. Waiting " ..
+        "for a line in L1 counts as l1_bound.",
       "l1_bound", "l2_bound", "beyond_l2_bound",
     },
     NUMA = false,

@@ -13,7 +13,7 @@ return {
   },
   groups = {
     CYCLE = {
-      prose = "Cycles, instructions, and the branches that were guessed wrong.",
+      prose = "Cycles, instructions, and the mispredicted branches.",
       "ipc", "mispredict_ratio = 100 * mispredicted / predicted; of the branches that could be guessed",
     },
     BRANCH = {
@@ -25,7 +25,7 @@ return {
       "l1_miss_ratio", "l2_miss_ratio", "l2_mpki = 1000 * l2_refill / instructions", "code_mpki",
     },
     L2 = {
-      prose = "Accesses to L2, what it did not have, and what it wrote back.",
+      prose = "Accesses to L2, misses, and lines written back.",
       "l2_demand_ratio", "l2_refill_mpki", "l2_write_backs",
     },
     BANDWIDTH = {
@@ -33,7 +33,7 @@ return {
       "l2_to_l1", "l1_to_l2", "into_l2", "out_of_l2",
     },
     TLB = {
-      prose = "Addresses that the first TLBs of data and of code did not have.",
+      prose = "Misses of the first-level TLBs of data and code.",
       "data_tlb_mpki; > 10: pages are visited too sparsely; larger pages may help", "code_tlb_mpki",
     },
     LOADSTORE = {

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Arm Cortex-A57: as Cortex-A53, with operations by kind, speculative ones among them.
+-- Arm Cortex-A57: as Cortex-A53, with operations by kind, including speculative ones.
 return {
   like = "cortex_a53",
   pmus = { "arm_ac57" },
@@ -11,16 +11,16 @@ return {
   },
   groups = {
     FLOPS = {
-      prose = "Floating-point and vector instructions, speculative ones among them: this PMU does not tell how many " ..
-        "operations an instruction makes.",
+      prose = "Floating-point and vector instructions, including speculative ones: this PMU does not count " ..
+        "the operations of an instruction.",
       "scalar_fp_rate", "simd_rate", "fp_simd_share", "ipc",
     },
     VECTOR = {
-      prose = "Advanced SIMD instructions beside scalar floating-point ones.",
+      prose = "Advanced SIMD and scalar floating-point instructions.",
       "vector", "simd_share",
     },
     LOADSTORE = {
-      prose = "Loads and stores, speculative ones among them, and accesses whose address is not aligned.",
+      prose = "Loads and stores, including speculative ones, and accesses whose address is not aligned.",
       "loads_per_instruction", "stores_per_instruction", "loads_per_store", "unaligned_ratio",
     },
   },

@@ -14,18 +14,18 @@ return {
   },
   groups = {
     FLOPS = {
-      prose = "perf has no generic name for floating-point work, so there is none here: instructions stand where " ..
-        "operations would. A PMU that pmlua knows by name has the real thing.",
+      prose = "perf has no generic name for floating-point work, so this group counts instructions instead of operations. It " ..
+        "counts operations on PMUs that pmlua supports by name.",
       "instruction_rate [instruction/s] = instructions / time", "ipc",
     },
     BANDWIDTH = {
-      prose = "Misses of the last level cache, taken as lines of 64 bytes. What counts as last level and as a miss is " ..
-        "up to the kernel and the CPU.",
+      prose = "Misses of the last level cache, taken as lines of 64 bytes. The kernel and the CPU " ..
+        "define last level and miss.",
       "memory_read", "last_level",
     },
     VECTOR = {
-      prose = "perf has no generic name for vector instructions, so there is none here: instructions per second of " ..
-        "CPU time show at least whether a change of the code removed any.",
+      prose = "perf has no generic name for vector instructions, so this group has instructions per second of CPU time, " ..
+        "which show whether a change of the code removed any.",
       "instructions_per_cpu_second [instruction/s] = instructions / (ns * cpu_ns)",
     },
     CACHE = {
@@ -33,8 +33,8 @@ return {
       "l1_miss_ratio = 100 * load_misses / loads", "ll_miss_ratio", "ll_mpki",
     },
     CYCLE = {
-      prose = "Cycles, instructions and branches, and what the operating system knows without any counter: CPU time, " ..
-        "page faults and changes of context.",
+      prose = "Cycles, instructions and branches, and figures of the operating system that need no counter: CPU time, " ..
+        "page faults and context switches.",
       "ipc", "mispredict_ratio", "cpus [] = ns * cpu_ns / time", "frequency [cycle/s] = cycles / (ns * cpu_ns)",
       "fault_rate [1/s] = faults / time", "switch_rate [1/s] = switches / time",
     },
@@ -48,7 +48,7 @@ return {
       "data_tlb_mpki", "code_tlb_mpki",
     },
     L3 = {
-      prose = "Loads that reached the last level of the cache and those that it did not have, by the names that perf gives them.",
+      prose = "Loads that reached the last level of the cache and its misses, by perf's names.",
       "l3_missed_ratio", "l3_missed_mpki",
     },
     BRANCH = {
@@ -56,12 +56,12 @@ return {
       "branch_rate", "mispredict_ratio", "branch_mpki",
     },
     STALLS = {
-      prose = "Cycles in which the kernel says that the frontend or the backend was stalled; many CPUs have no such events.",
+      prose = "Cycles with a stalled frontend or backend, as the kernel defines them; many CPUs lack these events.",
       "stalled_by_frontend", "stalled_by_backend",
     },
     USER = {
       prose = "The arithmetic workload that the user counted in the source, per second of elapsed and of CPU time. " ..
-        "Counts of operations to set beside it need a PMU that pmlua knows by name.",
+        "A comparison with counted operations needs a PMU that pmlua supports by name.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
       "user_rate", "rate_per_cpu_second [flop/s] = work / (ns * cpu_ns); without the time that the CPU was elsewhere",
       "work_per_instruction = work / instructions",

@@ -32,16 +32,16 @@ return {
       "backend_bound = 100 * backend_slots / slots; > 50: units or memory hold issue up; see TOPDOWN2 and TOPDOWN3",
     },
     TOPDOWN2 = {
-      prose = "Level 2 of top-down: frontend_bound as slots of cycles without any micro-operation (five a cycle) and others; " ..
-        "bad speculation and backend_bound by the shares of their causes.",
+      prose = "Level 2 of top-down: frontend_bound as slots of cycles without any micro-operation (five a cycle) and " ..
+        "others; bad speculation and backend_bound by the shares of their causes.",
       events = { cycles = "CPU_CLK_UNHALTED:THREAD_P" },
       "fetch_latency = 100 * 5 * starved / slots", "fetch_bandwidth = 100 * (undelivered - 5 * starved) / slots",
       "mispredict_share", "clear_share", "memory_share", "core_share",
     },
     TOPDOWN_METRICS = {
-      prose = "Level 1 of top-down by the register PERF_METRICS, which takes no general counter: its four shares " ..
-        "add up to 100 %. The register has fractions, in steps of 1/255; the kernel makes counts of them, times slots, and " ..
-        "differences of these counts are what a section or a run took.",
+      prose = "Level 1 of top-down by the register PERF_METRICS, which takes no general counter: its four shares add up " ..
+        "to 100 %. The register has fractions, in steps of 1/255; the kernel multiplies them by slots, and differences " ..
+        "of these counts belong to a section or a run.",
       events = { backend_slots = "r8300", retired_slots = "r8000", slots = "r400" },
       "retiring = 100 * retired_slots / (retired_slots + wasted_slots + starved_slots + backend_slots)",
       "bad_speculation = 100 * wasted_slots / (retired_slots + wasted_slots + starved_slots + backend_slots); > 15: much is " ..
@@ -52,7 +52,7 @@ return {
         "memory hold issue up; see TOPDOWN2 and TOPDOWN3",
       { name = "counted", unit = "%",
         formula = "100 * (retired_slots + wasted_slots + starved_slots + backend_slots) / slots",
-        about = "the four beside the slots: 100 % but for the steps of the fractions",
+        about = "sum of the four shares: 100 %, apart from rounding",
         thresholds = {
           { "< 95", "the fractions did not see the whole run" }, { "> 105", "the fractions saw more than the run" },
         } },

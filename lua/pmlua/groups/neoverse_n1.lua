@@ -20,19 +20,19 @@ return {
   groups = {
     FLOPS = {
       prose = "Neoverse N1 counts floating-point and Advanced SIMD instructions, not the operations in them: an " ..
-        "Advanced SIMD instruction is integer or floating-point work on up to 16 elements. So there are rates " ..
-        "of instructions here, no flop.",
+        "Advanced SIMD instruction is integer or floating-point work on up to 16 elements. Therefore this group has rates " ..
+        "of instructions, not of operations.",
       "scalar_fp_rate", "simd_rate", "fp_simd_per_cycle [instruction/cycle] = (scalar_fp + simd) / cycles", "fp_simd_share",
       "ipc",
     },
     BANDWIDTH = {
       prose = "Lines that moved into and out of the levels of the cache of one core. Reads that missed the last level " ..
-        "came from memory; what the memory controllers moved is counted by their own PMUs.",
+        "came from memory; the PMUs of the memory controllers count their transfers.",
       "l2_to_l1", "l1_to_l2", "into_l2", "out_of_l2", "memory_read = line * ll_miss / time",
     },
     VECTOR = {
-      prose = "Advanced SIMD instructions beside scalar floating-point ones, as shares of the two. Integer SIMD is " ..
-        "among the first.",
+      prose = "Advanced SIMD and scalar floating-point instructions, as shares " ..
+        "of both. Integer SIMD counts as Advanced SIMD.",
       "vector", "simd_share",
     },
     CACHE = {
@@ -41,18 +41,19 @@ return {
       "ll_mpki = 1000 * ll_miss / instructions",
     },
     CYCLE = {
-      prose = "What the cycles were spent on: instructions, cycles without dispatch because nothing arrived or " ..
-        "nothing could be taken, branches that were guessed wrong.",
+      prose = "Use of the cycles: instructions, cycles without dispatch because no operation " ..
+        "arrived or no resource was free, mispredicted branches.",
       "ipc", "frontend_stalled [%] = 100 * frontend / cycles; > 20: instructions do not arrive fast enough",
       "backend_stalled [%] = 100 * backend / cycles; > 50: units or memory hold dispatch up", "mispredict_ratio",
     },
     LOADSTORE = {
-      prose = "Loads and stores, speculative ones among them, and those that are not aligned.",
+      prose = "Loads and stores, including speculative ones, and those that are not aligned.",
       "loads_per_instruction", "stores_per_instruction", "loads_per_store", "unaligned_ratio",
     },
     TOPDOWN = {
-      prose = "Level 1 of top-down in cycles: those in which the frontend delivered nothing, those in which the backend took " ..
-        "nothing, and the others, divided as instructions that retired are to those executed. The four add up to 100 %.",
+      prose = "Level 1 of top-down in cycles: those in which the frontend delivered nothing, those in which the backend " ..
+        "took nothing, and the others, divided as instructions that retired are to those executed. The four add up to " ..
+        "100 %.",
       "frontend_bound", "backend_bound", "retiring", "bad_speculation",
     },
     STALLS = {
@@ -68,11 +69,11 @@ return {
       "l1_tlb_ratio [%] = 100 * tlb_refills / tlb_accesses", "data_walk_mpki", "code_walk_mpki",
     },
     L2 = {
-      prose = "Accesses to L2, what it did not have, and what it wrote back.",
+      prose = "Accesses to L2, misses, and lines written back.",
       "l2_demand_ratio", "l2_refill_mpki", "l2_write_backs",
     },
     L3 = {
-      prose = "Reads of the last level of the cache, and those that it did not have.",
+      prose = "Reads of the last level of the cache, and its misses.",
       "l3_bandwidth", "l3_missed_ratio", "l3_missed_mpki",
     },
     NUMA = {
@@ -80,9 +81,8 @@ return {
       "remote_mpki [access/1000 instructions] = 1000 * remote_memory / instructions",
     },
     USER = {
-      prose = "The arithmetic workload that the user counted in the source. This PMU has no count of operations to " ..
-        "set beside it; operations per floating-point or SIMD instruction say how wide the instructions are at " ..
-        "best.",
+      prose = "The arithmetic workload that the user counted in the source. This PMU counts no operations; operations " ..
+        "per floating-point or SIMD instruction are an upper bound of the width.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
       "user_rate", "work_per_cycle [flop/cycle] = work / cycles",
       "work_per_instruction = work / (scalar_fp + simd); < 1: more instructions than operations: moves and conversions, or " ..

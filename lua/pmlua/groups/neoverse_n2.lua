@@ -8,7 +8,7 @@ return {
   events = { reads = "MEM_READ_ACCESS", unaligned = "UNALIGNED_LDST_ACCESS", writes = "MEM_WRITE_ACCESS" },
   groups = {
     FLOPS = {
-      prose = "Floating-point operations, speculative ones among them. SVE vectors have 128 bits, which is the size that the " ..
+      prose = "Floating-point operations, including speculative ones. SVE vectors have 128 bits, which is the size that the " ..
         "event assumes. A fused multiply-add counts twice.",
     },
     TOPDOWN = {

@@ -25,12 +25,12 @@ return {
       "uops_per_instruction", "executed_per_retired = speculated / ops",
     },
     TOPDOWN2 = {
-      prose = "What the backend's stalls wait for: memory, or the units of the core.",
+      prose = "Causes of backend stalls: memory, or the units of the core.",
       { name = "memory_bound", formula = "100 * memory_stalls / cycles", thresholds = {} },
       "core_bound = 100 * (backend_stalls - memory_stalls) / cycles",
     },
     FLOPS = {
-      prose = "Floating-point operations, speculative ones among them. SVE instructions are counted as if a vector " ..
+      prose = "Floating-point operations, including speculative ones. SVE instructions are counted as if a vector " ..
         "had 128 bits; Neoverse V1 has 256, hence the factor 2. A fused multiply-add counts twice.",
       "flop = fixed + lanes * scalable", "flop_rate", "flop_per_cycle", "ipc",
     },
@@ -41,7 +41,7 @@ return {
       "sve_flop_share = 100 * lanes * scalable / (fixed + lanes * scalable)", "sve_share = 100 * sve / speculated", "simd_share",
     },
     USER = {
-      prose = "The arithmetic workload that the user counted in the source, beside what the hardware did: the ratio " ..
+      prose = "The arithmetic workload that the user counted in the source, compared with the hardware's counts: the ratio " ..
         "and the difference of figures 1 to 3 and table IV of the PMlib paper.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
       "flop = fixed + lanes * scalable", "user_rate", "system_rate", "ratio", "difference",

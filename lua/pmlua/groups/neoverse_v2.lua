@@ -7,7 +7,7 @@ return {
   events = { asked = "L2D_CACHE", l2 = "L2D_CACHE" },
   groups = {
     FLOPS = {
-      prose = "Floating-point operations, speculative ones among them. SVE vectors have 128 bits, which is the size that the " ..
+      prose = "Floating-point operations, including speculative ones. SVE vectors have 128 bits, which is the size that the " ..
         "event assumes. A fused multiply-add counts twice.",
     },
   },

@@ -76,7 +76,7 @@ return {
       "l3_miss_ratio = 100 * l3_miss / (l3_hit + l3_miss)", "l3_mpki = 1000 * l3_miss / instructions",
     },
     CYCLE = {
-      prose = "What the cycles were spent on: instructions, stalls, branches that were guessed wrong. Reference " ..
+      prose = "Use of the cycles: instructions, stalls, mispredicted branches. Reference " ..
         "cycles tick at the rate of the TSC, so their ratio to cycles shows the frequency.",
       "ipc", "frequency_ratio = cycles / ref_cycles", "stalled = 100 * stalls / cycles",
       "memory_stalled = 100 * memory_stalls / cycles", "mispredict_ratio",
@@ -104,10 +104,10 @@ return {
       "fetch_latency", "fetch_bandwidth", "mispredict_share", "clear_share", "memory_share", "core_share",
     },
     TOPDOWN3 = {
-      prose = "Level 3 of top-down, as shares of cycles: what loads that are waited for have already missed, and what keeps " ..
-        "instructions from arriving. A line that is in L1 and waited for all the same is among l1_bound.",
+      prose = "Level 3 of top-down, as shares of cycles: the levels that stalling loads have already " ..
+        "missed, and the causes of missing instructions. Waiting for a line in L1 counts as l1_bound.",
       "l1_bound", "l2_bound", "l3_bound [%] = 100 * (l2_stalls - l3_stalls) / cycles",
-      "dram_bound [%] = 100 * l3_stalls / cycles; > 20: memory is waited for; look at BANDWIDTH, NUMA and TLB",
+      "dram_bound [%] = 100 * l3_stalls / cycles; > 20: waits for memory; see BANDWIDTH, NUMA and TLB",
       "store_bound [%] = 100 * store_stalls / cycles", "icache_misses [%] = 100 * code_stalls / cycles",
       "itlb_misses [%] = 100 * tag_stalls / cycles", "branch_resteers [%] = 100 * resteers / cycles",
       "divider_active [%] = 100 * divider / cycles",
@@ -119,20 +119,20 @@ return {
       "taken_share",
     },
     TLB = {
-      prose = "Addresses that the second-level TLB did not have either, so that page tables were walked, and the cycles in " ..
-        "which a walk was active.",
+      prose = "Misses of the second-level TLB, which cause page walks, " ..
+        "and the cycles in which a walk was active.",
       "load_walk_mpki [miss/1000 instructions] = 1000 * load_walks / instructions; > 1: pages are visited too sparsely; " ..
         "larger pages may help",
       "store_walk_mpki [miss/1000 instructions] = 1000 * store_walks / instructions", "code_walk_mpki",
       "load_walking_share [%] = 100 * load_walking / cycles", "store_walking_share [%] = 100 * store_walking / cycles",
     },
     L2 = {
-      prose = "What was asked of L2, and what it did not have: demands of loads, stores and code, without prefetches.",
+      prose = "Demand requests to L2 and its misses: loads, stores and code, without prefetches.",
       "l2_demand_ratio", "l2_read_mpki = 1000 * reads_missed / instructions", "l2_write_mpki", "l2_code_mpki",
     },
     L3 = {
-      prose = "What one core asked of L3, demands and prefetches alike, and what L3 did not have.",
-      "l3_bandwidth", "l3_missed_ratio; > 50: most of what reaches L3 goes to memory", "l3_missed_mpki",
+      prose = "Requests of one core to L3, both demands and prefetches, and the misses of L3.",
+      "l3_bandwidth", "l3_missed_ratio; > 50: most accesses to L3 go to memory", "l3_missed_mpki",
     },
     STALLS = {
       prose = "Cycles in which nothing was executed, and with which misses outstanding; a cycle with a miss of L3 is one with " ..
@@ -155,8 +155,8 @@ return {
         "remote_clean)",
     },
     MEMORY = {
-      prose = "Lines that the memory controllers of the whole socket read and wrote, of all that runs there, over six " ..
-        "channels. Needs what counting a whole cpu needs; most virtual machines have none.",
+      prose = "Lines that the memory controllers of the whole socket read and wrote, for all programs there, over six " ..
+        "channels. Needs the rights for counting a whole cpu; most virtual machines have none.",
       "memory_reads = line * (read0 + read1 + read2 + read3 + read4 + read5) / time",
       "memory_writes = line * (write0 + write1 + write2 + write3 + write4 + write5) / time", "memory_bandwidth",
       { name = "busiest_channel", unit = "%",
@@ -173,12 +173,12 @@ return {
       "link2_sent [byte/s] = line * sent2 / 9 / time",
     },
     ENERGY = {
-      prose = "Energy of the whole package, of all that runs there, by RAPL; the kernel counts in units of 2^-32 J. " ..
-        "Needs what counting a whole cpu needs; most virtual machines have none.",
+      prose = "Energy of the whole package, for all programs there, by RAPL; the kernel counts in units of 2^-32 J. " ..
+        "Needs the rights for counting a whole cpu; most virtual machines have none.",
       "package_energy", "package_power",
     },
     USER = {
-      prose = "The arithmetic workload that the user counted in the source, beside what the hardware did: the ratio " ..
+      prose = "The arithmetic workload that the user counted in the source, compared with the hardware's counts: the ratio " ..
         "and the difference of figures 1 to 3 and table IV of the PMlib paper.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
       "sp_flop = fpsp1 + 4 * fpsp4 + 8 * fpsp8 + 16 * fpsp16", "dp_flop = fpdp1 + 2 * fpdp2 + 4 * fpdp4 + 8 * fpdp8", "flop",

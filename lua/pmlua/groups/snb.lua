@@ -16,16 +16,17 @@ return {
   groups = {
     FLOPS = {
       prose = "Floating-point operations by width, times the elements of that width. They are counted when they are " ..
-        "executed, not when they retire: an operation that waits for its data in cache is counted again at each try, so that " ..
-        "the rates are upper bounds for code that misses L1.",
+        "executed, not when they retire: an operation that waits for its data in cache is counted again at each try, so " ..
+        "that the rates are upper bounds for code that misses L1.",
     },
     VECTOR = {
       prose = "How much of the floating-point work is done by vector instructions, and of which width, as shares of " ..
         "operations executed; per precision, so that each share is from one run.",
     },
     USER = {
-      prose = "The arithmetic workload that the user counted in the source, beside what the hardware executed: an operation " ..
-        "that waits for its data is counted at each try, so that the ratio is an upper bound for code that misses L1.",
+      prose = "The arithmetic workload that the user counted in the source, compared with the operations that the " ..
+        "hardware executed: an operation that waits for its data is counted at each try, so that the ratio is an upper " ..
+        "bound for code that misses L1.",
     },
     CACHE = {
       prose = "Where micro-operations of loads that retired found their data; a line that was already on its way (fill " ..
@@ -38,11 +39,11 @@ return {
         "speculation by its causes, and the cycles without dispatch by whether a miss of L1 was outstanding.",
     },
     TOPDOWN3 = {
-      prose = "Level 3 of top-down, as shares of cycles: what loads that are waited for have already missed.",
+      prose = "Level 3 of top-down, as shares of cycles: the levels that stalling loads have already missed.",
       "l2_bound", "beyond_l2_bound",
     },
     L2 = {
-      prose = "What was asked of L2 by loads that are demands, and what loads, stores and code it did not have.",
+      prose = "Demand loads that reached L2, and the misses of L2 by loads, stores and code.",
       "l2_demand_ratio = 100 * (asked - had) / asked", "l2_read_mpki = 1000 * (asked - had) / instructions", "l2_write_mpki",
       "l2_code_mpki",
     },

@@ -17,8 +17,8 @@ return {
       "remote_share",
     },
     MEMORY = {
-      prose = "Lines that the memory controllers of the whole socket read and wrote, of all that runs there, over four " ..
-        "channels. Needs what counting a whole cpu needs.",
+      prose = "Lines that the memory controllers of the whole socket read and wrote, for all programs there, over four " ..
+        "channels. Needs the rights for counting a whole cpu.",
       "memory_reads = line * (read0 + read1 + read2 + read3) / time",
       "memory_writes = line * (write0 + write1 + write2 + write3) / time", "memory_bandwidth",
     },

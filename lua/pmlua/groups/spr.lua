@@ -16,7 +16,7 @@ return {
   groups = {
     HALF = {
       prose = "Floating-point operations in half precision: instructions retired by width, times the elements of that width; " ..
-        "a fused multiply-add is counted twice by the hardware. Those of complex numbers are not among them.",
+        "a fused multiply-add is counted twice by the hardware. Operations on complex numbers are not included.",
       "hp_flop = fphp1 + 8 * fphp8 + 16 * fphp16 + 32 * fphp32", "hp_rate",
       "hp_vector [%] = 100 * (hp_flop - fphp1) / hp_flop; < 50: most operations are scalar",
     },

@@ -23,8 +23,8 @@ return {
       "flop = flop_any", "flop_rate", "sp_rate = sp / time", "dp_rate = dp / time", "flop_per_cycle", "div_share", "ipc",
     },
     BANDWIDTH = {
-      prose = "Lines that the hardware prefetcher filled into the data cache, by where they came from; Zen 1 does not tell " ..
-        "where demand fills come from, so that these rates are lower bounds. Software prefetches are not among them.",
+      prose = "Lines that the hardware prefetcher filled into the data cache, by where they came from; Zen 1 does not " ..
+        "report the origin of demand fills, so these rates are lower bounds. Software prefetches are not included.",
       "prefetched_from_l2 [byte/s] = line * from_l2 / time", "prefetched_from_cache [byte/s] = line * from_cache / time",
       "prefetched_from_memory [byte/s] = line * from_dram / time",
     },

@@ -59,38 +59,38 @@ return {
       "from_l2_rate", "from_cache_rate", "memory_read = line * (from_dram + prefetched) / time",
     },
     VECTOR = {
-      prose = "This PMU does not tell the widths of floating-point instructions apart. Operations per SSE and AVX " ..
-        "instruction come close to them: moves and conversions are such instructions too, so the figure is a " ..
-        "lower bound.",
+      prose = "This PMU does not distinguish the widths of floating-point instructions. Operations per SSE and AVX " ..
+        "instruction come close to them: moves and conversions are included, so " ..
+        "the figure is a lower bound.",
       "flop_per_instruction [flop/instruction] = flop_any / sse; < 1: most SSE and AVX instructions are moves, or scalar",
       "sse_share [%] = 100 * sse / instructions",
       "x87_share [%] = 100 * x87 / instructions; > 1: old floating-point code is in use",
     },
     CACHE = {
-      prose = "Requests of the data cache to L2 and their outcome. Requests of the L2 prefetcher are not among them.",
+      prose = "Requests of the data cache to L2 and their outcome. Requests of the L2 prefetcher are not included.",
       "l2_miss_ratio = 100 * l2_miss / (l2_hit + l2_miss)",
       "l1_miss_ratio = 100 * (l2_hit + l2_miss) / loads; requests to L2 per load that was dispatched",
       "l2_mpki = 1000 * l2_miss / instructions; > 20: latency of L3 or memory is likely to show", "code_mpki",
     },
     CYCLE = {
-      prose = "What the cycles were spent on: instructions and their micro-operations, dispatch that was held up, " ..
-        "branches that were guessed wrong.",
+      prose = "Use of the cycles: instructions and their micro-operations, dispatch that was held up, " ..
+        "mispredicted branches.",
       "ipc", "ops_per_instruction", "mispredict_ratio", "fp_stalled [%] = 100 * token_stalls / cycles",
       "memory_stalled = 100 * queue_stalls / cycles; > 20: the load and store queues fill up",
     },
     LOADSTORE = {
-      prose = "Loads and stores that were dispatched to the load/store unit, speculative ones among them.",
+      prose = "Loads and stores that were dispatched to the load/store unit, including speculative ones.",
       "loads_per_instruction = (loads + both) / instructions", "stores_per_instruction = (stores + both) / instructions",
       "loads_per_store = (loads + both) / (stores + both)",
       "misaligned_ratio [%] = 100 * misaligned / (loads + both); > 5: data is not aligned to its access",
     },
     TOPDOWN = {
-      prose = "Where the six dispatch slots of a cycle went, as far as Zen says: operations that retired, those that were " ..
-        "dispatched and thrown away, and slots without one. The three add up to 100 %.",
+      prose = "Use of the six dispatch slots of a cycle, as far " ..
+        "as Zen counts it: operations that retired, discarded operations, and empty slots. The three add up to 100 %.",
       "retiring = 100 * ops / (6 * cycles)",
       "bad_speculation = 100 * (dispatched - ops) / (6 * cycles); > 15: much is done on wrong paths; see BRANCH",
-      "not_dispatched [%] = 100 * (6 * cycles - dispatched) / (6 * cycles); frontend and backend together; > 60: instructions " ..
-        "or units are waited for; see STALLS",
+      "not_dispatched [%] = 100 * (6 * cycles - dispatched) / (6 * cycles); frontend and backend together; > 60: waits for " ..
+        "instructions or units; see STALLS",
     },
     BRANCH = {
       prose = "Branches that retired and those that were guessed wrong, by kind.",
@@ -100,24 +100,24 @@ return {
     TLB = {
       prose = "Addresses that the first level of TLBs missed: those that the second had, and those that were walked.",
       "data_walk_mpki", "code_walk_mpki",
-      "l2_tlb_ratio [%] = 100 * l2_tlb_hits / (l2_tlb_hits + data_walks); of what the first level missed, that the second had",
+      "l2_tlb_ratio [%] = 100 * l2_tlb_hits / (l2_tlb_hits + data_walks); misses of the first level that hit the second",
     },
     L2 = {
-      prose = "What the caches of data and code asked of L2, and what L2 did not have; without prefetches of L2 itself.",
-      "l2_data_ratio [%] = 100 * data_missed / data_asked; > 50: L2 does not hold what L1 misses",
+      prose = "Requests of the data and code caches to L2, and the misses of L2, without L2's own prefetches.",
+      "l2_data_ratio [%] = 100 * data_missed / data_asked; > 50: most misses of L1 also miss L2",
       "l2_code_ratio [%] = 100 * code_missed / code_asked", "l2_read_mpki = 1000 * data_missed / instructions", "l2_code_mpki",
     },
     L3 = {
       prose = "Lines that the data cache got from beyond L2: from L3 or another cache of the same core complex, or from " ..
         "farther away.",
-      "l3_miss_ratio = 100 * beyond / (near_cache + beyond); > 50: most of what L2 misses comes from memory or another core " ..
+      "l3_miss_ratio = 100 * beyond / (near_cache + beyond); > 50: most misses of L2 go to memory or another core " ..
         "complex",
       "l3_mpki = 1000 * beyond / instructions", "l3_rate [byte/s] = line * near_cache / time",
     },
     STALLS = {
       prose = "Cycles in which dispatch waited for a resource of the core: registers, queues of loads and stores, schedulers.",
       "stalled_on_registers [%] = 100 * register_stalls / cycles",
-      "stalled_on_loads [%] = 100 * load_stalls / cycles; > 20: the load queue fills up: memory is waited for",
+      "stalled_on_loads [%] = 100 * load_stalls / cycles; > 20: the load queue fills up: waits for memory",
       "stalled_on_stores [%] = 100 * store_stalls / cycles", "stalled_on_fp [%] = 100 * fp_stalls / cycles",
     },
     UOPS = {
@@ -136,12 +136,12 @@ return {
       "remote_share", "remote_cache_share = 100 * remote_clean / (local_memory + remote_memory + remote_clean)",
     },
     ENERGY = {
-      prose = "Energy of the whole package, of all that runs there, by RAPL; the kernel counts in units of 2^-32 J. " ..
-        "Needs what counting a whole cpu needs; most virtual machines have none.",
+      prose = "Energy of the whole package, for all programs there, by RAPL; the kernel counts in units of 2^-32 J. " ..
+        "Needs the rights for counting a whole cpu; most virtual machines have none.",
       "package_energy", "package_power",
     },
     USER = {
-      prose = "The arithmetic workload that the user counted in the source, beside what the hardware did: the ratio " ..
+      prose = "The arithmetic workload that the user counted in the source, compared with the hardware's counts: the ratio " ..
         "and the difference of figures 1 to 3 and table IV of the PMlib paper.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
       "flop = flop_any", "user_rate", "system_rate", "ratio", "difference",

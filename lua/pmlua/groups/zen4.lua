@@ -53,8 +53,8 @@ return {
       "microcode_share = 100 * microcode / ops; of retiring",
     },
     CYCLE = {
-      prose = "What the cycles were spent on: instructions and their micro-operations, dispatch that was held up, " ..
-        "branches that were guessed wrong.",
+      prose = "Use of the cycles: instructions and their micro-operations, dispatch that was held up, " ..
+        "mispredicted branches.",
       "ipc", "ops_per_instruction", "mispredict_ratio", "frontend_bound = 100 * no_ops / (slots * cycles); of the dispatch slots",
       "backend_bound = 100 * backend / (slots * cycles); of the dispatch slots; > 50: units or memory hold dispatch up",
       "frequency_ratio = cycles / p0_cycles",

@@ -368,7 +368,7 @@ local function unused(o)
   local all = table.concat(o.commands, "\0") .. "\0" .. (o.setup or "") .. (o.prepare or "") .. (o.cleanup or "")
   for _, p in ipairs(o.parameters or {}) do
     if not all:find("{" .. p.name .. "}", 1, true) then
-      return ("--parameter %s: no command has {%s} in it"):format(p.name, p.name)
+      return ("--parameter %s: no command contains {%s}"):format(p.name, p.name)
     end
   end
 end

@@ -67,7 +67,7 @@ function M.strict(module, what)
     for known in next, module do names[#names + 1] = type(known) == "string" and known or nil end
     local near = nearest(tostring(name), names)
     error(("%s has no '%s'; %s"):format(what, tostring(name), near and ("did you mean %s?"):format(near)
-      or ("pmlua help api %s lists what it has"):format(what)), 2)
+      or ("pmlua help api %s lists its fields"):format(what)), 2)
   end
   return module
 end

@@ -91,7 +91,7 @@ function M.library(name)
     local why = M.unnameable(path)
     return not why and path or nil, why
   end
-  return refuse("ENOENT", ("libpmlua-%s.so is not beside the command"):format(name), "build it with make all")
+  return refuse("ENOENT", ("libpmlua-%s.so is not in the folder of the command"):format(name), "build it with make all")
 end
 
 --- The library to preload for running a command with libpmlua-NAME.so. Else nil, the failure, the exit status for it, and

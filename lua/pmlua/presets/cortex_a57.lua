@@ -12,7 +12,7 @@ return {
   },
   presets = {
     "PAPI_FP_INS", "PAPI_L1_DCR", "PAPI_L1_DCW", "PAPI_L2_DCR", "PAPI_TOT_IIS",
-    "PAPI_BR_INS; branches, speculative ones among them", "PAPI_L2_DCW = writes",
+    "PAPI_BR_INS; branches, including speculative branches", "PAPI_L2_DCW = writes",
     "PAPI_L2_LDM = l2_reads_refilled; reads that L2 missed", "PAPI_L2_STM = l2_writes_refilled; writes that L2 missed",
     "PAPI_VEC_INS = simd; vector instructions",
   },

@@ -33,7 +33,7 @@ Put it before the compiler command of a build. It adds the options that are need
     { name = "at", kind = "choice", choices = { "source", "final" }, needs = "count", shown = "source", help = "source: what "
       .. "the source asks for, before optimisation, with scalars in registers; final: what the optimiser left" },
     common.with("quiet", { help = "do not list code that cannot be counted (inline assembly, assembly files)" }),
-    { name = "functions", help = "leave room for a jump at the entry of each function, which costs next to nothing, so that "
+    { name = "functions", help = "reserve space for a jump at the entry of each function, at hardly any cost, so that "
       .. "pmlua record --func PATTERN can record the functions of the program. For gcc, clang and gfortran" },
     { name = "wrap", kind = "name", value = "NAME[,NAME...]", many = true,
       help = "link these wrappers, which pmlua wrap installed" },

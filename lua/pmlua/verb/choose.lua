@@ -13,17 +13,18 @@ local M = {
   about = [[
 NAME is a group (FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE, USER; most processors also have TOPDOWN and TOPDOWN2
 and 3, BRANCH, TLB, L2, L3, STALLS, UOPS, DIVIDE, NUMA: see --list), one of its metrics (FLOPS/flop), a PAPI preset
-(PAPI_TOT_CYC) or an event of the PMU. One run counts all events of a metric; if that is impossible, the report says why.]],
+(PAPI_TOT_CYC) or an event of the PMU. One run counts all events of a metric; if that is impossible, the report
+gives the reason.]],
   options = {
     { name = "pmu", kind = "name", help = "the PMU of another machine: skx, clx, icx, icl, spr, amd64_fam17h_zen2 (or zen2), "
-      .. "zen3, zen4, arm_n1, arm_v1, arm_a64fx, or any core PMU that libpfm4 knows; generic: perf's own names. Default: this "
+      .. "zen3, zen4, arm_n1, arm_v1, arm_a64fx, or any core PMU that libpfm4 supports; generic: perf's own names. Default: this "
       .. "machine's" },
     { name = "smt", kind = "choice", choices = { "on", "off" }, help = "whether the core runs two hardware threads" },
     { name = "watchdog", kind = "choice", choices = { "on", "off" }, help = "whether the NMI watchdog occupies a counter" },
-    { name = "groups", kind = "file", help = "groups to use instead of those that ship: a file of your own; likwid "
+    { name = "groups", kind = "file", help = "groups to use instead of those that ship: your own file; likwid "
       .. "(LIKWID's, where it is installed); perf (what perf list says here); or a file or folder of LIKWID's .txt, or "
       .. "of metrics and events as .json of perf, Intel's perfmon or Arm's telemetry. --list also lists the metrics that "
-      .. "cannot be taken, and why" },
+      .. "cannot be computed, and why" },
     { name = "more", help = "also list the events that still fit into each run" },
     { name = "list", help = "list the groups and presets of the PMU with their metrics, and stop" },
     { name = "run", help = "run CMD once for each run of the plan, count it and its children, and combine the runs. CMD may be "

@@ -19,8 +19,8 @@ of the medians B/A with a 95 % interval, and a verdict: same, faster or slower b
 ratio is the median of the ratios of all pairs of rounds (Hodges and Lehmann). p values of the rank-sum test over rounds are
 corrected for the number of cells (Holm): a false "faster" or "slower" among all cells has a chance of 5 %.
 
-Each of two runs is one start of the program, so it does not show differences between starts. The interval therefore includes
-the deviation between starts that --between-starts states, and a drift over the rounds. If each side has several runs, before and
+A single run of the program for each side does not show the variation between runs. The interval therefore includes the deviation
+between runs that --between-starts states, and a drift over the rounds. If each side has several runs, before and
 after --, each run contributes the median of its samples, and the interval and p come from Welch's test of the logarithms.
 
 --by compares the values of one factor within one run, which measured them alternately, each with the first. Rounds are then
@@ -34,8 +34,8 @@ their exclusive time in all locations, and their part of the whole difference. T
     { name = "metric", kind = "name", help = "compare this metric of the runs (of pmlua bench: user, system, maxrss, events) "
       .. "instead of the samples" },
     { name = "threshold", kind = "percent", max = 99, default = "1", help = "treat differences up to this as equal" },
-    { name = "between-starts", kind = "percent", max = 99, default = "2.5", help = "standard deviation between starts of one "
-      .. "program, which the interval includes if each side is one start" },
+    { name = "between-starts", kind = "percent", max = 99, default = "2.5", help = "standard deviation between runs of one "
+      .. "program, which the interval includes if each side is one run" },
     common.with "fail-on",
     common.with("json", { help = "the same as a JSON object, with all digits" }),
     common.with("csv", { help = "the cells as CSV, with all digits" }),
@@ -114,12 +114,12 @@ end
 
 local function scope_of(r, o)
   if o.by then
-    return "All were measured by turns in one run; what changes from one run to the next is not in the intervals."
+    return "All were measured alternately in one run; the intervals exclude variation between runs."
   elseif math.max(r.starts_a, r.starts_b) == 1 then
-    return ("Each side is one start of the program; the intervals allow for a deviation of %.3g %% between starts."):format(
+    return ("Each side is one run of the program; the intervals allow for a deviation of %.3g %% between runs."):format(
       o.between_starts * 100)
   end
-  return ("A is %d starts of the program, B is %d; what changes from start to start is in the intervals."):format(r.starts_a,
+  return ("A is %d runs of the program, B is %d; the intervals include the variation between runs."):format(r.starts_a,
     r.starts_b)
 end
 

@@ -404,7 +404,7 @@ local function verify_counters(o)
     print_errata()
   end
   local path, err = verify.keep(rows, n)
-  if not path then io.stderr:write("pmlua doctor: the result is not kept: ", printable(err), "\n") end
+  if not path then io.stderr:write("pmlua doctor: the result is not stored: ", printable(err), "\n") end
   return wrong and 1 or 0
 end
 

@@ -17,7 +17,7 @@ local M = {
   about = "PATTERN is a glob ('*cache*miss*') or plain text that matches a name or description; case does not matter.",
   options = {
     { name = "available", help = "list only events that this machine can count" },
-    { name = "all", help = "also list PMUs that libpfm4 knows but this machine lacks (tens of thousands of events)" },
+    { name = "all", help = "also list PMUs of other machines that libpfm4 supports (tens of thousands of events)" },
     { name = "sde", kind = "file", help = "list the software-defined events of the library in FILE: pmlua loads it and calls "
       .. "its papi_sde_hook_list_events(); no application runs" },
     common.with("json", { help = "print an array of {name, description, source, pmu, available, reason}" }),
@@ -41,10 +41,10 @@ Names of events:
   subsys:event                         tracepoint
   mem:ADDR|SYMBOL[+OFF][:rwx][:len]    breakpoint
   uprobe:PATH:SYMBOL|0xOFFSET[%return] user-space probe
-  usdt:PATH:PROVIDER:NAME              probe that a program's author placed (sys/sdt.h), at all its places
+  usdt:PATH:PROVIDER:NAME              probe in the source of a program (sys/sdt.h), at all its locations
 
 All except clocks, simulations and plugins take modifiers: :u user, :k kernel, :h hypervisor, or several (:uk).
-Events of the core PMU take :p, :pp and :ppp, which ask for the precise place of an event (pmlua sample).
+Events of the core PMU accept :p, :pp and :ppp, which request the precise location of an event (pmlua sample).
 Where the kernel may not be counted (perf_event_paranoid 2, no privilege), an event without a modifier counts user space
 only and is called EVENT:u; events that only happen in the kernel, such as context-switches, are refused.
 

@@ -78,12 +78,12 @@ local function is_trace(o) return #o.paths == 1 and o.paths[1]:find "%.otf2$" ~=
 local function wrong_table(o)
   local form = o.to or "csv"
   if not TABLES[form] and (o.table or o.columns) then return "--table and --columns are of csv, jsonl and sqlite" end
-  if is_trace(o) and o.table then return "a trace is one table; leave out --table" end
+  if is_trace(o) and o.table then return "a trace is one table; omit --table" end
   if is_trace(o) and TABLES[form] and form ~= "csv" then
     return ("--to %s takes logs; a trace is exported --to csv"):format(form)
   end
   if form == "sqlite" and not o.out and not o.columns then return "--to sqlite needs --out FILE" end
-  if form == "sqlite" and o.table then return "--to sqlite writes all tables; leave out --table" end
+  if form == "sqlite" and o.table then return "--to sqlite writes all tables; omit --table" end
 end
 
 function M.check(o)

@@ -31,17 +31,17 @@ local function glob_of(text)
 end
 
 local M = {
-  summary = "keep instruction counts of a program, and fail when they grow",
+  summary = "save instruction counts of a program, and fail when they grow",
   usage = { "--save FILE [--event EVENT] [--object GLOB] [--function GLOB] [--runs N] [--] CMD [ARGS]",
     "FILE [--bound PERCENT] [--least N] [--per-call] [--json] [--] CMD [ARGS]" },
   arguments = { { name = "FILE", key = "file", kind = "file", when = function(o) return not o.save end,
-    missing = "name the file: --save FILE to keep counts, FILE to compare with them" } },
+    missing = "name the file: --save FILE to save counts, FILE to compare with them" } },
   about = [[
 With --save, pmlua guard runs CMD and writes the counts of its sections and functions to FILE, a text file to keep with the
 sources. Without, it runs CMD and compares: if anything grew by more than the bound, it prints a table and exits with
 status 1. Counts are those of pmlua stat --sim, equal on all machines of one architecture with one compiler.]],
   options = {
-    { name = "save", kind = "file", help = "run CMD and keep its counts in FILE" },
+    { name = "save", kind = "file", help = "run CMD and save its counts in FILE" },
     { name = "bound", kind = "percent", shown = BOUND, help = "accept growth of a count up to this percentage" },
     { name = "least", kind = "integer", min = 0, shown = LEAST, help = "ignore growth below N instructions" },
     common.with("event", { many = false, key = "event", shown = "sim::Ir", read = event_of,
@@ -51,12 +51,12 @@ status 1. Counts are those of pmlua stat --sim, equal on all machines of one arc
       .. "library depends on the cpu" },
     { name = "function", kind = "glob", many = true, key = "functions", read = glob_of, help = "guard only these functions" },
     { name = "runs", kind = "integer", min = 1, max = 100, shown = RUNS,
-      help = "how many runs to save from: counts that differ between them may differ as much later" },
+      help = "number of runs for --save: later runs may differ as much as these runs differ from each other" },
     { name = "per-call", help = "compare the average per call, not the totals" },
     common.with("json", { help = "print the verdict as JSON on standard output" }),
     common.with("csv", { help = "print counts that grew, fell, are new or are missing as CSV on standard output" }),
     common.with("out", { help = "write the JSON or CSV into FILE, apart from the output of CMD" }),
-    common.with("quiet", { help = "report only what grew by more than the bound" }),
+    common.with("quiet", { help = "report only counts that grew by more than the bound" }),
   },
   exclusive = { { "json", "csv" } },
   output = true,
@@ -64,7 +64,7 @@ status 1. Counts are those of pmlua stat --sim, equal on all machines of one arc
   notes = [[
 Sections are guarded including all functions they call. On x86-64 the C library avoids the newest instructions, so that it
 behaves the same everywhere. New and missing functions are listed, but are not failures by themselves: the sum over all
-functions is guarded, too. A fall by more than the bound is reported: save again to keep it. If the compiler, architecture,
+functions is also guarded. pmlua reports lower counts: save again to make them the new limit. If the compiler, architecture,
 event or object differs from FILE's, nothing is compared: the status is 1, and the difference is printed.]],
   examples = {
     { "pmlua guard --save counts.guard -- ./program", needs = { "valgrind" } },
@@ -179,14 +179,14 @@ local function tell_changes(verdict, about, bound, per_call)
   name_some(verdict.new, "new", about.event)
   name_some(verdict.gone, "gone", about.event)
   for _, pair in ipairs(verdict.fallen) do
-    complain(("%s %s fell by more than %g %%: %s (%d %s, kept %d%s); save again to guard the lower count"):format(pair.row.kind,
+    complain(("%s %s fell by more than %g %%: %s (%d %s, saved %d%s); save again to guard the lower count"):format(pair.row.kind,
       title(pair.row), bound * 100, change(pair, per_call), pair.now.count, about.event, pair.row.count,
-      per_call and ("; calls %d, kept %d"):format(pair.now.calls, pair.row.calls) or ""))
+      per_call and ("; calls %d, saved %d"):format(pair.now.calls, pair.row.calls) or ""))
   end
 end
 
 local function tell(verdict, about, bound, o)
-  local names = { "", "name", "kept", "now", "change", "calls kept", "calls now" }
+  local names = { "", "name", "saved", "now", "change", "calls saved", "calls now" }
   if not o.quiet then tell_changes(verdict, about, bound, o.per_call) end
   if #verdict.grown == 0 and o.quiet then return end
   if #verdict.grown == 0 then
@@ -237,7 +237,7 @@ local function save(o, program, version)
   end
   local ok, err = guard.save(o.save, { about = about, rows = rows })
   if not ok then return nil, err end
-  if not o.quiet then complain(("%d counts of %s kept in %s"):format(#rows, about.event, o.save)) end
+  if not o.quiet then complain(("%d counts of %s saved in %s"):format(#rows, about.event, o.save)) end
   return 0
 end
 
@@ -252,7 +252,9 @@ local function compare(o, program, version)
     end
   end
   if not place_of(kept.about.event) then return nil, ("%s: no event '%s'"):format(o.file, kept.about.event) end
-  if kept.about.tool ~= here.tool then complain(("the counts were kept by %s, this is %s"):format(kept.about.tool, here.tool)) end
+  if kept.about.tool ~= here.tool then
+    complain(("the counts were saved by %s, this is %s"):format(kept.about.tool, here.tool))
+  end
   local rows, refused, status = run(o, kept.about, program)
   if not rows then return nil, refused, status end
   local bound = o.bound or tonumber(BOUND) / 100

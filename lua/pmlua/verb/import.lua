@@ -12,19 +12,19 @@ local M = {
   summary = "convert the measurement of another tool to a trace",
   arguments = { { name = "FILE", key = "path", kind = "file", missing = "name the file that the other tool wrote" } },
   about = [[
-pmlua trace, flame, export and pml.trace.open read the trace, DIR/traces.otf2, as one that pmlua recorded.
+pmlua trace, flame, export and pml.trace.open read the trace, DIR/traces.otf2, like a recorded trace.
 
-perf: the text of perf script. A thread's stack lasts from its sample to the next one, of cpu-clock and task-clock at most the
-period, of other events a second; what two neighbours have in common is one call. Counters of the trace have the periods, so that
-pmlua flame --value cycles is what perf counted.
+perf: the text of perf script. A sampled stack lasts until the thread's next sample, but at most one period for cpu-clock and
+task-clock, and one second for other events. Functions that consecutive stacks share form one call. Counters of the trace add up
+the periods, so pmlua flame --value cycles shows the counts of perf.
 
 chrome: JSON of Chrome's trace viewer; B, E and X are calls.
 
-pprof and folded have no times: call paths are laid one after another, each as long as its time, or 1 ns for each unit of its
-value. Counters of the trace have all values.]],
+pprof and folded have no times: call paths follow one another, each as long as its time, or 1 ns for each unit of its value.
+Counters of the trace contain all values.]],
   options = {
     common.with("folder", { shown = "FILE.trace", help = "the folder for the trace; it is created" }),
-    { name = "from", kind = "choice", choices = FORMS, shown = "as the file begins", help = "the form of the file" },
+    { name = "from", kind = "choice", choices = FORMS, shown = "detected", help = "format of the file" },
   },
   examples = { "pmlua import stacks.folded -o imported", "pmlua import profile.pb.gz --from pprof -o profile" },
 }

@@ -4,7 +4,7 @@
 --     pmlua new experiment mine && pmlua mine.lua --quick
 
 local M = {
-  summary = "write an experiment, or a workload in C, that runs and is yours to change",
+  summary = "write an experiment, or a workload in C, as a starting point",
   arguments = {
     { name = "experiment|workload", key = "what", choices = { "experiment", "workload" }, one = "start",
       missing = "say experiment or workload" },

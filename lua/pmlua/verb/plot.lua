@@ -45,11 +45,11 @@ local M = {
 DIR is the folder of a run, such as results/read_overhead/latest. plot.svg and plot.png are drawn from its tables.
 
 The folder may come from an untrusted source. pmlua therefore draws with its own scripts and theme and executes nothing in
-the folder: neither its plot.gp nor a file that meta.json names. gnuplot runs in a folder of its own and cannot start
+the folder: neither its plot.gp nor a file that meta.json names. gnuplot runs in a separate folder and cannot start
 programs.
 
 The page of --html needs no other file. Text from the folder stays text, the figure is an image, and the only script is
-pmlua's, which sorts the table. Of many samples the page has quantiles.]],
+pmlua's, which sorts the table. If there are many samples, the page shows quantiles.]],
   options = {
     common.with("out", { value = "FILE", help = "draw into FILE instead, which ends in .svg, .png, .pdf or .eps; several "
       .. "runs become a factor of one figure" }),
@@ -57,12 +57,12 @@ pmlua's, which sorts the table. Of many samples the page has quantiles.]],
       help = "width and height in pixels of 1/96 inch" },
     { name = "title", kind = "text", value = "TEXT", help = "title of the figure" },
     { name = "where", kind = "text", value = "FACTOR=VALUE", many = true, read = level_of, help = "draw only these cells" },
-    { name = "trust", help = "run the folder's own plot.gp, such as one that you edited; it can do whatever you can" },
+    { name = "trust", help = "run the folder's own plot.gp, such as one that you edited; it has all your permissions" },
     { name = "refresh", help = "first replace plot.gp and theme.gp by pmlua's current ones" },
     { name = "html", help = "write page.html: figure, tooltips, table, samples, machine, script and command, in one file" },
     common.with "quiet",
   },
-  notes = "An incomplete run (interrupted, killed) is drawn with what it has, and the figure says so.",
+  notes = "The figure of an incomplete run (interrupted, killed) shows the available data, and its caption says incomplete.",
   exclusive = { { "out", "trust" }, { "out", "refresh" }, { "out", "html" } },
   examples = {
     { "pmlua plot results/read_overhead/latest", needs = { "gnuplot" } },

@@ -23,7 +23,7 @@ PATTERN is the name of an event or a glob (* and ?), with or without sde:::; the
 matches events of all libraries. A recorder is printed with its count and quantiles; LIB::RECORDER:MED selects one quantile.
 
 With --job, NAME is a glob, and pmlua reads all programs with such names together, as the ranks of an MPI job: a row per event
-has the sum, the extremes and the quartiles over ranks, and the ranks of the least and the most. With --rules, FILE adds rules
+has the sum, the extremes and the quartiles over ranks, and the ranks of the extremes. With --rules, FILE adds rules
 by pml.job.watch(event, every, function(values, job) ... end): values has the event's values by rank, job:stop(reason) stops all
 ranks, and job:call(name, numbers...) calls a function of the application in all of them.]],
   options = {

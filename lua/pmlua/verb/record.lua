@@ -47,7 +47,7 @@ longer than they are.]],
     { name = "sym", kind = "glob", many = true, help = "record only these functions" },
     { name = "func", kind = "glob", many = true, help = "record these functions of the program and its libraries, which "
       .. "were compiled by pmlua cc --functions, or with -fpatchable-function-entry=5, -pg -mfentry -mrecord-mcount or "
-      .. "clang's -fxray-instrument. Functions compiled with -finstrument-functions are recorded without it as well" },
+      .. "clang's -fxray-instrument. Functions compiled with -finstrument-functions are also recorded without --func" },
     { name = "python", help = "also record the functions of Python programs (tried with 3.9 to 3.13) as functions of a library "
       .. "Python: module.qualname (file:line). --func chooses among them. Not for python3 -I, -E and -S" },
     { name = "lua", help = "also record the functions of Lua 5.4, in interpreters and in programs that link its library, as "
@@ -76,8 +76,8 @@ longer than they are.]],
     { name = "flow", kind = "file", optional = true, read = flow_of, help = "write event flow graphs of each process, which show "
       .. "the order of calls: for Graphviz, as a picture, and as a C program with the same flow. FILE names the "
       .. "picture (.svg, .png, .pdf, .dot or .json)" },
-    { name = "color", kind = "name", value = "A/B", needs = "flow", help = "colour nodes of these graphs from pale blue to orange by "
-      .. "the ratio of two of time, self (both in ns), calls and events" },
+    { name = "color", kind = "name", value = "A/B", needs = "flow", help = "colour nodes of these graphs from pale blue to "
+      .. "orange by the ratio of two of time, self (both in ns), calls and events" },
     common.with("json", { help = "print the table and all call paths as JSON on standard output" }),
     common.with("csv", { help = "print all functions as CSV on standard output" }),
     common.with("html", { help = "also write a page for a browser into FILE: flame graph, functions and values" }),
@@ -99,7 +99,7 @@ longer than they are.]],
     { name = "min-duration", kind = "duration", read = nanoseconds,
       help = "omit calls shorter than this that contain no recorded calls (10us, 1ms; ns without a unit)" },
     { name = "last", kind = "size", min = 1 << 20, such = "100M or 2G", help = "keep at most SIZE of events of each process in a "
-      .. "trace or flow: the last ones, but the first ones of an MPI rank" },
+      .. "trace or flow: the newest events, or the oldest events of an MPI rank" },
   },
   exclusive = { { "trace", "profile" }, { "json", "csv" } },
   command = { optional = true },
@@ -129,7 +129,7 @@ local function check_finish(o)
   if o.command or o.out then return "--finish DIR runs no command and takes no other folder" end
   for _, name in ipairs(OF_A_RECORDING) do
     local key = KEYS[name] or name:gsub("-", "_")
-    if o[key] then return ("--finish DIR takes what was recorded as it is; --%s is for a recording"):format(name) end
+    if o[key] then return ("--finish DIR does not change the recording; --%s is for new recordings"):format(name) end
   end
 end
 
@@ -240,7 +240,7 @@ local function plugin_variables(list)
       return nil, ("--plugin: '%s' is not NAME or NAME:METRICS, where the library is libNAME.so"):format(said)
     end
     if require("pmlua.internal.own_plugins").has(name) then
-      return nil, ("--plugin: %s belongs to pmlua and measures beside the program; use --metric %s::NAME"):format(name, name)
+      return nil, ("--plugin: %s belongs to pmlua and measures outside the program; use --metric %s::NAME"):format(name, name)
     end
     local gone = missing("plugin", "lib" .. name .. ".so")
     if gone then return nil, gone end

@@ -62,7 +62,7 @@ function M.check(o)
   if o.csv and tables > 1 then
     return "--csv is one table: --basic, --detail, --threads or --events"
   end
-  if o.history and tables > 0 then return "--history is a table of its own; leave out the other" end
+  if o.history and tables > 0 then return "--history is a separate table; omit the other" end
 end
 
 -- --- whose ---
@@ -97,8 +97,8 @@ local function live_instead(path, err, o)
     if survey then return survey end
   end
   if not is_program(path) then return nil, err end
-  return nil, ("%s is a program, not a report, and none of this name is served; start it with pmlua live -- ./%s, "
-    .. "or name a process id"):format(path, path:match "[^/]*$")
+  return nil, ("%s is a program, not a report, and no running program of this name answers questions; start it "
+    .. "with pmlua live -- ./%s, or name a process id"):format(path, path:match "[^/]*$")
 end
 
 local function survey_of(o)

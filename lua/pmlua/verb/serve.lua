@@ -22,7 +22,7 @@ local M = {
   arguments = { { name = "PID|NAME", key = "which", kind = "application", many = true, optional = true } },
   about = [[
 Serves http://ADDR:PORT/metrics, which has the software-defined events, sections and watch rules of the programs named, or
-of all programs of this user that pmlua query lists, in the format OpenMetrics or, for clients that do not know it, in
+of all programs of this user that pmlua query lists, in the format OpenMetrics or, for clients that do not support it, in
 Prometheus's text format. Prints its address, and runs until Ctrl-C, or until the last of the programs that were named has ended.
 
 The programs' own threads do no work for it: a service thread in each program answers, at most once per --every.]],

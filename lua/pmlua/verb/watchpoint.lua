@@ -114,7 +114,7 @@ local function warn(process)
     if not touched[i] then complain(("process %d: no thread accessed %s"):format(process.pid, p.name)) end
   end
   say(dropped, "%d accesses are counted without time and value; keep more with --values")
-  say(late, "%d accesses were seen late, because a thread blocks SIGTRAP: their values may be later ones")
+  say(late, "%d accesses were seen late, because a thread blocks SIGTRAP: their values may be later values")
   say(process.lost, "%d accesses were made by more threads than can be distinguished")
   say(process.missed or 0, "%d accesses could not be attributed to a thread: the program handles SIGTRAP itself, or was ending")
   say(process.unexplained, "%d debug exceptions came without their breakpoint, so that accesses are missing: the hypervisor " ..

@@ -18,7 +18,7 @@ return {
         "multiplications and additions are fused, up to 2",
     },
     BANDWIDTH = {
-      prose = "Bytes that loads and stores name, whichever cache they meet; not what reaches the memory.",
+      prose = "Bytes of all loads and stores, at any level of the cache; the memory's traffic is smaller.",
       "load_rate [byte/s] = each * loaded / time", "store_rate [byte/s] = each * stored / time",
       "bandwidth [byte/s] = each * (loaded + stored) / time",
       "intensity [flop/byte] = flops / (each * (loaded + stored)); arithmetic intensity: its position in a roofline",

@@ -157,7 +157,7 @@ static int read_entry(struct reader *in, struct krylov_entry *out) {
   if (!err) err = nothing_more(in);
   if (err || in->symmetry == GENERAL) return err;
   if (j > i || (j == i && in->symmetry == SKEW))
-    return krylov__fail(in->e, -EINVAL, "line %zu: of a %ssymmetric matrix only what is below the diagonal is listed",
+    return krylov__fail(in->e, -EINVAL, "line %zu: of a %ssymmetric matrix only entries below the diagonal are listed",
                         in->line, in->symmetry == SKEW ? "skew-" : "");
   return 0;
 }

@@ -44,7 +44,7 @@ struct gate {
   atomic_bool off;
 };
 
-/* A push that took long, and what the kernel counted of the thread meanwhile. */
+/* A push that took long, and events of the thread that the kernel counted meanwhile. */
 struct slow {
   uint32_t index;
   uint32_t faults, waits, preemptions; /* first touches of pages; voluntary and involuntary switches */

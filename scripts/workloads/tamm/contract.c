@@ -194,7 +194,7 @@ static int run_threads(struct job *j, struct worker *worker, struct tamm_error *
   }
   if (err) __atomic_store_n(&j->next, j->tasks, __ATOMIC_RELAXED);
   for (size_t i = 0; i < started; i++) pthread_join(worker[i].thread, NULL);
-  if (err) return tamm__fail(e, -EAGAIN, "only %zu of %zu threads start; ask for fewer", started, threads);
+  if (err) return tamm__fail(e, -EAGAIN, "only %zu of %zu threads start; request fewer", started, threads);
   if (j->out_of_memory) return tamm__fail(e, -ENOMEM, "no memory for the blocks of %zu threads", threads);
   if (j->next < j->tasks) return tamm__fail(e, -EINTR, "interrupted");
   return 0;

@@ -23,7 +23,7 @@ __attribute__((cold, noinline)) uint64_t shim_ask_bytes(MPI_Count count, MPI_Dat
   if (t->key == key_of(type)) return (uint64_t)count * t->size;
   if (PMPI_Type_size_x(type, &size) == MPI_SUCCESS && size >= 0 && !__builtin_mul_overflow(count, size, &bytes))
     return (uint64_t)bytes;
-  pml__mpi_set_trouble("MPI does not know the size of a datatype: messages with it count as 0 bytes");
+  pml__mpi_set_trouble("MPI returns no size of a datatype: messages with it count as 0 bytes");
   return UINT64_MAX;
 }
 

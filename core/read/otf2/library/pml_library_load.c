@@ -31,7 +31,7 @@ static int find_all(void *library) {
 static int find_library(void) {
   void *library = dlopen(PML__LIBRARY_FILE, RTLD_NOW | RTLD_LOCAL);
   if (library != NULL) return find_all(library);
-  return pml_fail(PML_ENOTHERE, PML__LIBRARY_FILE " is not there: %s", dlerror());
+  return pml_fail(PML_ENOTHERE, PML__LIBRARY_FILE " cannot be loaded: %s", dlerror());
 }
 
 int JOIN(PML__LIBRARY, _load)(void) {

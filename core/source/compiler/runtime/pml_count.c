@@ -250,7 +250,7 @@ static void add_module(struct pml_count_area *a, const struct pml_count_module *
   struct pml_count_header *h = &a->header;
   if (m->abi != PML_COUNT_ABI || m->stage > PML_COUNT_FINAL) {
     h->refused++;
-    pml__count_say("%.200s was compiled for counts of another pmlua (%u, this is %u): what it counts is wrong; "
+    pml__count_say("%.200s was compiled for counts of another pmlua (%u, this is %u): its counts are wrong; "
                    "compile it again",
                    m->name != NULL ? m->name : "a module", m->abi, PML_COUNT_ABI);
     return;

@@ -34,7 +34,7 @@ const struct pml__libpfm *pml__libpfm(void) {
   (void)pthread_once(&once, load);
   if (!loaded)
     pml_error_note(PML_ENOTHERE, __func__,
-                   LIBRARY ", which knows the events of PMUs, is not installed (Debian: libpfm4)");
+                   LIBRARY ", which lists the events of PMUs, is not installed (Debian: libpfm4)");
   return loaded ? &pfm : NULL;
 }
 
@@ -166,7 +166,7 @@ static int fill(struct pml_event *ev, const struct pml__pfm_encoding *e) {
   pfm_pmu_info_t pmu;
   if (pml__pfm->get_event_info(e->idx, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS ||
       !pml__pfm_pmu((int)info.pmu, &pmu))
-    return pml_fail(PML_ENOEVENT, "libpfm4 encodes \"%.200s\" but does not know its PMU%s", ev->name,
+    return pml_fail(PML_ENOEVENT, "libpfm4 encodes \"%.200s\" but does not support its PMU%s", ev->name,
                     secure_getenv("LIBPFM_FORCE_PMU") != NULL ? "; unset LIBPFM_FORCE_PMU, which hides all others"
                                                               : "");
   struct pml_event_part *part = pml__event_first(ev, pmu.name);
@@ -225,7 +225,7 @@ static int fail_attribute(const char *name, int nhead, const pfm_event_info_t *i
   }
   struct pml__mods m;
   if (pml__mods_parse(&m, wanted) && m.precise > 0)
-    return pml_fail(PML_ENOEVENT, "%.160s: this event has no precise form; leave out the p of \"%.16s\"", name, wanted);
+    return pml_fail(PML_ENOEVENT, "%.160s: this event has no precise form; omit the p of \"%.16s\"", name, wanted);
   if (!*wanted) return pml_fail(PML_ESYNTAX, "event \"%.160s\" needs a unit mask, such as %s", name, list);
   if (near.n)
     return pml_fail(PML_ENOEVENT, "event %.*s has no attribute \"%.64s\"%s", nhead, name, wanted,

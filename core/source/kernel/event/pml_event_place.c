@@ -168,8 +168,8 @@ static void list_places(const struct cpus *all, char *text, size_t size) {
 static int fail_place(const struct pml_event *ev, const struct cpus *all) {
   char text[300];
   if (all->n == 0)
-    return pml_fail(PML_ESYNTAX, "event \"%.160s\": its PMU %s does not count by package; leave out the place",
-                    ev->name, ev->nparts ? ev->first.pmu : "");
+    return pml_fail(PML_ESYNTAX, "event \"%.160s\": its PMU %s does not count by package; omit the place", ev->name,
+                    ev->nparts ? ev->first.pmu : "");
   list_places(all, text, sizeof text);
   return pml_fail(PML_ENOEVENT, "event \"%.160s\": %s counts at %s only", ev->name, ev->first.pmu, text);
 }

@@ -98,7 +98,7 @@ static int check_mem(const struct mem *m, const char *name) {
   if ((m->access & HW_BREAKPOINT_X) && m->access != HW_BREAKPOINT_X)
     return pml_fail(PML_ESYNTAX, "event \"%.200s\": use x alone: a breakpoint is on execution or on data", name);
   if (m->access == HW_BREAKPOINT_X && m->len != sizeof(long))
-    return pml_fail(PML_ESYNTAX, "event \"%.200s\": leave out the length of an execution breakpoint", name);
+    return pml_fail(PML_ESYNTAX, "event \"%.200s\": omit the length of an execution breakpoint", name);
 #if defined(__x86_64__)
   if (m->access == HW_BREAKPOINT_R)
     return pml_fail(PML_ESYNTAX, "event \"%.200s\": x86 cannot watch reads alone; use rw, or w", name);

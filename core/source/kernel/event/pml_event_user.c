@@ -82,7 +82,7 @@ void pml__event_note(enum pml__event_note which, const struct pml_event *ev) {
   else if (which == PML__NOTE_GUESTS)
     (void)snprintf(text, sizeof note->text, "this PMU is lent to guests (mediated): %s leaves them out", ev->name);
   else if (which == PML__NOTE_HOST)
-    (void)snprintf(text, sizeof note->text, "this PMU cannot leave guests out: %s counts them, too", ev->name);
+    (void)snprintf(text, sizeof note->text, "this PMU cannot exclude guests: %s also counts them", ev->name);
   else if (which == PML__NOTE_CLOCK)
     (void)snprintf(text, sizeof note->text,
                    "%s: the kernel's clocks ignore :u and :k; it counts user space and the kernel", ev->name);
@@ -92,7 +92,7 @@ void pml__event_note(enum pml__event_note which, const struct pml_event *ev) {
                    "/sys/kernel/tracing",
                    ev->name);
   else if (which == PML__NOTE_NEVER)
-    (void)snprintf(text, sizeof note->text, "%s is always 0: it happens in the kernel only; leave :u out", ev->name);
+    (void)snprintf(text, sizeof note->text, "%s is always 0: it happens in the kernel only; omit :u", ev->name);
   else if (which == PML__NOTE_CODE)
     (void)snprintf(text, sizeof note->text,
                    "libpfm4 has a wrong code for %s; %s%llx, of Intel's event files, counts it", ev->name,

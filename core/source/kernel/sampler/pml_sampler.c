@@ -192,7 +192,7 @@ static void note_maps(struct pml_sampler *s) {
 static int check(const struct pml_event *ev, const struct pml_sampler_options *o) {
   if (ev->nparts == 0) return pml_fail(PML_EMODE, "%s: only the kernel's events can be sampled", ev->name);
   if (ev->first.cpu_any >= 0)
-    return pml_fail(PML_EMODE, "%s: it counts for all processes of a package; what causes it is not known", ev->name);
+    return pml_fail(PML_EMODE, "%s: it counts for all processes of a package; its causes are unknown", ev->name);
   if (!ev->first.here) return pml_fail(PML_ENOTHERE, "%s: its PMU %s is not on this machine", ev->name, ev->first.pmu);
   if (o->registers && (o->calls || PML__SAMPLER_REGISTERS == 0))
     return pml_fail(-EINVAL, "%s: registers are sampled on x86-64 and arm64, and not beside calls", ev->name);

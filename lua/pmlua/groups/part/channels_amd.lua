@@ -6,8 +6,8 @@ return {
   events = { lines_read = "amd_umc_*/event=0x0a,rdwrmask=0x1/", lines_written = "amd_umc_*/event=0x0a,rdwrmask=0x2/" },
   groups = {
     MEMORY = {
-      prose = "Lines that the memory controllers of all sockets read and wrote, of all that runs there, by the kernel's PMUs " ..
-        "amd_umc_0, amd_umc_1 and so on, of which each is a channel (Linux 6.7). Needs what counting a whole cpu needs; most " ..
+      prose = "Lines that the memory controllers of all sockets read and wrote, for all programs there, by the kernel's PMUs " ..
+        "amd_umc_0, amd_umc_1 and so on, one for each channel (Linux 6.7). Needs the rights for counting a whole cpu; most " ..
         "virtual machines have none.",
     },
   },

@@ -6,8 +6,8 @@ return {
   events = { lines_read = "uncore_imc/event=0x01/", lines_written = "uncore_imc/event=0x02/" },
   groups = {
     MEMORY = {
-      prose = "Lines that the memory controller read and wrote, of all that runs on the processor and of its graphics, by the " ..
-        "kernel's PMU uncore_imc. Needs what counting a whole cpu needs; most virtual machines have none.",
+      prose = "Lines that the memory controller read and wrote, for all programs on the processor and its graphics, by the " ..
+        "kernel's PMU uncore_imc. Needs the rights for counting a whole cpu; most virtual machines have none.",
     },
   },
 }

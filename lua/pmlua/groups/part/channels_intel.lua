@@ -9,8 +9,8 @@ return {
   },
   groups = {
     MEMORY = {
-      prose = "Lines that the memory controllers of all sockets read and wrote, of all that runs there, by the kernel's PMUs " ..
-        "uncore_imc_0, uncore_imc_1 and so on, of which each is a channel. Needs what counting a whole cpu needs; most " ..
+      prose = "Lines that the memory controllers of all sockets read and wrote, for all programs there, by the kernel's PMUs " ..
+        "uncore_imc_0, uncore_imc_1 and so on, one for each channel. Needs the rights for counting a whole cpu; most " ..
         "virtual machines have none.",
     },
     UPI = {

@@ -22,7 +22,7 @@ return {
       "dp_128bit = 100 * 2 * fpdp2 / (fpdp1 + 2 * fpdp2 + 4 * fpdp4)",
     },
     USER = {
-      prose = "The arithmetic workload that the user counted in the source, beside what the hardware did.",
+      prose = "The arithmetic workload that the user counted in the source, compared with the hardware's counts.",
       inputs = { work = "the workload counted in the source, in flop" },
       "sp_flop", "dp_flop", "flop", "user_rate", "system_rate", "ratio", "difference",
     },

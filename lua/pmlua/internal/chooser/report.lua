@@ -76,7 +76,7 @@ end
 
 local function verdict(plan)
   local n = #plan.runs
-  if n == 0 then return "no run: none of it can be counted" end
+  if n == 0 then return "no run: none of the events can be counted" end
   if plan.exact then return ("%s; no plan has fewer"):format(plural(n, "run")) end
   return ("%s; none with fewer was found, none has fewer than %d"):format(plural(n, "run"), plan.bound)
 end
@@ -150,7 +150,7 @@ local function says(row, reasons)
 end
 
 local function ended_text(ended)
-  if not ended then return "not run: none of it can be counted here" end
+  if not ended then return "not run: none of its events can be counted here" end
   return ("%s, %.6g s elapsed, %.6g s user, %.6g s system, %.0f MB at most"):format(
     ended.signal and "ended by signal " .. ended.signal or "exit status " .. ended.status, ended.real_ns * 1e-9,
     ended.user_ns * 1e-9, ended.system_ns * 1e-9, ended.maxrss_bytes / 1e6)

@@ -15,10 +15,10 @@ M.groups = {
   { title = "Every use of pmlua", variables = {
     { name = "PMLUA_CLOCK", about = "counter or monotonic: the clock to use instead of the one pmlua chooses" },
     { name = "PMLUA_CLOCK_RATE", about = "ticks of the counter per second, where the kernel does not publish them; checked. "
-      .. "pmlua sets it for the programs that it records, with a moment (RATE@TICKS:NS), so that they need not ask the kernel" },
-    { name = "PMLUA_LUA", about = "folder of the Lua modules, instead of the one beside the command or library" },
-    { name = "LUA_PATH, LUA_CPATH", about = "where modules of scripts are searched, after pmlua's own, relative folders "
-      .. "last; pmlua itself requires nothing from relative folders. LUA_INIT is ignored" },
+      .. "pmlua sets it for the programs that it records, with a moment (RATE@TICKS:NS), so that they need no system call" },
+    { name = "PMLUA_LUA", about = "folder of the Lua modules, instead of that of the command or library" },
+    { name = "LUA_PATH, LUA_CPATH", about = "folders with modules of scripts, searched after pmlua's modules, relative "
+      .. "folders last; pmlua loads its own modules from no relative folder. LUA_INIT is ignored" },
     { name = "PMLUA_WRAP_PATH", about = "folders of installed wrappers, separated by colons, searched before pmlua's own" },
     { name = "PMLUA_LIBCLANG", about = "the file of libclang that reads headers for pmlua wrap" },
     { name = "LIBPFM_FORCE_PMU", about = "libpfm4's: the PMU to assume" },
@@ -26,9 +26,9 @@ M.groups = {
     { name = "TMPDIR", about = "folder of temporary files; without it /tmp" },
     { name = "XDG_RUNTIME_DIR", about = "folder of the sockets of programs that can be asked; without it "
       .. "/tmp/pmlua-UID. Root sees the programs of all users, unless this names a folder other than /run/user/UID" },
-    { name = "XDG_CACHE_HOME", about = "folder of what pmlua record found in the code of large programs, so that they start "
+    { name = "XDG_CACHE_HOME", about = "folder in which pmlua record caches its analysis of large programs, so that they start "
       .. "faster the next time; without it ~/.cache" },
-    { name = "XDG_STATE_HOME", about = "folder of the prompts' history and of what pmlua doctor --verify found; without it "
+    { name = "XDG_STATE_HOME", about = "folder of the prompts' history and of the results of pmlua doctor --verify; without it "
       .. "~/.local/state" },
   } },
   { title = "Programs with sections", variables = {
@@ -42,8 +42,8 @@ M.groups = {
       .. "log" },
   } },
   { title = "Jobs of MPI under pmlua record", variables = {
-    { name = "PMLUA_MPI_TIMEOUT", about = "seconds that MPI_Finalize waits for what other ranks measured; without it 10, at most "
-      .. "86400. Ranks that come later are not in the job's summary, and pmlua report reads their logs" },
+    { name = "PMLUA_MPI_TIMEOUT", about = "seconds that MPI_Finalize waits for the measurements of other ranks; without it 10, "
+      .. "at most 86400. Ranks that come later are not in the job's summary, and pmlua report reads their logs" },
   } },
   { title = "Programs that pmlua cc --count compiled", variables = {
     { name = "PMLUA_COUNT", about = "report (or -): print what was counted at the exit; off: count nothing; anything else "
@@ -57,12 +57,12 @@ M.groups = {
   } },
   { title = "Metric and substrate plugins", variables = {
     { name = "SCOREP_METRIC_PLUGINS", about = "metric plugins to load, libNAME.so each, or host, process and uncore, which come "
-      .. "with pmlua; separated by commas, or by what SCOREP_METRIC_PLUGINS_SEP says" },
-    { name = "SCOREP_METRIC_NAME", about = "metrics that the plugin NAME is asked for, separated by commas, or by what "
-      .. "SCOREP_METRIC_NAME_SEP says; SCOREP_METRIC_NAME_EVERY: the time between two values of a plugin that comes with pmlua" },
+      .. "with pmlua; separated by commas, or by the value of SCOREP_METRIC_PLUGINS_SEP" },
+    { name = "SCOREP_METRIC_NAME", about = "metrics requested from the plugin NAME, separated by commas, or by the value of "
+      .. "SCOREP_METRIC_NAME_SEP; SCOREP_METRIC_NAME_EVERY: the time between two values of a plugin that comes with pmlua" },
     { name = "SCOREP_SUBSTRATE_PLUGINS", about = "substrate plugins, libscorep_substrate_NAME.so each, separated by commas, or "
-      .. "by what SCOREP_SUBSTRATE_PLUGINS_SEP says. A script loads them into itself, pmlua record into the program; other verbs "
-      .. "load none" },
+      .. "by the value of SCOREP_SUBSTRATE_PLUGINS_SEP. A script loads them into itself, pmlua record into the program; other "
+      .. "verbs load none" },
     { name = "SCOREP_EXPERIMENT_DIRECTORY", about = "where substrate plugins write; by default substrates-TIME-PID, of a "
       .. "recorded program substrates-PID in the folder of the results" },
   } },
@@ -71,7 +71,7 @@ M.groups = {
     { name = "PAPI_DEBUG", about = "SDE or ALL: print what libsde's debug build prints" },
   } },
   { title = "Programs that use PMlib", variables = {
-    { name = "HWPC_CHOOSER", about = "what is counted, as in PMlib: FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE or USER" },
+    { name = "HWPC_CHOOSER", about = "what to count, as in PMlib: FLOPS, BANDWIDTH, VECTOR, CACHE, CYCLE, LOADSTORE or USER" },
     { name = "PMLUA_CHOOSER_EVENTS", about = "names of the events to count instead of a chooser's" },
     { name = "PMLIB_REPORT", about = "BASIC, DETAIL or FULL: which tables the report has" },
     { name = "BYPASS_PMLIB", about = "set: PMlib's functions do nothing" },

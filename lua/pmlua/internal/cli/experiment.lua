@@ -39,7 +39,7 @@ M.common = {
 --- The command line of any experiment, as verbs are described.
 M.verb = {
   name = "SCRIPT.lua", summary = "run an experiment", usage = { "[OPTIONS]" }, options = M.common,
-  about = "Every experiment takes these options; pmlua SCRIPT.lua --help shows its own, too.",
+  about = "Every experiment accepts these options; pmlua SCRIPT.lua --help also lists its own.",
   examples = { "pmlua scripts/timers.lua --quick", "pmlua scripts/timers.lua --help" },
 }
 

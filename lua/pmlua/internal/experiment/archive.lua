@@ -38,7 +38,7 @@ function Archive:put(text, flush)
   if not ok then
     self.file:close()
     self.file = nil
-    return refuse("EIO", ("%s: %s: the following samples are not kept"):format(self.path, err))
+    return refuse("EIO", ("%s: %s: the following samples are lost"):format(self.path, err))
   end
   self.torn = false
   return true

@@ -61,7 +61,7 @@ end
 
 ---@class pmlua.CellRound
 ---@field round integer
----@field position integer turn of the cell in the round
+---@field position integer position of the cell in the round
 ---@field extra any what measure gave beside the samples
 ---@field n integer? of its samples, as all that follows
 ---@field min number?

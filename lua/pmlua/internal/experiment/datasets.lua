@@ -68,7 +68,7 @@ function M.clash(exp, factors)
       return nil
     end
     if taken[word] == name then return ("%s: a table already has a column of this name; choose another"):format(what) end
-    return ("%s: figures cannot tell it from %s; choose another name"):format(what, taken[word])
+    return ("%s: figures would confuse it with %s; choose another name"):format(what, taken[word])
   end
   for _, name in ipairs(own_names()) do take("", name) end
   for _, f in ipairs(factors) do
@@ -151,7 +151,8 @@ function M.data(run, status)
   columns[#columns + 1] = { "samples", "", "number of samples" }
   for _, m in ipairs(measured) do columns[#columns + 1] = { m[1], run.unit, m[2] } end
   columns[#columns + 1] = { "outliers", "", "samples outside 1.5 IQR of the quartiles (Tukey)" }
-  columns[#columns + 1] = { "shape", "text", "steady, or what the median says little of: a drift or step over rounds, two modes" }
+  columns[#columns + 1] = { "shape", "text", "steady, or why the median is not representative: a drift or step over rounds, two "
+    .. "modes" }
   for _, m in ipairs(run.exp.metrics) do
     local about = m.description or m.name
     columns[#columns + 1] = { m.name, m.unit, about .. ", median over rounds" }
@@ -183,7 +184,7 @@ end
 function M.rounds(run, status)
   local u, rows = run.unit, {}
   local columns = {
-    { "cell", "", "as in data.dat" }, { "round", "", "round" }, { "position", "", "turn of the cell in the round" },
+    { "cell", "", "as in data.dat" }, { "round", "", "round" }, { "position", "", "position of the cell in the round" },
     { "samples", "", "number of samples" }, { "min", u, "smallest" }, { "median", u, "median of the round" },
     { "mean", u, "mean" }, { "max", u, "largest" },
   }

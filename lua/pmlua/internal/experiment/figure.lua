@@ -30,7 +30,7 @@ M.FIELDS = {
   { name = "logy", type = "boolean", help = "logarithmic y axis" },
   { name = "xrange", type = "table", value = "LOW,HIGH", help = "range of the x axis; an end may be empty" },
   { name = "yrange", type = "table", value = "LOW,HIGH", help = "range of the y axis; an end may be empty" },
-  { name = "free", type = "string", choices = { "x", "y", "xy" }, help = "the axes with a range of each panel's own" },
+  { name = "free", type = "string", choices = { "x", "y", "xy" }, help = "axes whose range each panel chooses" },
   { name = "order", type = "table", value = "FACTOR=VALUE,...", help = "draw these values first, in this order" },
   { name = "rename", type = "table", value = "WORD=TEXT", help = "the text for a value, factor or column" },
 }

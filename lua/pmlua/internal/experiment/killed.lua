@@ -122,7 +122,7 @@ end
 ---@param data table data.dat
 ---@return { samples: integer, planned: integer }? killed, string? err
 function M.recover(folder, meta, data)
-  if not is_usable(meta) then return nil, folder.path .. "/meta.json: it lacks what the samples mean" end
+  if not is_usable(meta) then return nil, folder.path .. "/meta.json: it lacks the description of the samples" end
   local run = { seed = math.tointeger(meta.seed), scale = meta.scale, unit = meta.unit,
     exp = { name = data.title, metrics = metrics_of(meta) } }
   local left, err = runlog.left(folder.path .. "/samples.pmlog")

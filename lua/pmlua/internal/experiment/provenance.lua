@@ -128,7 +128,7 @@ function M.warnings(m)
   local out = {}
   local function warn(...) out[#out + 1] = string.format(...) end
   if m.virtual then
-    warn("virtual machine%s: time the host takes away is counted as the program's",
+    warn("virtual machine%s: times include time that the host takes away",
       m.virtual_product and (" (%s)"):format(m.virtual_product) or "")
   end
   if m.pmu == false then
@@ -139,7 +139,7 @@ function M.warnings(m)
     warn("the cpufreq governor is %s: clock frequency follows the load (cpupower frequency-set -g performance)", m.governor)
   end
   if m.load_average and m.cpus and m.load_average > 0.5 * m.cpus then
-    warn("load average %.2f on %d cpus: other programs disturb", m.load_average, m.cpus)
+    warn("load average %.2f on %d cpus: other programs disturb the measurement", m.load_average, m.cpus)
   end
   if m.clock and m.clock.name == "clock_gettime" then
     warn("the clock is clock_gettime, %.0f ns a read: %s", m.clock.cost_ns, m.clock.calibration)

@@ -149,7 +149,7 @@ local function guarded(run, f)
   if run.core.sys.interrupted() then
     run.status = "interrupted"
     run.meta.error = run.meta.error or ("interrupted at %s"):format(run.at)
-    io.stderr:write(("pmlua: %s: interrupted at %s; what was measured before is kept\n"):format(run.exp.name, run.at))
+    io.stderr:write(("pmlua: %s: interrupted at %s; earlier measurements are kept\n"):format(run.exp.name, run.at))
   else
     run.status = "failed"
     run.meta.error = run.meta.error or ("%s: %s"):format(run.at, err)

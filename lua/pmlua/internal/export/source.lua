@@ -58,7 +58,7 @@ end
 local function merged(job)
   local without = job.whole and without_logs(job) or {}
   if #without == 0 then return nil end
-  return ("rank%s %s left no logs: the table totals has what they measured; pmlua record --detail ranks keeps logs"):format(
+  return ("rank%s %s left no logs: the table totals contains their measurements; pmlua record --detail ranks keeps logs"):format(
     #without == 1 and "" or "s", units.ranges(without))
 end
 

@@ -302,7 +302,7 @@ local function check(what, options)
 end
 
 ---@class pmlua.flow.dot
----@field color? string "A/B": nodes, and edges that leave them, from pale blue to orange by this ratio of metrics, time, self or calls
+---@field color? string "A/B": colour nodes and their edges from pale blue to orange by this ratio of metrics, time, self or calls
 ---@field title? string
 
 --- For Graphviz.

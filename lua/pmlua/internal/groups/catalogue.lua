@@ -186,7 +186,7 @@ function M.parse(files)
     if err then return nil, ("%s: malformed JSON: %s"):format(file.path, err.text) end
     if type(data) == "table" then reader:file(data) end
   end
-  if not next(reader.metrics) then return nil, ("%s: no metrics with formulas in it"):format(files[1].path) end
+  if not next(reader.metrics) then return nil, ("%s: contains no metrics with formulas"):format(files[1].path) end
   return { groups = reader.groups, events = reader.events, metrics = reader.metrics }
 end
 

@@ -251,7 +251,7 @@ end
 
 local function read_all(path)
   local paths, files, bytes = paths_of(path), {}, 0
-  if #paths == 0 then return refuse("ENOENT", path .. ": no .txt (LIKWID) and no .json files in it") end
+  if #paths == 0 then return refuse("ENOENT", path .. ": contains no .txt (LIKWID) and no .json files") end
   if #paths > FILES_MAX then return refuse("EFBIG", ("%s: more than %d files"):format(path, FILES_MAX)) end
   for i, p in ipairs(paths) do
     local text, err = file.read(p, BYTES_MAX)

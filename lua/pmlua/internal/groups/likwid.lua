@@ -189,7 +189,7 @@ function M.folder(pmu)
   local folder = FOLDERS[pmu]
   if not folder then return nil, ("LIKWID has no groups for %s"):format(pmu) end
   if not require "pmlua.core".sys.realpath(INSTALLED .. folder) then
-    return nil, ("%s%s is not there; install LIKWID (Debian: likwid) or give a folder of its group files"):format(INSTALLED,
+    return nil, ("%s%s does not exist; install LIKWID (Debian: likwid) or name a folder of its group files"):format(INSTALLED,
       folder)
   end
   return INSTALLED .. folder

@@ -81,7 +81,7 @@ function M.frequency(files)
         unit = "Hz", type = "integer", exponent = 3, mode = "absolute_point" })
     end
   end
-  return or_none(metrics, "frequency", ("%ssys/devices/system/cpu/cpu*/cpufreq is not there: the hypervisor or the firmware "
+  return or_none(metrics, "frequency", ("%ssys/devices/system/cpu/cpu*/cpufreq does not exist: the hypervisor or the firmware "
     .. "chooses the frequency"):format(files.root))
 end
 

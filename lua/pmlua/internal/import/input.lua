@@ -54,7 +54,7 @@ local function unpacked(file, name)
   local cut = not fine or unpacker.inflate ~= nil
   if bytes == 0 and cut then return refuse("EFORMAT", name .. ": damaged or cut: nothing of its gzip data can be unpacked") end
   out:seek "set"
-  return out, cut and "the gzip data is damaged or cut; what comes before is imported" or nil
+  return out, cut and "the gzip data is damaged or cut; the part before is imported" or nil
 end
 
 -- A copy of the file from the current position on.

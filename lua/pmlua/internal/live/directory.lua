@@ -104,8 +104,8 @@ local function unknown(which, applications)
   local names = {}
   for i, app in ipairs(applications) do names[i] = app.name end
   local near = not which:find("^%d+$") and nearest(which, names)
-  return refuse("ENOENT", ("no application called '%s' can be asked"):format(which),
-    near and ("did you mean '%s'?"):format(near) or "pmlua query lists those that can")
+  return refuse("ENOENT", ("no running application is called '%s'"):format(which),
+    near and ("did you mean '%s'?"):format(near) or "pmlua query lists all")
 end
 
 local function ambiguous(which, matches)

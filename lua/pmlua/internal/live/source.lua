@@ -29,7 +29,7 @@ local function literal(name, value)
   local kind = type(value)
   local text = not kinds[kind] and ("%q"):format(value) or (kind == "table" or kind == "function") and expression_of(value)
   if text then return text end
-  error(("upvalue '%s' is %s: a function that runs in a state of its own gets copies of numbers, strings and booleans"):format(
+  error(("upvalue '%s' is %s: a function that runs in a separate state gets copies of numbers, strings and booleans"):format(
     name, kinds[kind]), 0)
 end
 
@@ -38,7 +38,7 @@ end
 ---@return string text of a chunk that returns the function
 function M.of(f)
   local good, code = pcall(string.dump, f)
-  if not good then error("a C function cannot run in a state of its own; call it in a function of Lua", 0) end
+  if not good then error("a C function cannot run in a separate state; call it in a function of Lua", 0) end
   local lines = { ("local f = load(%q, nil, 'b')"):format(code) }
   for i = 1, debug.getinfo(f, "u").nups do
     lines[i + 1] = ("debug.setupvalue(f, %d, %s)"):format(i, literal(debug.getupvalue(f, i)))

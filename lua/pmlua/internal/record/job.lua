@@ -104,7 +104,9 @@ local function report_lines(job, complain, over)
   for i = 1, math.min(#list, LINES) do complain(who(ranks[list[i]], job.size) .. list[i]) end
   if #list > LINES then complain(("%d more lines like these"):format(#list - LINES)) end
   if #absent > 0 then complain(who(absent, 0) .. "not recorded") end
-  if #open > 0 and not over then complain(who(open, 0) .. "not ended yet, or killed; the table has what they measured so far") end
+  if #open > 0 and not over then
+    complain(who(open, 0) .. "not ended yet, or killed; the table contains their measurements so far")
+  end
   return failed
 end
 
@@ -229,10 +231,10 @@ function M.finish_later(o, dir, complain)
     return false
   end
   local running, away, hosts = under_way(job, ranks)
-  if #running > 0 then complain(who(running, 0) .. "still running; the table has what was measured so far") end
+  if #running > 0 then complain(who(running, 0) .. "still running; the table contains the measurements so far") end
   if #away > 0 then
-    complain(("%snot ended as far as the logs say: killed, or still running on %s; the table has what was measured so far, and "
-      .. "pmlua trace -o FOLDER %s makes a trace of it"):format(who(away, 0), hosts, dir))
+    complain(("%snot ended as far as the logs say: killed, or still running on %s; the table contains the measurements so far, "
+      .. "and pmlua trace -o FOLDER %s makes a trace of it"):format(who(away, 0), hosts, dir))
   end
   if #running == 0 and #away == 0 then complete(o, job, ranks, complain) end
   report_results(o, job, complain)

@@ -283,7 +283,8 @@ local function report_absent(all, complain)
   end
   table.sort(names)
   for _, name in ipairs(names) do
-    local why = name:find("^sde:::BYFL::") and "what ran was not compiled by pmlua cc --count" or "no loaded library registers it"
+    local why = name:find("^sde:::BYFL::") and "the program was not compiled by pmlua cc --count"
+      or "no loaded library registers it"
     local where = missing[name] < called and (" in %d of %d processes"):format(missing[name], called) or ""
     complain(("%s was not counted%s (%s); 0 means unknown there"):format(name, where, why))
   end

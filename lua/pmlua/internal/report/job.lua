@@ -130,7 +130,7 @@ local function tolerant(job, row, read, ...)
   local sound, why = pcall(read, ...)
   if not sound and why ~= DAMAGED then error(why, 0) end
   if not sound then
-    job.odd[#job.odd + 1] = ("%s: what it says of %s is damaged, and left out"):format(FILE,
+    job.odd[#job.odd + 1] = ("%s: its part about %s is damaged, and omitted"):format(FILE,
       require "pmlua.internal.printable"((row.label .. " " .. row.detail):sub(1, 60):gsub(" $", "")))
   end
   return sound
@@ -317,7 +317,7 @@ local function report_jobs(job, of, most, is_needed)
       ranges(others))
   end
   if #beside > 0 then
-    job.odd[#job.odd + 1] = ("another job has logs here, too, of its ranks %s; they are left out"):format(ranges(beside))
+    job.odd[#job.odd + 1] = ("another job has logs of its ranks %s here; they are omitted"):format(ranges(beside))
   end
 end
 

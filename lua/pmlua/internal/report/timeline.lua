@@ -161,7 +161,7 @@ function M.draw(r, path)
   local lanes, dropped, begun, unseen = lanes_of(r)
   local all = #lanes + unseen
   if #lanes == 0 then
-    return nil, r.processes[1].name .. ": no timeline; run the program with PMLUA_REPORT_TIMELINE=on, too"
+    return nil, r.processes[1].name .. ": no timeline; also set PMLUA_REPORT_TIMELINE=on for the program"
   end
   for i = #lanes, LANES + 1, -1 do lanes[i] = nil end
   local ended, depths, names = measure(lanes, begun)

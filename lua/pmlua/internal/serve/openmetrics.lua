@@ -140,7 +140,7 @@ function Families:event(program, row, since_s)
   if r then
     add_summary(self:family(family_name(event, "summary"), "summary", help), label_text, { count = r.count,
       quantiles = { ["0"] = r.min, ["0.25"] = r.q1, ["0.5"] = r.median, ["0.75"] = r.q3, ["1"] = r.max } }, since_s)
-    add_value(self:family("pmlua_recorder_dropped", "counter", "values that recorders did not keep"), label_text, r.dropped)
+    add_value(self:family("pmlua_recorder_dropped", "counter", "values that recorders dropped"), label_text, r.dropped)
     return true
   end
   if row.value == nil then return false end

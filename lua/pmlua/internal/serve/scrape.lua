@@ -188,7 +188,7 @@ local function refuse_values(self, program, why)
   fail(program, "ETIMEDOUT")
   if program.refused or not self.complain then return end
   program.refused = true
-  self.complain(("%s (%d): %s; run it with the pmlua of this command"):format(program.app.name, program.app.pid,
+  self.complain(("%s (%d): %s; start the program with this version of pmlua"):format(program.app.name, program.app.pid,
     core.failure.sentence(why)))
 end
 
@@ -316,7 +316,7 @@ function Scrape:read()
   for _, program in ipairs(programs) do add_program(self, families, program) end
   self.host = self.host or assert(host.new("host", self.metrics.host))
   self.host:add(families, {})
-  families:own("scrape_seconds", "gauge", "what reading all programs took", {}, now_s() - began_s)
+  families:own("scrape_seconds", "gauge", "time to read all programs", {}, now_s() - began_s)
   return families
 end
 

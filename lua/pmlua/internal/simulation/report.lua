@@ -171,7 +171,7 @@ function M.text(all, options)
   parts[#parts + 1] = threads(all, places, options.fd)
   parts[#parts + 1] = regions(all, places, options.name, options.fd)
   parts[#parts + 1] = functions(all, places, options.top or TOP, options.name, options.fd)
-  if all.section then parts[#parts + 1] = ("only what is executed inside of section %s"):format(sections.show(all.section)) end
+  if all.section then parts[#parts + 1] = ("only instructions inside section %s"):format(sections.show(all.section)) end
   parts[#parts + 1] = all.own
   parts[#parts + 1] = ("caches of the model: %s"):format(all.model)
   return "\n" .. table.concat(parts, "\n\n") .. "\n"

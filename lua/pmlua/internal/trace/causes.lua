@@ -61,7 +61,7 @@ local function table_of_causes(read, ranks)
     local c = list[i]
     rows[i + 1] = { cut_left(c.cause), who(read, c.process, c.location), time(c.wait_s), share(c.wait_s, all) }
   end
-  return tables.lined_up("What those who were late were in meanwhile", rows, 1)
+  return tables.lined_up("Regions in which late ranks and threads were meanwhile", rows, 1)
     .. (#list > CAUSES and ("and %d more; --csv --table causes lists all\n"):format(#list - CAUSES) or "")
 end
 
@@ -158,7 +158,7 @@ local function path_unknown(path)
   for _, r in ipairs(path.regions) do if r.unknown and r.path_s > 0 then names[#names + 1] = cut(r.region) end end
   if #names == 0 then return "" end
   local more = #names > 4 and (", and %d more"):format(#names - 4) or ""
-  return ("%s of the path (%s) is in calls whose waiting is not known: %s%s\n"):format(time(path.unknown_s),
+  return ("%s of the path (%s) is in calls whose waiting is unknown: %s%s\n"):format(time(path.unknown_s),
     share(path.unknown_s, path.length_s), table.concat(names, ", ", 1, math.min(#names, 4)), more)
 end
 

@@ -75,7 +75,7 @@ function M.text(r)
   total("all", r)
   return ("A: %s, %s\nB: %s, %s\n"):format(printable(r.a), units.scaled(r.length_a_s, "s"), printable(r.b),
     units.scaled(r.length_b_s, "s")) .. tables.lined_up("Time in calls without the calls inside, of all locations", rows, 1)
-    .. "\nEach trace is one run: what differs from run to run is part of the difference.\n"
+    .. "\nEach trace is one run: the difference includes variation between runs.\n"
 end
 
 --- The verdict of --fail-on on the whole trace, as a line; nil: within the bounds.

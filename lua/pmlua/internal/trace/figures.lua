@@ -99,7 +99,7 @@ function M.timeline(reader, where, name, path)
     titles[place] = lane_name(reader, order[place])
   end
   local note = #order > #titles and ("%d of %d locations"):format(#titles, #order) or ""
-  local run = picture.run_gp("What each location was in: " .. title_of(name), { "lanes = " .. #titles, "depths = 1",
+  local run = picture.run_gp("Regions over time: " .. title_of(name), { "lanes = " .. #titles, "depths = 1",
     "colours = " .. #keys, ("began = %.12g"):format(from), ("ended = %.12g"):format(to),
     "timeline_note = " .. quote.gnuplot(note), 'time_label = "time since the beginning of the trace"',
     picture.array("lane_name", titles), picture.array("colour_name", keys) })
@@ -120,7 +120,7 @@ function M.profile(reader, where, name, path)
       other = r.paradigm == "MPI", said = ("%s, %s %%, %d call%s"):format(units.scaled(r.exclusive_s, "s"),
         all > 0 and units.percent(r.exclusive_s / all) or "-", r.calls, r.calls == 1 and "" or "s") }
   end
-  return bars.bars(list, { title = "Time in regions, locations added: " .. title_of(name), what = "regions", several = false },
+  return bars.bars(list, { title = "Time in regions, all locations: " .. title_of(name), what = "regions", several = false },
     path)
 end
 

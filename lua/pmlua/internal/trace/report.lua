@@ -71,9 +71,9 @@ local function oddities(read)
   say(odd.lost, "%d events that the definitions count are not in the files")
   say(odd.uncounted, "%d events are in the files that the definitions do not count; they are read")
   say(odd.unmatched, "%d enters and leaves have no partner")
-  say(odd.backward, "%d events are before the one before them on their location; they count as simultaneous with it")
+  say(odd.backward, "%d events are earlier than the previous event of their location; they count as simultaneous with it")
   say(odd.unknown, "%d events are of regions without a definition; they are left out")
-  say(read.unknown, "%d messages go to receivers that the definitions do not tell; they are left out")
+  say(read.unknown, "%d messages go to receivers that the definitions lack; they are omitted")
   say(read.unreceived, "%d messages were sent and not received")
   say(-read.unreceived, "%d messages were received and not sent")
   say(read.nans or 0, "%d values of metrics are no numbers; least and most are of the others")
@@ -140,7 +140,7 @@ local function table_of_metrics(read)
     rows[i + 1] = { cut(m.metric), m.unit and cut(m.unit) or "-", ("%d"):format(m.locations), ("%d"):format(m.values),
       number(m.least), number(m.most), m.accumulated and number(m.last) or m.locations == 1 and number(m.last) or "-" }
   end
-  return tables.lined_up("Metrics; at the end: the sum over locations of what is counted", rows, 2)
+  return tables.lined_up("Metrics; at the end: the sum of counts over locations", rows, 2)
 end
 
 local function as_text(read, o)

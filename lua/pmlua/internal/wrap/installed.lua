@@ -58,7 +58,7 @@ function M.find(name)
   end
   local nearest = require "pmlua.internal.nearest"(name, names)
   return refuse("ENOENT", ("no wrapper '%s'"):format(name), nearest and "did you mean '" .. nearest .. "'?" or
-    "pmlua wrap list shows those in PMLUA_WRAP_PATH and beside pmlua")
+    "pmlua wrap list shows those in PMLUA_WRAP_PATH and pmlua's folder")
 end
 
 --- The wrapper that a working folder has built; nil and why.
@@ -91,7 +91,7 @@ function M.install(cfg, prefix)
   local w, err = M.built(cfg)
   if not w then return nil, err end
   local dir = prefix and prefix .. "/lib/pmlua/wrap" or paths.default()
-  if not dir then return refuse("ENOENT", "libpmlua.so is not beside the command", "name the folder with --prefix") end
+  if not dir then return refuse("ENOENT", "libpmlua.so is not in the folder of the command", "name the folder with --prefix") end
   local made, refused = folder.make(dir)
   if not made then return nil, refused end
   for _, file in ipairs(files(w)) do

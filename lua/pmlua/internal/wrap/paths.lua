@@ -31,7 +31,7 @@ function M.library()
   for _, dir in ipairs(folder) do
     if first(dir .. "/libpmlua.so") then return first(dir) end
   end
-  return refuse("ENOENT", "libpmlua.so is not beside the command", "build it with make all")
+  return refuse("ENOENT", "libpmlua.so is not in the folder of the command", "build it with make all")
 end
 
 --- The folder with adapter/wrap/pml_wrap.h: of the checkout, or of the installation.
@@ -42,7 +42,7 @@ function M.include()
   for _, dir in ipairs { checkout, installed } do
     if first(dir .. "/adapter/wrap/pml_wrap.h") then return first(dir) end
   end
-  return refuse("ENOENT", "pmlua's headers are not beside its Lua modules", "install them with make install")
+  return refuse("ENOENT", "pmlua's headers are not installed with its Lua modules", "install them with make install")
 end
 
 --- The file of a separate C module beside the command, or nil: it was not built.

@@ -10,7 +10,7 @@ local M = {
   arguments = { { name = "DIR", key = "dir", kind = "dir", optional = true, one = "folder" } },
   about = [[
 Checks for every function that the headers declare whether the libraries have it, and whether it links without them. Prints
-both lists, what else is left out and why, and the filter entries that would exclude the listed functions.]],
+both lists, the other excluded functions with reasons, and the filter entries that would exclude the listed functions.]],
   options = {
     { name = "fix", help = "append these entries to the filter" },
   },
@@ -37,7 +37,7 @@ end
 local function entries(p)
   local text = ""
   if #p.missing > 0 then text = text .. block(p.missing, "in no library") end
-  if #p.foreign > 0 then text = text .. block(p.foreign, "link without the libraries, too") end
+  if #p.foreign > 0 then text = text .. block(p.foreign, "also link without the libraries") end
   return text
 end
 
@@ -74,7 +74,7 @@ function M.run(o)
   say(("wrapped: %d"):format(#p.functions))
   list("left out for other reasons", other, true)
   list("in no library", p.missing)
-  list("link without the libraries, too", p.foreign)
+  list("also link without the libraries", p.foreign)
   if #p.missing + #p.foreign == 0 then return 0 end
   if not o.fix then
     say("these entries of " .. cfg.filter .. " exclude them (--fix appends them):")

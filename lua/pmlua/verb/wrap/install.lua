@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua wrap install`: copy a built wrapper to where pmlua cc finds it.
+--- `pmlua wrap install`: copy a built wrapper into the folder that pmlua cc searches.
 
 local lists = require "pmlua.internal.lists"
 local out = require "pmlua.internal.wrap.say"
 local say, complain = out.say, out.complain
 
 local M = {
-  summary = "copy a wrapper to where pmlua cc finds it",
+  summary = "install a wrapper for pmlua cc",
   arguments = { { name = "DIR", key = "dir", kind = "dir", optional = true, one = "folder" } },
   about = [[
-Copies what the working folder has built beside pmlua itself, where pmlua cc, list and show find it.]],
+Copies the built wrapper into pmlua's folder, where pmlua cc, list and show find it.]],
   options = {
     { name = "prefix", kind = "dir", value = "PREFIX",
       help = "into PREFIX/lib/pmlua/wrap instead; then set PMLUA_WRAP_PATH to that folder" },
