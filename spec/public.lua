@@ -38,7 +38,10 @@ end
 
 local function names_of(list, prefix)
   local names = {}
-  for i, item in ipairs(list or {}) do names[i] = (prefix or "") .. item.name:gsub("%s", "") end
+  for _, item in ipairs(list or {}) do
+    names[#names + 1] = (prefix or "") .. item.name:gsub("%s", "")
+    if item.was then names[#names + 1] = prefix .. item.was end -- deprecated
+  end
   return names
 end
 

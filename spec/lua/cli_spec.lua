@@ -238,6 +238,23 @@ describe("Every verb", function()
     end)
     assert.same({ json = "", csv = "", out = "o", quiet = "q", event = "e", plot = "", patience = "" }, known)
   end)
+
+  it("has one name for repetitions, --runs, and one for periods, --every; old names work with a warning", function()
+    local others, old = {}, {}
+    each(function(verb)
+      for _, option in ipairs(verb.options or {}) do
+        local other = (" repeat repeats iterations times interval "):find(" " .. option.name .. " ", 1, true)
+        if other then others[#others + 1] = option.name end
+        if option.was then old[option.was] = option.name end
+      end
+    end)
+    assert.same({}, others)
+    assert.same({ ["repeat"] = "runs", interval = "every" }, old)
+    local status, _, err = support.pmlua "stat -e task-clock --repeat=2 -- true"
+    assert.equal(0, status)
+    assert.matches("^pmlua stat: warning: %-%-repeat is deprecated; use %-%-runs\n", err)
+    assert.matches("\n2 runs\n", err)
+  end)
 end)
 
 describe("The common options", function()

@@ -30,10 +30,10 @@ Ctrl-C.]],
     common.with("csv", { help = "print the counts as CSV on standard output" }),
     common.with("out", { help = "write the table, JSON or CSV into FILE instead" }),
     common.with("quiet", { help = "print no notes and no warnings" }),
-    { name = "repeat", short = "r", kind = "integer", min = 2, help = "run CMD N times; print means with "
+    { name = "runs", was = "repeat", short = "r", kind = "integer", min = 2, help = "run CMD N times; print means with "
       .. "95 % intervals, minimum and maximum" },
-    { name = "interval", short = "I", kind = "duration", unit = "ms", min = 0.001, value = "TIME", such = "100ms or 1s",
-      help = "print the counts of each TIME while CMD runs, such as 1s; 100 means 100 ms" },
+    { name = "every", was = "interval", short = "I", kind = "duration", unit = "ms", min = 0.001, value = "TIME",
+      such = "100ms or 1s", help = "print the counts of each TIME while CMD runs, such as 1s; 100 means 100 ms" },
     { name = "pid", short = "p", kind = "integer", min = 1, value = "PID", help = "count this process with its threads and "
       .. "the children that it starts meanwhile" },
     { name = "all", short = "a", help = "count all processes on all cpus; needs root, CAP_PERFMON or "
@@ -51,7 +51,7 @@ Ctrl-C.]],
     cache("LL", "last-level cache of the model (8388608,16,64)"),
     { name = "top", kind = "integer", min = 0, needs = "sim", shown = "20", help = "number of functions to list" },
   },
-  exclusive = { { "json", "csv" }, { "pid", "all", "cgroup", "sim", "repeat" }, { "interval", "sim", "repeat" } },
+  exclusive = { { "json", "csv" }, { "pid", "all", "cgroup", "sim", "runs" }, { "every", "sim", "runs" } },
   usage = { "[OPTIONS] [--] CMD [ARGS]", "[OPTIONS] --pid PID | --cgroup CGROUP | --all [[--] CMD [ARGS]]" },
   command = { optional = true },
   notes = [[
@@ -118,11 +118,11 @@ local function intervals(o, out)
     counts.interval(out, o, (since_ns or core.clock.ns() - began) / 1e9, rows, before)
     out:flush()
   end
-  return { seconds = o.interval, call = call, begin = function() began = core.clock.ns() end }
+  return { seconds = o.every, call = call, begin = function() began = core.clock.ns() end }
 end
 
 local function stat(o, out)
-  local every = o.interval and intervals(o, out)
+  local every = o.every and intervals(o, out)
   local runs, failed, last, first_failed = {}, 0
   repeat
     local result, err, status = require("pmlua.internal.stat.run").run(o.command, { events = o.events, pid = o.pid, all = o.all,
@@ -130,7 +130,7 @@ local function stat(o, out)
     if not result then return nil, err, status end
     runs[#runs + 1], last = result, result
     if ending(result.ended) then failed, first_failed = failed + 1, first_failed or result.ended end
-  until #runs >= (o["repeat"] or 1) or result.ended.signal
+  until #runs >= (o.runs or 1) or result.ended.signal
   if every then every.call(last.rows, last.ended.real_ns) end
   if not every or not (o.json or o.csv) then counts.total(out, o, runs) end
   for _, note in ipairs(not (o.json or o.csv or o.quiet) and last.notes or {}) do out:write(note, "\n") end

@@ -34,6 +34,7 @@ local SHOWN = 60 -- bytes of a word in a message
 ---@field unit? string of a time without one
 ---@field such? string examples of times
 ---@field empty? boolean "" is a value
+---@field was? string a deprecated name, which works with a warning
 ---@field needs? string the option without which this one means nothing
 ---@field read? fun(text: string): any, string? instead of the kind's: the value; nil and what is wrong
 ---@field take? fun(o: table, text: string): string? instead of all that: changes the result; what is wrong
@@ -72,6 +73,7 @@ function M.index(line)
   local index = {}
   for _, option in ipairs(line.options or {}) do
     index["--" .. option.name] = option
+    if option.was then index["--" .. option.was] = option end
     if option.short then index["-" .. option.short] = option end
   end
   return index
@@ -161,10 +163,15 @@ local function take_list(o, option, name, value, args, i)
   return i
 end
 
+local DEPRECATED <const> = { name = "deprecated", many = true }
+
 --- Take the option at args[i]; return the index after it, or nil and the error.
 local function take(o, index, args, i)
   local option, name, value = option_at(index, args[i])
   if not option then return nil, name end
+  if option.was and name == "--" .. option.was then
+    store(o, DEPRECATED, ("%s is deprecated; use --%s"):format(name, option.name))
+  end
   i = i + 1
   if not option.kind then
     o[M.key(option)] = true

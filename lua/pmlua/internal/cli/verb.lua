@@ -116,6 +116,7 @@ function M.run(name, args)
     io.write(require("pmlua.internal.cli.text").help(verb))
     return 0
   end
+  for _, text in ipairs(o.deprecated or {}) do io.stderr:write(("pmlua %s: warning: %s\n"):format(verb.name, text)) end
   if verb.output and o.out then return run_into(verb, o) end
   return verb.run(o)
 end

@@ -85,7 +85,7 @@ end
 ---@param runs table[] results of stat.run, one at least
 function M.total(out, o, runs)
   local result = runs[1]
-  if o["repeat"] then return several(out, o, runs) end
+  if o.runs then return several(out, o, runs) end
   if o.json then
     out:write(json.encode { command = json.array(o.command), ended = result.ended, counts = json.array(result.rows),
       notes = json.array(result.notes) })
