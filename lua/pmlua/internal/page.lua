@@ -326,7 +326,7 @@ function M.flame(path, where)
   local drawn = stacks and require "pmlua.internal.export.flame".svg(stacks, function(piece) text[#text + 1] = piece end,
     { title = path, width = 1000, still = true })
   return drawn and { heading = "Flame graph", drawing = table.concat(text),
-    note = ("pmlua flame %s draws it with search."):format(path) } or {}
+    note = ("For a picture with search, run pmlua flame %s."):format(path) } or {}
 end
 
 --- Write a page into a file, with the command line unless the page has one.

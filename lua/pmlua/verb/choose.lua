@@ -28,8 +28,8 @@ gives the reason.]],
     { name = "more", help = "also list the events that still fit into each run" },
     { name = "list", help = "list the groups and presets of the PMU with their metrics, and stop" },
     { name = "run", help = "run CMD once for each run of the plan, count it and its children, and combine the runs. CMD may be "
-      .. "a Lua script or an experiment. Each value comes with the share of the time in which its events counted. Counts "
-      .. "that CMD makes itself (compiled by pmlua cc --count) are shown beside them, with their source" },
+      .. "a Lua script or an experiment. The report shows each value with the share of the time in which its events "
+      .. "counted. It also shows the counts of a CMD that was compiled by pmlua cc --count" },
     { name = "sim", needs = "run", help = "simulate CMD under valgrind instead: slow, but needs no PMU" },
     { name = "work", kind = "number", min = 0,
       help = "work counted in the source, in flop, which the group USER compares with the hardware's counts" },

@@ -16,7 +16,7 @@ M.groups = {
     { name = "PMLUA_CLOCK", about = "counter or monotonic: the clock to use instead of the one pmlua chooses" },
     { name = "PMLUA_CLOCK_RATE", about = "ticks of the counter per second, where the kernel does not publish them; checked. "
       .. "pmlua sets it for the programs that it records, with a moment (RATE@TICKS:NS), so that they need no system call" },
-    { name = "PMLUA_LUA", about = "folder of the Lua modules, instead of that of the command or library" },
+    { name = "PMLUA_LUA", about = "folder of the Lua modules; by default the folder of the command or library" },
     { name = "LUA_PATH, LUA_CPATH", about = "folders with modules of scripts, searched after pmlua's modules, relative "
       .. "folders last; pmlua loads its own modules from no relative folder. LUA_INIT is ignored" },
     { name = "PMLUA_WRAP_PATH", about = "folders of installed wrappers, separated by colons, searched before pmlua's own" },
