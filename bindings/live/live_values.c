@@ -3,6 +3,7 @@
 #include "live/live.h"
 
 #include "adapter/section/pml_section_snapshot.h"
+#include "source/plugin/pml_plugin.h"
 #include "source/sde/pml_sde_values.h"
 
 #include <errno.h>
@@ -27,6 +28,7 @@ static char *more_of(void) {
 }
 
 static int answer_values(struct pml__sde_values **values, const struct live_frame *question, char **text, size_t *n) {
+  pml_plugin_publish();
   char *more = more_of();
   if (more == NULL) return pml_fail(-ENOMEM, "out of memory for the answer");
   char *patterns;

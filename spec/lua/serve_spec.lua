@@ -125,6 +125,37 @@ describe("pmlua query --openmetrics", function()
     assert.equal(first, reading())
   end)
 
+  it("has the metrics of plugins that the program itself runs", function()
+    support.spit(dir .. "/plugin.lua", [[
+local pml = require "pmlua"
+local events = { { name = "tasks", mode = "accumulated_start", type = "integer", description = "tasks done" },
+  { name = "power", unit = "W", exponent = -3, type = "integer" }, "level" }
+assert(pml.plugin.define { name = "demo", scope = "process", events = events, read = function(name)
+  return name == "tasks" and 7 or name == "power" and 2500 or 0.25
+end })
+local set = assert(pml.eventset { "plugin::demo::tasks" })
+set:start()
+assert(pml.live.start { name = "PLUGIN" })
+pml.sys.sleep(300)]])
+    start(command .. " plugin.lua")
+    local got
+    support.eventually(function()
+      local text = select(2, pmlua "query PLUGIN --openmetrics")
+      got = samples(text)
+      return text:find "event="
+    end)
+    local found = {}
+    for series, value in pairs(got) do
+      local name, event = series:match '^(sde_[%w_]+){.*event="([^"]*)"'
+      if name and not name:find "_created$" then found[name] = event .. "=" .. value end
+    end
+    assert.same({ sde_plugin_demo_tasks_total = "plugin::demo::tasks=7", sde_plugin_demo_power = "plugin::demo::power=2.5",
+      sde_plugin_demo_level = "plugin::demo::level=0.25" }, found)
+    local text = support.done(pmlua "query PLUGIN plugin::demo::power plugin::demo::tasks")
+    assert.matches("plugin::demo::power +2%.5 +callback +%[W%]\n", text)
+    assert.matches("plugin::demo::tasks +7 +callback +tasks done\n", text)
+  end)
+
   it("has the memory, load and threads of the host and the process, as the kernel counts them", function()
     local pid = program "APP"
     local text = support.done(pmlua "query APP --openmetrics")

@@ -161,6 +161,14 @@ typedef int pml_plugin_series_visit(const struct pml_plugin_series *s, void *arg
 PML_API int pml_plugin_series(struct pml_plugin *p, pml_plugin_series_visit *visit, void *arg)
     PML_NAMESAKE(pml_plugin_series);
 
+/*
+ * pml_plugin_publish - make the metrics of all running plugins software-defined events, "plugin::NAME::METRIC", for
+ * readers of these; metrics that cannot be published are left out. A plugin that replaces an ended one replaces its
+ * events. A read takes the plugin's lock and calls it. Thread-safe. Cost: a few instructions for each plugin that was
+ * published before.
+ */
+PML__SHARED void pml_plugin_publish(void);
+
 /* pml_plugin_on_trouble - call @say with each line of trouble outside of a call (a failing load reports it as its
  * detail); NULL: no reports. It may be called on any thread, with locks held: it must not call the core. */
 PML__SHARED void pml_plugin_on_trouble(void (*say)(const char *line));

@@ -64,6 +64,8 @@ struct pml_plugin {
   bool closed;                    /* provided by the program, and closed */
   bool inherited;                 /* it belongs to the process from which this one was forked */
   bool silenced;                  /* inherited, and its library is disabled */
+  atomic_bool published;          /* pml_plugin_publish() */
+  void *events;                   /* of it, then constant */
   char trouble[PML__PLUGIN_LINE]; /* written once, then constant */
   atomic_bool troubled;
   struct pml_plugin *next; /* under the list's lock */
@@ -130,6 +132,9 @@ struct pml__plugin_use *pml__plugin_join(struct pml_plugin *p, int *err);
 /* Read a value, or collect the series of an asynchronous plugin, and store the latest value. Returns false if there is
  * no value yet. Takes the lock. */
 bool pml__plugin_ask(struct pml__plugin_counter *c, uint64_t *value);
+/* The value for a thread that does not join: read now, but for plugins of threads, whose functions only these threads
+ * call, the latest values; their sum, or of a level one of them. False: no value. Takes the lock. */
+bool pml__plugin_now(struct pml_plugin *p, uint32_t metric, uint64_t *value);
 
 /*
  * Disable the library of an inherited plugin: each of its functions returns at once. Used at the exit of a process,

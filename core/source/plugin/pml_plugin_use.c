@@ -153,6 +153,21 @@ bool pml__plugin_ask(struct pml__plugin_counter *c, uint64_t *value) {
   return has;
 }
 
+bool pml__plugin_now(struct pml_plugin *p, uint32_t metric, uint64_t *value) {
+  bool has = false, sums = !pml_mode_is_level(p->metric[metric].mode);
+  if (inside == p) return false;
+  const struct pml_plugin *before = enter(p);
+  for (struct pml__plugin_use *use = p->uses; use != NULL; use = use->next) {
+    struct pml__plugin_counter *c = use->counter != NULL ? &use->counter[metric] : NULL;
+    if (c != NULL && p->scope != PML_PLUGIN_THREAD) ask(c);
+    if (c == NULL || !c->has) continue;
+    *value = has && sums ? pml_value_plus(*value, c->value, p->metric[metric].value == PML_PLUGIN_DOUBLE) : c->value;
+    has = true;
+  }
+  leave(p, before);
+  return has;
+}
+
 /* ---- collecting and ending ---- */
 
 static void take_all(struct pml_plugin *p) {
