@@ -2,6 +2,7 @@
 /* bindings/live/live_loop.c - the service thread: poll loop and timer. */
 #include "live/live.h"
 
+#include "adapter/section/pml_section_snapshot.h"
 #include "source/sde/pml_sde.h"
 
 #include <errno.h>
@@ -282,7 +283,8 @@ static void sample(struct live *l) {
   if (now < l->sample_due) return;
   bool callbacks = now >= l->callback_due;
   if (callbacks) l->callback_due = now + CALLBACK_S;
-  l->sample_due = pml_sde_log_sample(callbacks) ? live__now() + SAMPLE_S : HUGE_VAL;
+  bool events = pml_sde_log_sample(callbacks), sections = pml__section_history(callbacks);
+  l->sample_due = events || sections ? live__now() + SAMPLE_S : HUGE_VAL;
 }
 
 bool live__turn(struct live *l, struct live_waiting *w, int ms) {

@@ -15,7 +15,9 @@ for _ = 1, 6000 do
   steps:add(3)
   level:add(-2)
   values:push(0.5)
+  pml.section.start "solve"
   pml.sys.sleep(0.01)
+  pml.section.stop "solve"
 end]]
 
 describe("A history", function()
@@ -57,6 +59,14 @@ describe("A history", function()
       last[name], n[name] = { time = time, value = value }, (n[name] or 0) + 1
     end
     assert.is_true(n.steps >= 3 and n.level >= 2 and n.values >= 2)
+    local calls, seconds = {}, {}
+    for name, value in text:gmatch "pmlog,section:solve:(%l+),[%d.]+,([%d.]+)" do
+      local list = name == "count" and calls or seconds
+      assert.is_true(tonumber(value) > (list[#list] or 0))
+      list[#list + 1] = tonumber(value)
+    end
+    assert.is_true(#calls >= 2 and #calls == #seconds)
+    assert.is_true(seconds[#calls] >= 0.01 * calls[#calls])
     -- The counter's last value in the log is exact, and no sample is newer.
     local _, events = pmlua "report out --events --csv"
     assert.is_true(last.steps.value <= tonumber(events:match "DEMO::steps,[^\n]-(%d+)"))

@@ -238,6 +238,10 @@ describe("The page of pmlua serve", function()
     browser:eval(("toggle(%s)"):format(find))
     assert.is_true(browser:eval "points.get(selected[0]).times[0]" < began_s)
     assert.equal(first, browser:eval "points.get(selected[0]).values[0]")
+    local calls = "series.findIndex(s => titleOf(s) == '<i>solve</i> count' && label(s, 'program') != 'APP')"
+    browser:await(calls .. " >= 0")
+    browser:eval(("toggle(%s)"):format(calls))
+    assert.is_true(browser:eval "points.get(selected[1]).times[0]" < began_s)
     assert.equal("", support.slurp(dir .. "/second.errors"))
     browser.events = {} -- they come from another origin
   end)

@@ -21,4 +21,11 @@ PML__SHARED uint32_t pml__section_count(void);
  */
 PML__SHARED int pml__section_snapshot(bool timeline, char **bytes, size_t *n);
 
+/*
+ * pml__section_history - if @add_samples, append the number of calls of each section, and the seconds in them, over all
+ * threads, to series in the process's log (pml_history.h): "section:LABEL:count" and "section:LABEL:sum". False: there
+ * is no log. Thread-safe; takes the lock of sections once for each.
+ */
+PML__SHARED bool pml__section_history(bool add_samples);
+
 #endif

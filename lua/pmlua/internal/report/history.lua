@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/report/history.lua - the values of events over time that a live service kept in a process's log.
+-- lua/pmlua/internal/report/history.lua - values of events and sections over time that a live service kept in a log.
 --
 -- Try:  pmlua live --report out -- ./solver; pmlua report out --history
 

@@ -90,6 +90,9 @@ end
 ---@return number[] values
 local function logged(s, since_s, before_s)
   local pid, event = s.labels:match 'pid="(%d+)"', s.labels:match 'event="([^"\\]*)"'
+  local section = s.labels:match 'section="([^"\\]*)"'
+  local statistic = s.name:match "^pmlua_section_seconds_(%l+)$"
+  if section then event = statistic and ("section:%s:%s"):format(section, statistic) end
   local log = pid and event and not s.labels:find "quantile=" and require "pmlua.internal.report.history".log_of(pid)
   local times, values = {}, {}
   for _, part in ipairs(log and core.log.history(log, event) or {}) do
