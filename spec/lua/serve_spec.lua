@@ -334,6 +334,17 @@ describe("pmlua query --job", function()
     assert.matches(("%%(JOB, pid %d on [^)]*%%) is silent"):format(silent), err)
   end)
 
+  it("draws the statistics over ranks over time, the sum apart from the others", function()
+    ranks()
+    if not os.execute "gnuplot --version >/dev/null 2>&1" then return pending "gnuplot is not installed" end
+    support.done(pmlua "query --job JOB 'DEMO::n' --watch 20ms --count 3 --plot job.svg -q")
+    local picture = support.slurp(dir .. "/job.svg")
+    for _, text in ipairs { "n, sum", "n, by rank", "DEMO::n sum", "DEMO::n least", "DEMO::n q1", "DEMO::n median", "DEMO::n q3",
+      "DEMO::n most" } do
+      assert.matches(text, picture, 1, true)
+    end
+  end)
+
   it("reads ranks on hosts by ssh, and refuses words that are not hosts", function()
     local daemon = "/usr/sbin/sshd"
     if not support.exists(daemon) then return pending "sshd is not installed" end
