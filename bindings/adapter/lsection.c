@@ -199,7 +199,9 @@ static void pushrow(lua_State *L, const struct pml_section_row *row, int by_thre
   struct pml_section_info info;
   pml_section_describe(row->section, &info);
   field_push(L, fields, row);
+  const char *interface = pml__section_interface(row->section);
   lutil_setstr(L, "label", info.label);
+  lutil_setstr(L, "interface", interface[0] != '\0' ? interface : NULL);
   lutil_setstr(L, "type", type_name[info.type]);
   lutil_setbool(L, "exclusive", info.exclusive);
   if (by_thread) lutil_setint(L, "thread", row->thread);

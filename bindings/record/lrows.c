@@ -106,6 +106,8 @@ static const struct pml__section_labelled *take_labelled(lua_State *L, int kept,
     luaL_argcheck(L, lua_istable(L, -1), 1, "a label is not in a table");
     lua_rawgeti(L, -1, 1);
     all[i].label = keep_text(L, kept);
+    all[i].interface = lutil_field(L, lua_gettop(L), "interface") != LUA_TNIL ? lutil_element(L, 1) : "";
+    keep(L, kept);
     if (all[i].label == NULL) luaL_error(L, "%s without a label", key);
     for (size_t k = 0; k < texts; k++) {
       lua_rawgeti(L, -1, (lua_Integer)k + 2);
@@ -119,12 +121,14 @@ static const struct pml__section_labelled *take_labelled(lua_State *L, int kept,
 }
 
 static int by_label(const void *a, const void *b) {
-  return strcmp(((const struct pml__section_labelled *)a)->label, ((const struct pml__section_labelled *)b)->label);
+  const struct pml__section_labelled *x = a, *y = b;
+  int order = strcmp(x->label, y->label);
+  return order != 0 ? order : strcmp(x->interface, y->interface);
 }
 
 /*
  * open { form, indent, columns, sections, events } - columns are { field, name, text, which, divisor }, sections {
- * label, text... }, events { event, name }; names and texts are in the form already.
+ * label, text..., interface = }, events { event, name }; names and texts are in the form already.
  */
 static int l_open(lua_State *L) {
   static const char *const known[] = {"form", "indent", "columns", "sections", "events", NULL};
@@ -154,15 +158,16 @@ static int l_open(lua_State *L) {
 /* ---- a log ---- */
 
 /*
- * rows:log { path, label, text, threads, whole, own, counted_work, cache } - the rows of a log as text, and their
- * number; nil and a failure if it cannot be read. A cache has the log already.
+ * rows:log { path, label, interface, text, threads, whole, own, counted_work, cache } - the rows of a log as text, and
+ * their number; nil and a failure if it cannot be read. A cache has the log already.
  */
 static int l_log(lua_State *L) {
-  static const struct option known[] = {OPTIONS(struct pml__section_question, path, label, counted_work, threads, own),
-                                        OPTION_AS(struct pml__section_question, "whole", whole), OPTION_UNREAD("text"),
-                                        OPTION_UNREAD("cache"), OPTION_END};
+  static const struct option known[] = {
+      OPTIONS(struct pml__section_question, path, label, interface, counted_work, threads, own),
+      OPTION_AS(struct pml__section_question, "whole", whole), OPTION_UNREAD("text"), OPTION_UNREAD("cache"),
+      OPTION_END};
   const char *text[TEXTS_MAX + 1] = {NULL};
-  struct pml__section_question q = {.text = text, .path = ""};
+  struct pml__section_question q = {.text = text, .path = "", .interface = ""};
   struct handle *h = lutil_check(L, 1, &rows_class);
   lua_settop(L, 2);
   luaL_checkstack(L, TEXTS_MAX + LUA_MINSTACK, "texts");

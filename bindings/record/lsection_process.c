@@ -97,6 +97,7 @@ void lsection_process_section(lua_State *L, const struct pml__section_definition
   field_push(L, fields, s);
   lutil_setstr(L, "type", s->type == PML_SECTION_COMMUNICATION ? "communication" : "calculation");
   lutil_setstr(L, "record", record[s->record]);
+  lutil_setstr(L, "interface", s->interface[0] != '\0' ? s->interface : NULL);
   field_each(L, "events", s->nevents, push_section_event, s);
 }
 

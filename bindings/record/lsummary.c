@@ -218,18 +218,19 @@ static void set_quantiles(lua_State *L, const struct pml__section_definition *se
   if (section->has_quantiles) field_values(L, "quantiles", FIELD_DOUBLE, section->quantile, PML__QUANTILES);
 }
 
-static int read_log(struct reading *r, const char *path, const char *label) {
+static int read_log(struct reading *r, const char *path, const char *label, const char *interface) {
   struct pml__section_totals totals = {0};
-  int err = pml__section_reader_open(&r->reader, path, label);
+  int err = pml__section_reader_open(&r->reader, path, label, interface);
   r->h.open = 1;
   if (err == 0) err = pml_summary_open(&r->sum);
   if (err == 0 && label != NULL) err = pml__section_reader_summary(&r->reader, r->sum, 0, &totals);
   return err == 0 && label != NULL && totals.recorded ? pml__section_reader_durations(&r->reader, false) : err;
 }
 
-static int read_cache(struct reading *r, const struct pml__section_cache *cache, const char *label) {
+static int read_cache(struct reading *r, const struct pml__section_cache *cache, const char *label,
+                      const char *interface) {
   struct pml__section_totals totals;
-  pml__section_cache_view(cache, label, &r->reader);
+  pml__section_cache_view(cache, label, interface, &r->reader);
   r->cached = true;
   r->h.open = 1;
   int err = pml_summary_open(&r->sum);
@@ -249,16 +250,17 @@ static void set_threads(lua_State *L, const struct reading *r, size_t *at, const
 }
 
 /*
- * one(path or cache, label, threads) - the rows of one section of a log: all, as for sections(); its threads, on
- * request; the quantiles of its calls. Nothing if the process was not in it.
+ * one(path or cache, label, threads, interface) - the rows of one section of a log: all, as for sections(); its
+ * threads, on request; the quantiles of its calls. Nothing if the process was not in it.
  */
 static int l_one(lua_State *L) {
   const struct pml__section_cache *cache = lsection_cache_at(L, 1);
   const char *path = cache == NULL ? lutil_string(L, 1) : NULL, *label = lutil_string(L, 2);
+  const char *interface = lua_isnoneornil(L, 4) ? "" : lutil_string(L, 4);
   int threads = lua_toboolean(L, 3);
   struct reading *r = lutil_new(L, &reading_class, 0, 0);
   size_t at = 0;
-  int err = cache != NULL ? read_cache(r, cache, label) : read_log(r, path, label);
+  int err = cache != NULL ? read_cache(r, cache, label, interface) : read_log(r, path, label, interface);
   if (err == 0 && threads) err = pml__section_reader_sorted(&r->reader, &r->rows);
   if (err < 0) return pml_pusherr(L, err, "summary.one");
   const struct pml_summary_row *all = pml_summary_row(r->sum, 0);
@@ -272,11 +274,11 @@ static int l_one(lua_State *L) {
   return 1;
 }
 
-/* all(path) - each section of a log that was used: label, communication, inclusive, threads. */
+/* all(path) - each section of a log that was used: label, interface, communication, inclusive, threads. */
 static int l_all(lua_State *L) {
   const char *path = lutil_string(L, 1);
   struct reading *r = lutil_new(L, &reading_class, 0, 0);
-  int err = read_log(r, path, NULL);
+  int err = read_log(r, path, NULL, NULL);
   if (err == 0) err = pml__section_reader_sorted(&r->reader, &r->rows);
   if (err < 0) return pml_pusherr(L, err, "summary.all");
   lua_newtable(L);
@@ -285,6 +287,7 @@ static int l_all(lua_State *L) {
     const struct pml__section_definition *section = first->entry.section;
     lua_createtable(L, 0, 4);
     lutil_setstr(L, "label", section->label);
+    lutil_setstr(L, "interface", section->interface);
     lutil_setbool(L, "communication", section->type == PML_SECTION_COMMUNICATION);
     lutil_setbool(L, "inclusive", !section->exclusive);
     set_threads(L, r, &at, "threads");
@@ -305,7 +308,7 @@ static int l_log(lua_State *L) {
   int64_t number = lutil_int(L, 3, 0, INT64_MAX / 2);
   struct pml__section_totals totals = {0};
   struct reading *r = lutil_new(L, &reading_class, 0, 0);
-  int err = read_log(r, path, NULL);
+  int err = read_log(r, path, NULL, NULL);
   if (err == 0) err = pml__sde_log_read(&r->left, &r->reader.log, &r->reader.cells);
   if (err == 0) err = pml__section_reader_summary(&r->reader, s, number, &totals);
   if (err < 0) return pml_pusherr(L, err, "summary.log");
@@ -346,7 +349,7 @@ static int set_timeline(lua_State *L, struct reading *r) {
 static int l_whole(lua_State *L) {
   const char *path = lutil_string(L, 1);
   struct reading *r = lutil_new(L, &reading_class, 0, 0);
-  int err = read_log(r, path, NULL);
+  int err = read_log(r, path, NULL, NULL);
   if (err == 0) err = pml__section_reader_durations(&r->reader, false);
   if (err == 0) err = pml__section_reader_sorted(&r->reader, &r->rows);
   if (err == 0) err = pml__sde_log_read(&r->left, &r->reader.log, &r->reader.cells);

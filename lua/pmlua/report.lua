@@ -50,8 +50,9 @@ local function gather(survey)
   while row ~= nil do
     if row then
       local all, events = surveys.merged(row)
-      list[#list + 1] = { label = row.label, type = row.communication and "communication" or "calculation",
-        exclusive = not row.inclusive, events = events, all = all, processes = row.processes,
+      list[#list + 1] = { label = row.label, interface = row.detail ~= "" and row.detail or nil,
+        type = row.communication and "communication" or "calculation", exclusive = not row.inclusive, events = events,
+        all = all, processes = row.processes,
         time = { min = row.time.min, max = row.time.max, most = row.time.most } }
     end
     i = i + 1
@@ -129,8 +130,9 @@ end
 ---@return table question
 function M.question(r, s, i, threads, text)
   local process = r.processes[i]
-  return { path = process.log, label = s.label, threads = threads, text = text, whole = whole_of(r, process, s),
-    own = r.total_of ~= "exclusive", cache = cache_of(r, i), counted_work = s.counted_work and FLOPS or nil }
+  return { path = process.log, label = s.label, interface = s.interface, threads = threads, text = text,
+    whole = whole_of(r, process, s), own = r.total_of ~= "exclusive", cache = cache_of(r, i),
+    counted_work = s.counted_work and FLOPS or nil }
 end
 
 --- The rows of a process in a section; nil: it never entered the section.
@@ -141,7 +143,7 @@ end
 ---@return table? of { process, all, threads, quantiles }
 function M.of(r, s, i, threads)
   local process = r.processes[i]
-  local one = surveys.one(process, s.label, threads, cache_of(r, i))
+  local one = surveys.one(process, s, threads, cache_of(r, i))
   if not one then return nil end
   local whole = whole_of(r, process, s)
   local function complete(row)
@@ -182,7 +184,8 @@ local function sort(list, order)
   local less = orders[order]
   table.sort(list, function(a, b)
     if less(a, b) then return true elseif less(b, a) then return false end
-    return a.label < b.label
+    if a.label ~= b.label then return a.label < b.label end
+    return (a.interface or "") < (b.interface or "")
   end)
 end
 
@@ -355,6 +358,11 @@ function M.build(survey, order)
     total_ns = whole, total_of = of, notes = notes, counted = counted, openmp = {},
     caches = caches_for(processes, list) }
 end
+
+--- Did annotations for other tools name any section?
+---@param r pmlua.Report
+---@return boolean
+function M.has_interfaces(r) return lists.any(r.sections, function(s) return s.interface ~= nil end) end
 
 --- Are there durations of calls in any process?
 ---@param r pmlua.Report

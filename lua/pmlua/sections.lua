@@ -35,6 +35,7 @@ local M = {}
 
 ---@class pmlua.Section
 ---@field label string any bytes but zero
+---@field interface string? the annotation interface that named it, such as "Kokkos"; nil: pmlua's own
 ---@field type string calculation or communication
 ---@field exclusive boolean
 ---@field record string none, all or sketch

@@ -99,7 +99,7 @@ static inline char *log_text(const char *path) {
   struct pml__sde_log left = {0};
   char *text = NULL;
   size_t n;
-  int err = pml__section_reader_open(&reader, path, NULL);
+  int err = pml__section_reader_open(&reader, path, NULL, NULL);
   if (err == 0) err = pml__section_reader_durations(&reader, false);
   if (err == 0) err = pml__section_reader_sorted(&reader, &rows);
   if (err == 0) err = pml__sde_log_read(&left, &reader.log, &reader.cells);

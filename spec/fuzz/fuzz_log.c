@@ -547,7 +547,7 @@ static int is_torn(const struct pml__section_entry *row, void *arg) {
 static void check_sections(bool report) {
   struct pml__section_reader reader;
   bool torn = false;
-  int err = pml__section_reader_open(&reader, path, NULL);
+  int err = pml__section_reader_open(&reader, path, NULL, NULL);
   if (err == 0) err = pml__section_reader_durations(&reader, false);
   if (err == 0) err = pml__section_reader_rows(&reader, is_torn, &torn);
   PROMISE(err == 0 || err == PML_EFORMAT || err == -ENOMEM, "a log is read, or refused");

@@ -74,6 +74,9 @@ PML_API int pml_section_define(const char *label, const struct pml_section_optio
  * NULL: none. It is called with no lock held and may itself define sections. Async-signal-safe. */
 PML__SHARED void pml_section_on_first(void (*notify)(void));
 
+/* pml__section_interface - the annotation interface that named @s; "": pmlua's own. */
+PML__SHARED const char *pml__section_interface(const struct pml_section *s);
+
 /* pml_section_find - pmlua's own section @label, NULL if it is not defined. Lock-free. */
 PML_API struct pml_section *pml_section_find(const char *label);
 

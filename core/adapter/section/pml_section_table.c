@@ -169,6 +169,10 @@ void pml_section_describe(const struct pml_section *s, struct pml_section_info *
                                     .events = s->list != NULL ? s->list->metrics : NULL};
 }
 
+const char *pml__section_interface(const struct pml_section *s) {
+  return s->interface;
+}
+
 struct pml_recorder *pml_section_durations(const struct pml_section *s) {
   return s->recorder;
 }

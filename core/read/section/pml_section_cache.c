@@ -14,10 +14,15 @@ static const struct pml__section_definition *section_at(const void *at) {
   return *(const struct pml__section_definition *const *)at;
 }
 
-/* Equal labels are in the order of definition, because a search for the label finds the first. */
+static int order_of(const struct pml__section_definition *s, const char *label, const char *interface) {
+  int order = strcmp(s->label, label);
+  return order != 0 ? order : strcmp(s->interface, interface);
+}
+
+/* Equal sections are in the order of definition, because a search for one finds the first. */
 static int by_label(const void *a, const void *b) {
   const struct pml__section_definition *x = section_at(a), *y = section_at(b);
-  int order = strcmp(x->label, y->label);
+  int order = order_of(x, y->label, y->interface);
   return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
 }
 
@@ -29,7 +34,7 @@ static bool keeps_durations(const struct pml__section_reader *b) {
 
 int pml__section_cache_open(struct pml__section_cache *c, const char *path) {
   *c = (struct pml__section_cache){0};
-  int err = pml__section_reader_open(&c->reader, path, NULL);
+  int err = pml__section_reader_open(&c->reader, path, NULL, NULL);
   if (err == 0) err = pml__section_reader_sorted(&c->reader, &c->rows);
   if (err == 0 && keeps_durations(&c->reader)) err = pml__section_reader_durations(&c->reader, false);
   const size_t n = c->reader.sections.n;
@@ -51,9 +56,9 @@ void pml__section_cache_close(struct pml__section_cache *c) {
   c->label = NULL;
 }
 
-static size_t first_labelled(const struct pml__section_cache *c, const char *label) {
+static size_t first_labelled(const struct pml__section_cache *c, const char *label, const char *interface) {
   size_t i;
-  PML__ARRAY_SEARCH(i, c->reader.sections.n, strcmp(section_at(&c->label[i])->label, label) < 0);
+  PML__ARRAY_SEARCH(i, c->reader.sections.n, order_of(section_at(&c->label[i]), label, interface) < 0);
   return i;
 }
 
@@ -64,13 +69,15 @@ static size_t first_row(const struct pml__section_cache *c, uint64_t index) {
   return i;
 }
 
-void pml__section_cache_view(const struct pml__section_cache *c, const char *label, struct pml__section_reader *view) {
-  const size_t i = first_labelled(c, label);
+void pml__section_cache_view(const struct pml__section_cache *c, const char *label, const char *interface,
+                             struct pml__section_reader *view) {
+  const size_t i = first_labelled(c, label, interface);
   *view = c->reader;
   view->only = label;
+  view->interface = interface;
   view->kept = &c->rows;
   view->sections = (struct pml__section_items){.at = &c->label[i]};
-  if (i == c->reader.sections.n || strcmp(section_at(&c->label[i])->label, label) != 0) return;
+  if (i == c->reader.sections.n || !pml__section_is(section_at(&c->label[i]), label, interface)) return;
   view->sections.n = 1;
   view->first = first_row(c, section_at(&c->label[i])->index);
   view->end = first_row(c, (uint64_t)section_at(&c->label[i])->index + 1);

@@ -25,10 +25,10 @@ PML__SHARED int pml__section_cache_open(struct pml__section_cache *c, const char
 PML__SHARED void pml__section_cache_close(struct pml__section_cache *c);
 
 /*
- * pml__section_cache_view - the reader of section @label alone: an empty one if the log has no such section. It reads
- * nothing, lasts as long as @c, and is not closed.
+ * pml__section_cache_view - the reader of section @label of @interface alone: an empty one if the log has no such
+ * section. It reads nothing, lasts as long as @c, and is not closed.
  */
-PML__SHARED void pml__section_cache_view(const struct pml__section_cache *c, const char *label,
+PML__SHARED void pml__section_cache_view(const struct pml__section_cache *c, const char *label, const char *interface,
                                          struct pml__section_reader *view);
 
 #endif

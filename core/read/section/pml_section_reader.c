@@ -73,10 +73,10 @@ static int take_section(struct pml__section_reader *b, const char *at, size_t by
   s->nevents = d.nevents;
   s->label = pml__log_text(&text, &left);
   bool whole = s->label != NULL && s->label[0] != '\0';
-  if (whole && b->only != NULL) whole = strcmp(s->label, b->only) == 0;
   for (uint32_t i = 0; whole && i < d.nevents; i++) whole = (s->event[i] = pml__log_text(&text, &left)) != NULL;
   s->interface = pml__log_text(&text, &left);
   if (s->interface == NULL) s->interface = "";
+  if (whole && b->only != NULL) whole = pml__section_is(s, b->only, b->interface);
   if (!whole) free(b->sections.at[--b->sections.n]);
   return 0;
 }
@@ -126,8 +126,8 @@ static int take_definitions(struct pml__section_reader *b) {
   return 0;
 }
 
-int pml__section_reader_open(struct pml__section_reader *b, const char *path, const char *only) {
-  *b = (struct pml__section_reader){.log = {.fd = -1}, .only = only};
+int pml__section_reader_open(struct pml__section_reader *b, const char *path, const char *only, const char *interface) {
+  *b = (struct pml__section_reader){.log = {.fd = -1}, .only = only, .interface = interface};
   int err = pml__log_read_open(&b->log, path);
   if (err == 0) err = take_definitions(b);
   if (err == 0) err = pml__log_cells_read(&b->cells, &b->log);

@@ -10,6 +10,8 @@
 #include "read/log/pml_recorder_log.h"
 #include "record/quantile/pml_sketch.h"
 
+#include <string.h>
+
 struct pml__section_definition {
   uint32_t index;
   enum pml_section_type type;
@@ -31,6 +33,11 @@ struct pml__section_region {
   char name[];
 };
 
+/* Whether @s is the section @label of @interface; "": pmlua's own. */
+static inline bool pml__section_is(const struct pml__section_definition *s, const char *label, const char *interface) {
+  return strcmp(s->label, label) == 0 && strcmp(s->interface, interface) == 0;
+}
+
 /* A list of separately allocated items. */
 struct pml__section_items {
   void **at;
@@ -38,7 +45,7 @@ struct pml__section_items {
 };
 
 struct pml__section_reader {
-  const char *only;
+  const char *only, *interface; /* only NULL: all sections */
   struct pml__log_reader log;
   struct pml__log_cells cells;
   struct pml__section_items sections,
@@ -56,12 +63,13 @@ void *pml__section_zeros(size_t bytes);
 PML__SHARED void pml__section_drop(struct pml__section_items *list);
 
 /*
- * pml__section_reader_open - the definitions of the log @path: of section @only, or, if that is NULL, of all.
- * Returns 0, the error of pml__log_read_open(), PML_EFORMAT (two sections share a number) or -ENOMEM. Close it either
- * way; @path and @only must stay valid until then.
+ * pml__section_reader_open - the definitions of the log @path: of section @only of @interface, or, if @only is NULL, of
+ * all. Returns 0, the error of pml__log_read_open(), PML_EFORMAT (two sections share a number) or -ENOMEM. Close it
+ * either way; the texts must stay valid until then.
  * pml__section_reader_at - the definition of section @index, or NULL.
  */
-PML__SHARED int pml__section_reader_open(struct pml__section_reader *b, const char *path, const char *only);
+PML__SHARED int pml__section_reader_open(struct pml__section_reader *b, const char *path, const char *only,
+                                         const char *interface);
 PML__SHARED void pml__section_reader_close(struct pml__section_reader *b);
 struct pml__section_definition *pml__section_reader_at(const struct pml__section_reader *b, uint32_t index);
 

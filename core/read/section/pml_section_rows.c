@@ -199,15 +199,17 @@ static struct pml__cell cell_of(struct writing *w, const struct line *line, cons
 /* ---- writing ---- */
 
 static int by_label(const void *key, const void *at) {
-  return strcmp(key, ((const struct pml__section_labelled *)at)->label);
+  const struct pml__section_definition *of = key;
+  const struct pml__section_labelled *s = at;
+  int order = strcmp(of->label, s->label);
+  return order != 0 ? order : strcmp(of->interface, s->interface);
 }
 
 /* Look up once what all rows of a section share. */
 static void begin_section(struct writing *w, const struct pml__section_definition *definition) {
   const struct pml__section_table *t = w->table;
   w->definition = definition;
-  w->section =
-      t->nsections > 0 ? bsearch(definition->label, t->section, t->nsections, sizeof *t->section, by_label) : NULL;
+  w->section = t->nsections > 0 ? bsearch(definition, t->section, t->nsections, sizeof *t->section, by_label) : NULL;
   w->events = 0;
   for (size_t i = 0; i < t->nevents && w->events < definition->nevents; i++)
     for (uint32_t k = 0; k < definition->nevents; k++) {
@@ -231,7 +233,7 @@ static void put_line(struct writing *w, struct line *line) {
 
 static int write_threads(struct writing *w, const struct pml__section_reader *b) {
   struct pml__section_items rows = {0};
-  struct line line;
+  struct line line = {0};
   int err = pml__section_reader_sorted(b, &rows);
   for (size_t i = 0; i < rows.n && err == 0; i++) {
     line_of_thread(&line, rows.at[i], b->log.head.ticks_per_second);
@@ -264,9 +266,9 @@ int pml__section_rows_write(const struct pml__section_table *t, const struct pml
   out->indent = t->indent;
   int err = 0;
   if (q->cache != NULL)
-    pml__section_cache_view(q->cache, q->label, &reader);
+    pml__section_cache_view(q->cache, q->label, q->interface, &reader);
   else
-    err = pml__section_reader_open(&reader, q->path, q->label);
+    err = pml__section_reader_open(&reader, q->path, q->label, q->interface);
   w.cell = calloc(t->ncolumns + 1, sizeof *w.cell);
   w.name = calloc(t->ncolumns + 1, sizeof *w.name);
   if (err == 0 && (w.cell == NULL || w.name == NULL)) err = -ENOMEM;

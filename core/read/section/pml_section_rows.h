@@ -52,6 +52,7 @@ struct pml__section_column {
 /* A section's label and its texts; an event's name, and as JSON writes it. */
 struct pml__section_labelled {
   const char *label;
+  const char *interface; /* "": a section of pmlua, or an event */
   const char *const *text;
 };
 
@@ -60,13 +61,14 @@ struct pml__section_table {
   const char *indent; /* for JSON */
   size_t ncolumns, nsections, nevents;
   const struct pml__section_column *column;
-  const struct pml__section_labelled *section; /* in the order of strcmp(); rows of other sections are left out */
-  const struct pml__section_labelled *event;   /* in the order of an object */
+  const struct pml__section_labelled
+      *section; /* by label and interface, in the order of strcmp(); rows of other sections are left out */
+  const struct pml__section_labelled *event; /* in the order of an object */
 };
 
 /* A question about a log. */
 struct pml__section_question {
-  const char *path, *label;               /* NULL: all sections */
+  const char *path, *label, *interface;   /* label NULL: all sections */
   const struct pml__section_cache *cache; /* contains the log; @label is not NULL. NULL: read @path */
   const char *const *text;                /* of the process; NULL for an absent one */
   bool threads;                           /* a row for each thread; else one for the process, of @label */

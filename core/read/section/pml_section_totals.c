@@ -123,6 +123,16 @@ static struct pml_summary_spread calls_of(const struct pml_exact_sums *calls, do
       {s.count, ns * s.mean, ns * ns * s.square, ns * s.min, ns * s.max}, ns * (double)calls->sum, number, number};
 }
 
+/* Labels of other interfaces may be of several types: the type of the first process counts. */
+static uint32_t flags_of(const struct pml__section_definition *section, const struct pml_summary *s) {
+  const struct pml_summary_row *first =
+      section->interface[0] != '\0' ? pml_summary_find(s, PML_SUMMARY_SECTION, section->label, section->interface)
+                                    : NULL;
+  return first != NULL ? first->flags
+                       : (section->type == PML_SECTION_COMMUNICATION ? PML_SUMMARY_COMMUNICATION : 0) |
+                             (section->exclusive ? 0 : PML_SUMMARY_INCLUSIVE);
+}
+
 static int add_section(const struct adding *a, size_t i, struct pml_summary *s, int64_t number) {
   const struct sum *sum = &a->sum[i];
   const struct pml__section_definition *section = a->reader->sections.at[i];
@@ -134,9 +144,9 @@ static int add_section(const struct adding *a, size_t i, struct pml_summary *s, 
   put_values(&v, sum, section, &row);
   const struct pml_summary_row to = {
       .kind = PML_SUMMARY_SECTION,
-      .flags = (section->type == PML_SECTION_COMMUNICATION ? PML_SUMMARY_COMMUNICATION : 0) |
-               (section->exclusive ? 0 : PML_SUMMARY_INCLUSIVE),
+      .flags = flags_of(section, s),
       .name = section->label,
+      .detail = section->interface,
       .processes = 1,
       .threads = sum->threads,
       .first = number,
@@ -184,7 +194,7 @@ int pml__section_reader_summary(const struct pml__section_reader *b, struct pml_
 int pml__section_log_summary(const char *path, struct pml_summary *s, int64_t number) {
   struct pml__section_reader b;
   struct pml__section_totals totals;
-  int err = pml__section_reader_open(&b, path, NULL);
+  int err = pml__section_reader_open(&b, path, NULL, NULL);
   const struct pml_summary_row host = {
       .kind = PML_SUMMARY_HOST, .name = b.log.head.host, .processes = 1, .first = number};
   if (err == 0) err = pml_summary_add(s, &host);

@@ -252,19 +252,21 @@ static const char *type_of(uint32_t flags) {
   return flags < sizeof text / sizeof *text ? text[flags] : NULL;
 }
 
-static bool has_row(const struct pml_summary *s, const struct pml_summary_row *row, const char *detail, bool alike) {
-  const struct pml_summary_row *other = pml_summary_find(s, row->kind, row->name, detail);
-  return other != NULL && (!alike || other->flags == row->flags);
+static bool is_alike(const struct pml_summary_row *other, const struct pml_summary_row *row) {
+  return other != NULL && other->flags == row->flags;
 }
 
 /* @row as it joins @s: with its type as detail, if the section of its name is of another one. */
 static struct pml_summary_row apart(const struct pml_summary *s, const struct pml_summary_row *row) {
   struct pml_summary_row as = *row;
   const char *type = type_of(row->flags), *detail = text_of(row->detail);
-  if (row->kind != PML_SUMMARY_SECTION || type == NULL || has_row(s, row, detail, true)) return as;
-  if (has_row(s, row, detail, false))
+  const struct pml_summary_row *other = pml_summary_find(s, row->kind, row->name, detail);
+  if (row->kind != PML_SUMMARY_SECTION || type == NULL || is_alike(other, row)) return as;
+  if (other != NULL && detail[0] != '\0')
+    as.flags = other->flags; /* a label of another interface */
+  else if (other != NULL)
     as.detail = type;
-  else if (strcmp(detail, type) == 0 && has_row(s, row, "", true))
+  else if (strcmp(detail, type) == 0 && is_alike(pml_summary_find(s, row->kind, row->name, ""), row))
     as.detail = "";
   return as;
 }

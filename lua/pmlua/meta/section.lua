@@ -127,6 +127,7 @@ function SectionScope:close() end
 
 ---@class pmlua.SectionRow
 ---@field label string
+---@field interface? string the annotation interface that named it, such as "Kokkos"; nil: pmlua's own
 ---@field type "calculation"|"communication"
 ---@field exclusive boolean
 ---@field thread? integer of a report by threads

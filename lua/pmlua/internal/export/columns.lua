@@ -40,6 +40,7 @@ local texts = {
   sections = process .. [[
 thread       integer -    number of the thread in its process; 0: several that ended long ago
 section      text    -    label of the section
+interface    text    -    the annotation interface that named it, such as Kokkos; empty: a section of pmlua
 type         text    -    calculation or communication
 exclusive    boolean -    the section contains no other
 calls        integer -    that ended

@@ -22,7 +22,8 @@ local of_logs, of_job = {}, {} -- the functions that write the rows of each tabl
 
 -- The core's names for the columns of sections: fields of the process, of the section, and of each thread.
 local FIELDS <const> = { section = { field = "section", which = 1 }, type = { field = "section", which = 2 },
-  exclusive = { field = "section", which = 3 }, rank = { field = "process", which = 1 }, host = { field = "process", which = 2 },
+  exclusive = { field = "section", which = 3 }, interface = { field = "section", which = 4 },
+  rank = { field = "process", which = 1 }, host = { field = "process", which = 2 },
   pid = { field = "process", which = 3 }, calls = { field = "count" }, time_ns = { field = "total_ns" } }
 
 --- The events that sections count, in the order of their first appearance.
@@ -55,8 +56,9 @@ local function opened(survey, sink, columns, events)
     of[i] = { name = c.name, field = field.field, which = field.which, text = field.text }
   end
   for i, row in ipairs(survey.summary:sections()) do
-    list[i] = { label = row.label, events = names, values = { sections.show(row.label), kind_of(row.communication),
-      not row.inclusive } }
+    local interface = row.detail ~= "" and row.detail or nil
+    list[i] = { label = row.label, interface = interface, events = names, values = { sections.show(row.label),
+      kind_of(row.communication), not row.inclusive, row.detail } }
   end
   return rows_of.open(sink.form, of, list)
 end

@@ -118,6 +118,7 @@ end
 local function section_of(r, section, processes, threads)
   local out = row_of(section.all)
   out.label, out.type, out.exclusive = sections.show(section.label), section.type, section.exclusive
+  out.interface = section.interface
   out.unit = section.type == "communication" and "byte" or "operation"
   out.time_average_s, out.self_average_s = s(section.all.time_ns), s(section.all.own_ns)
   out.imbalance = section.all.imbalance
@@ -210,10 +211,11 @@ local function events_rows(r)
   return names, rows
 end
 
---- The columns of a table, in core.rows's form; a section's texts are 1 to 4, a process's texts 1 and 2.
+--- The columns of a table, in core.rows's form; a section's texts are 1 to 5, a process's texts 1 and 2.
 local function csv_columns(r, level)
   local columns = { { name = "section", field = "section", which = 1 }, { name = "type", field = "section", which = 2 },
     { name = "exclusive", field = "section", which = 3 } }
+  if report.has_interfaces(r) then table.insert(columns, 2, { name = "interface", field = "section", which = 5 }) end
   local function add(column) columns[#columns + 1] = column end
   if level ~= "basic" then add { name = "process", field = "process", which = 1 } end
   if level == "threads" then add { name = "thread", field = "thread" } end
@@ -239,7 +241,8 @@ end
 
 --- The texts that all rows of a section share.
 local function section_values(r, section)
-  return { sections.show(section.label), section.type, section.exclusive and "yes" or "no", work_source(r, section) }
+  return { sections.show(section.label), section.type, section.exclusive and "yes" or "no", work_source(r, section),
+    section.interface }
 end
 
 local function names_of(columns)
@@ -265,7 +268,9 @@ end
 
 local function csv_table(r, columns)
   local list = {}
-  for i, of in ipairs(r.sections) do list[i] = { label = of.label, events = of.events, values = section_values(r, of) } end
+  for i, of in ipairs(r.sections) do
+    list[i] = { label = of.label, interface = of.interface, events = of.events, values = section_values(r, of) }
+  end
   return rows_of.open("csv", columns, list)
 end
 

@@ -60,12 +60,13 @@ local function threads_of(job, ranks)
   local by, lines = {}, { { "SECTION", "RANK", "THREAD", "CALLS", "TIME", "SELF", "MIN", "MAX" } }
   for _, r in ipairs(ranks) do
     for _, s in ipairs(core.summary.all(job.logs[r.rank]) or {}) do
-      by[s.label] = by[s.label] or {}
-      table.insert(by[s.label], { rank = r.rank, threads = s.threads })
+      local key = s.label .. "\0" .. s.interface
+      by[key] = by[key] or {}
+      table.insert(by[key], { rank = r.rank, threads = s.threads })
     end
   end
   for _, all in ipairs(job.sections) do
-    for _, of in ipairs(by[all.label] or {}) do
+    for _, of in ipairs(by[all.label .. "\0" .. all.detail] or by[all.label .. "\0"] or {}) do
       for _, t in ipairs(of.threads) do
         lines[#lines + 1] = { sections.show(all.label), ("%d"):format(of.rank), ("%d"):format(t.thread),
           ("%d"):format(t.count), units.time(t.total_ns), units.time(t.self_ns), units.time(t.min_ns), units.time(t.max_ns) }
@@ -96,7 +97,7 @@ end
 local function add_threads(out, path)
   for _, s in ipairs(core.summary.all(path) or {}) do
     for _, of in ipairs(out) do
-      if of.name == s.label then of.of_threads = json.array(s.threads) end
+      if of.name == s.label and (of.library or "") == s.interface then of.of_threads = json.array(s.threads) end
     end
   end
 end

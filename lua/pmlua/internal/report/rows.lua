@@ -48,7 +48,7 @@ end
 --- A table whose rows come from logs.
 ---@param form string csv, json, jsonl or sql
 ---@param columns { name: string, field: string, text: string?, which: integer?, divisor: number? }[]
----@param list { label: string, events: string[], values: any[]? }[] its sections, with what their rows have in common
+---@param list { label: string, interface: string?, events: string[], values: any[]? }[] its sections, and texts of their rows
 ---@param indent string? of JSON
 ---@return userdata rows of core.rows
 function M.open(form, columns, list, indent)
@@ -59,6 +59,7 @@ function M.open(form, columns, list, indent)
   for i, section in ipairs(list) do
     local values = section.values or {}
     labelled[i] = { section.label, table.unpack(M.texts(form, values, #values)) }
+    labelled[i].interface = section.interface
   end
   return rows.open { form = form, indent = indent, columns = named, sections = labelled, events = events_of(list) }
 end

@@ -150,9 +150,9 @@ end
 --- Which section of a file contradicts those that were there before.
 local function contradiction(survey, process, names, err)
   local known = {}
-  for _, row in ipairs(survey.summary:sections()) do known[row.label] = row end
+  for _, row in ipairs(survey.summary:sections()) do known[row.label .. "\0" .. row.detail] = row end
   for _, s in ipairs(process.sections) do
-    local row = known[s.label]
+    local row = known[s.label .. "\0" .. (s.interface or "")]
     local other = row and (row.communication ~= (s.type == "communication") and "type"
       or row.inclusive == s.exclusive and "exclusiveness")
     if other then
@@ -258,11 +258,12 @@ function M.merged(row)
 end
 
 --- One section of a process of a survey, read again.
+---@param section { label: string, interface: string? }
 ---@param threads? boolean each of them, too
 ---@param cache? userdata the log's sections: core.summary.cache
 ---@return { all: table, threads: table[], quantiles: number[]? }? section nil: the process was not in it, or its log is gone
-function M.one(process, label, threads, cache)
-  local one = core.summary.one(cache or process.log, label, threads)
+function M.one(process, section, threads, cache)
+  local one = core.summary.one(cache or process.log, section.label, threads, section.interface)
   if one then one.all = M.merged(one.all) end
   return one
 end

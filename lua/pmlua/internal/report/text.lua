@@ -17,6 +17,9 @@ local ROWS_MAX = 200000 -- most rows of a table
 
 local short, label_of = report.short, report.label
 
+--- A section in a sentence.
+local function named(s) return (s.interface and s.interface .. ": " or "") .. label_of(s) end
+
 local function integer(v) return math.type(v) == "integer" and ("%d"):format(v) or ("%.6g"):format(v) end
 
 -- --- the head ---
@@ -62,8 +65,16 @@ local function lined_up(rows, left)
   return view.plain(rows, right)
 end
 
+--- A table of sections with a column for the interfaces that named them, if there are any: in front of column @at.
+local function with_interfaces(r, rows, interfaces, at)
+  for i, row in ipairs(report.has_interfaces(r) and rows or {}) do
+    table.insert(row, at, i == 1 and "INTERFACE" or interfaces[i] or "-")
+  end
+  return lined_up(rows, report.has_interfaces(r) and at or at - 1)
+end
+
 local function basic(r)
-  local rows, several = { { "SECTION", table.unpack(names) } }, #r.processes > 1
+  local rows, several, interfaces = { { "SECTION", table.unpack(names) } }, #r.processes > 1, {}
   local ranks = several and r.processes[1].rank ~= nil
   if several then table.insert(rows[1], "MAX/AVG") end
   if ranks then table.insert(rows[1], "OF RANK") end
@@ -72,36 +83,37 @@ local function basic(r)
     if several then row[#row + 1] = s.all.imbalance and ("%.3f"):format(s.all.imbalance) or "-" end
     if ranks then row[#row + 1] = s.all.imbalance and integer(r.processes[s.all.most].rank or -1) or "-" end
     rows[#rows + 1] = row
+    interfaces[#rows] = s.interface
   end
-  return lined_up(rows, 1)
+  return with_interfaces(r, rows, interfaces, 2)
 end
 
 local function detail(r)
-  local rows = { { "SECTION", "PROCESS", table.unpack(names) } }
+  local rows, interfaces = { { "SECTION", "PROCESS", table.unpack(names) } }, {}
   for _, s in ipairs(r.sections) do
     local label = label_of(s)
     for of in report.each(r, s) do
       rows[#rows + 1] = { label, report.process_name(r, of.process),
         table.unpack(figures(s, of.all, of.all.total_ns, of.all.self_ns)) }
-      label = ""
+      label, interfaces[#rows] = "", s.interface
     end
   end
-  return lined_up(rows, 2)
+  return with_interfaces(r, rows, interfaces, 3)
 end
 
 local function threads(r)
-  local rows = { { "SECTION", "PROCESS", "THREAD", table.unpack(names) } }
+  local rows, interfaces = { { "SECTION", "PROCESS", "THREAD", table.unpack(names) } }, {}
   for _, s in ipairs(r.sections) do
     local label = label_of(s)
     for of in report.each(r, s, true) do
       for _, row in ipairs(of.threads) do
         rows[#rows + 1] = { label, report.process_name(r, of.process), row.thread == 0 and "earlier" or integer(row.thread),
           table.unpack(figures(s, row, row.total_ns, row.self_ns)) }
-        label = ""
+        label, interfaces[#rows] = "", s.interface
       end
     end
   end
-  return lined_up(rows, 2)
+  return with_interfaces(r, rows, interfaces, 3)
 end
 
 -- --- what else is known ---
@@ -213,15 +225,15 @@ local function remarks(r)
   for _, s in ipairs(r.sections) do
     local kinds = require "pmlua.internal.keys"(s.all.misuse)
     for _, name in ipairs(kinds) do
-      lines[#lines + 1] = ("misuse: %s: %s, %s: %s"):format(label_of(s), name, units.plural(s.all.misuse[name], "time"),
+      lines[#lines + 1] = ("misuse: %s: %s, %s: %s"):format(named(s), name, units.plural(s.all.misuse[name], "time"),
         misuses[name] or name)
     end
     if s.all.running > 0 then
-      lines[#lines + 1] = ("open: %s: %s had not stopped; not included"):format(label_of(s),
+      lines[#lines + 1] = ("open: %s: %s had not stopped; not included"):format(named(s),
         units.plural(s.all.running, "call"))
     end
     if s.all.torn > 0 then
-      lines[#lines + 1] = ("torn: %s: a stop was in progress on %s; its times may lack that call"):format(label_of(s),
+      lines[#lines + 1] = ("torn: %s: a stop was in progress on %s; its times may lack that call"):format(named(s),
         units.plural(s.all.torn, "thread"))
     end
   end

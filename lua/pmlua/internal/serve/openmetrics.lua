@@ -163,6 +163,7 @@ end
 
 local function add_section(self, program, r, s, since_s)
   local all, label_text = s.all, with(labels(program), "section", show(s.label))
+  if s.interface then label_text = with(label_text, "interface", s.interface) end
   local one = #r.processes == 1 and require "pmlua.report".each(r, s)()
   add_summary(self:family("pmlua_section_seconds", "summary", "time between start and stop of a section", "seconds"), label_text,
     { count = all.count, sum = all.total_ns / 1e9, quantiles = by_percent(one and one.quantiles, 1e9) }, since_s)
