@@ -23,6 +23,7 @@ enum pml_stream_kind {
   PML_STREAM_METRIC,
   PML_STREAM_COMMUNICATION, /* a message or a collective operation, within the call that makes it */
   PML_STREAM_OPENMP,        /* of a team, a task or a lock of OpenMP, within the construct */
+  PML_STREAM_INTERVAL,      /* the end of a call that is in no call tree, such as one that began on another thread */
   PML_STREAM_KINDS
 };
 
@@ -98,6 +99,9 @@ struct pml_stream_place {
  *
  * A communication has no metrics: its region is a PML__LOG_COMMUNICATED(), which contains the number of values, and
  * docs/log.md lists them. There is room for an even number of them. The same holds for OpenMP's events.
+ *
+ * An interval has no metrics: its region is the called one, its ticks are the end, and its only value is the ticks at
+ * its beginning, which may be after the end by a difference of clocks.
  *
  * A consumer that is added while regions are open receives their leaves without their enters.
  */

@@ -2,6 +2,7 @@
 /* core/adapter/section/pml_section.c - start and stop of sections. */
 #include "adapter/section/pml_section.h"
 
+#include "adapter/section/pml_section_interval.h"
 #include "adapter/section/pml_section_private.h"
 #include "base/pml_clock.h"
 #include "base/pml_error.h"
@@ -324,6 +325,33 @@ APART int stop_counted_work(struct pml_section *s, double work, uint64_t iterati
 
 int pml__section_stop_work(struct pml_section *s, double work, uint64_t iterations) {
   return is_plain(s) ? stop_plain(s, pml__clock_counter(), &work, iterations) : stop_counted_work(s, work, iterations);
+}
+
+/* ---- calls that are in no call tree ---- */
+
+int pml_section_interval(struct pml_section *s, uint64_t from, uint64_t to) {
+  static const struct pml__section_frame alone = {.child = 0};
+  if (!pml__section_on()) return 0;
+  if (s == NULL) return pml_fail(-EINVAL, "no section to count a call of");
+  struct pml__section_stat *stat =
+      s->plain_index < pml__section_mine.nknown ? pml__section_mine.known[s->plain_index] : NULL;
+  if (PML_UNLIKELY(stat == NULL || pml__section_own(stat)->epoch != plain())) {
+    struct pml__section_thread *t = pml__section_thread();
+    stat = t != NULL ? pml__section_stat_of(t, s) : NULL;
+    if (stat == NULL) return pml_fail(-ENOMEM, "no memory for section %.200s", s->label);
+  }
+  uint64_t d = since(from, to);
+  pml__section_begin_update(stat);
+  pml__own_add32(&stat->depth, 1); /* add_call() takes it back; calls under way contain no time of this one */
+  uint32_t under_way = stat->depth - 1;
+  add_call(stat, d, &alone);
+  if (PML_UNLIKELY(under_way > 0)) pml__own_add_release(&stat->recurred, -d);
+  pml__section_end_update(stat);
+  if (PML_UNLIKELY(s->recorder != NULL)) record(s->recorder, stat, d);
+  if (PML_LIKELY(!pml__stream_wanted(PML_STREAM_INTERVAL))) return 0;
+  const struct pml_stream_event e = {.ticks = to, .region = s->region, .values = &from};
+  pml__stream_emit(PML_STREAM_INTERVAL, &e);
+  return 0;
 }
 
 /* ---- by label ---- */

@@ -72,9 +72,9 @@ PML_THREAD_LOCAL struct pml__stream_own pml__stream_own __attribute__((tls_model
     .self = &pml__stream_nobody, .call.open = PML__CALL_NONE, .call.stream = &pml__stream_nobody};
 _Atomic uint64_t pml__stream_lost_threads;
 atomic_bool pml__stream_expedited;
-_Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS] = {NO_CONSUMER, NO_CONSUMER, NO_CONSUMER, NO_CONSUMER,
-                                                             NO_CONSUMER};
-_Static_assert(PML_STREAM_KINDS == 5, "each kind begins without consumers");
+_Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS] = {NO_CONSUMER, NO_CONSUMER, NO_CONSUMER,
+                                                             NO_CONSUMER, NO_CONSUMER, NO_CONSUMER};
+_Static_assert(PML_STREAM_KINDS == 6, "each kind begins without consumers");
 _Atomic uint64_t pml__stream_latest = NO_CONSUMER, pml__stream_sparing = NO_CONSUMER;
 static _Atomic uint64_t fast_latest = NO_CONSUMER; /* the latest, if all its consumers have fast functions */
 static atomic_bool stubs_allowed;

@@ -42,14 +42,20 @@ static void fill_place(struct pml__profile_place *p, struct pml__profile_place *
   p->node = node;
 }
 
-/* The place of a call of @region at the thread's current path. The first call of a path creates its node and place, and
- * the first call of a region a histogram, if there is memory; NULL: no place. */
-static struct pml__profile_place *place_for(struct pml__profile_track *t, pml_region_t region) {
-  struct pml__profile_node *node = pml__profile_tree_child(&t->tree, t->at->node, region);
+/* The place of a call of @region at the path @at. The first call of a path creates its node and place, and the first
+ * call of a region a histogram, if there is memory; NULL: no place. */
+static struct pml__profile_place *place_in(struct pml__profile_track *t, struct pml__profile_place *at,
+                                           pml_region_t region) {
+  struct pml__profile_node *node = pml__profile_tree_child(&t->tree, at->node, region);
   struct pml__profile_place *p = node != NULL ? place_of(t, node->index) : NULL;
-  if (p == NULL) return NULL;
-  if (p->node == NULL) fill_place(p, t->at, node, region, pml__histograms_of(&t->histograms, region));
-  return t->at->latest = p;
+  if (p != NULL && p->node == NULL) fill_place(p, at, node, region, pml__histograms_of(&t->histograms, region));
+  return p;
+}
+
+/* The same at the thread's current path. */
+static struct pml__profile_place *place_for(struct pml__profile_track *t, pml_region_t region) {
+  struct pml__profile_place *p = place_in(t, t->at, region);
+  return p != NULL ? t->at->latest = p : NULL;
 }
 
 static void prepare(void *data, pml_region_t region) {
@@ -169,6 +175,21 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
     leave_another(t, e);
 }
 
+/* A call path of its own, because the interval need not be inside the thread's open calls. */
+static void on_interval(void *data, const struct pml_stream_event *e) {
+  struct pml__profile_track *t = data;
+  struct pml__profile_place *p = place_in(t, &t->place[0][0], e->region);
+  if (p == NULL) {
+    pml__own_add(&t->dropped, 1);
+    return;
+  }
+  uint64_t d = e->ticks > e->values[0] ? e->ticks - e->values[0] : 0;
+  pml__own_add(&p->node->entered, 1);
+  pml__own_add(&p->node->sum, d);
+  pml__histogram_add(p->histogram, d);
+  pml__profile_count_return(p->node, d);
+}
+
 /* ---- threads ---- */
 
 static void free_track(struct pml__profile_track *t) {
@@ -260,7 +281,9 @@ int pml_profile_open_in(struct pml_profile **out, const struct pml_profile_memor
                                   .thread_begin = thread_begin,
                                   .thread_end = thread_end,
                                   .prepare = prepare,
-                                  .event = {on_enter, on_leave, NULL},
+                                  .event = {[PML_STREAM_ENTER] = on_enter,
+                                            [PML_STREAM_LEAVE] = on_leave,
+                                            [PML_STREAM_INTERVAL] = on_interval},
                                   .fast = {pml__profile_enter_fast, pml__profile_leave_fast},
                                   .returned = on_returned,
                                   .arg = p};
