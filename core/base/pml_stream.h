@@ -23,7 +23,7 @@ enum pml_stream_kind {
   PML_STREAM_METRIC,
   PML_STREAM_COMMUNICATION, /* a message or a collective operation, within the call that makes it */
   PML_STREAM_OPENMP,        /* of a team, a task or a lock of OpenMP, within the construct */
-  PML_STREAM_INTERVAL,      /* the end of a call that is in no call tree, such as one that began on another thread */
+  PML_STREAM_INTERVAL, /* the end of a call outside of the call tree, such as a call that began on another thread */
   PML_STREAM_KINDS
 };
 

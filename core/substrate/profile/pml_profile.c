@@ -175,7 +175,7 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
     leave_another(t, e);
 }
 
-/* A call path of its own, because the interval need not be inside the thread's open calls. */
+/* The call path begins at the root, because the interval need not be inside the thread's open calls. */
 static void on_interval(void *data, const struct pml_stream_event *e) {
   struct pml__profile_track *t = data;
   struct pml__profile_place *p = place_in(t, &t->place[0][0], e->region);
@@ -277,16 +277,15 @@ int pml_profile_open_in(struct pml_profile **out, const struct pml_profile_memor
     return pml_fail(-ENOMEM, "no memory for a profile");
   }
   begin_life(p);
-  struct pml_stream_consumer c = {.name = "profile",
-                                  .thread_begin = thread_begin,
-                                  .thread_end = thread_end,
-                                  .prepare = prepare,
-                                  .event = {[PML_STREAM_ENTER] = on_enter,
-                                            [PML_STREAM_LEAVE] = on_leave,
-                                            [PML_STREAM_INTERVAL] = on_interval},
-                                  .fast = {pml__profile_enter_fast, pml__profile_leave_fast},
-                                  .returned = on_returned,
-                                  .arg = p};
+  struct pml_stream_consumer c = {
+      .name = "profile",
+      .thread_begin = thread_begin,
+      .thread_end = thread_end,
+      .prepare = prepare,
+      .event = {[PML_STREAM_ENTER] = on_enter, [PML_STREAM_LEAVE] = on_leave, [PML_STREAM_INTERVAL] = on_interval},
+      .fast = {pml__profile_enter_fast, pml__profile_leave_fast},
+      .returned = on_returned,
+      .arg = p};
   err = pml_stream_add(&c, &p->consumer);
   if (err < 0) {
     pml__profile_tree_close(&p->ended);
