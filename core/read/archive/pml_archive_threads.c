@@ -37,6 +37,7 @@ struct writing {
   uint64_t end_ticks; /* end of the process; 0: unknown */
   struct pml__archive *a;
   struct pml__archive_process *p;
+  const struct pml_recording_reader *r; /* NULL: threads have no names */
   struct pml__archive_metrics metrics;
   struct pml__archive_calls *calls;
   struct pml__otf2_teams *teams; /* OpenMP's teams; NULL: none */
@@ -55,8 +56,11 @@ static void set_location_of_rank(const struct writing *w, int64_t tid, const str
 }
 
 static int add_location(struct writing *w, int64_t tid, struct pml_otf2_location **location) {
-  char name[48];
-  snprintf(name, sizeof name, "thread %lld", (long long)tid);
+  char key[48], name[320];
+  snprintf(key, sizeof key, "thread.%lld", (long long)tid);
+  const char *given = w->r != NULL ? pml_recording_read_note(w->r, key) : NULL;
+  snprintf(name, sizeof name, "thread %lld%s%.256s", (long long)tid, given != NULL ? " " : "",
+           given != NULL ? given : "");
   w->nthreads++;
   int err = pml__otf2_location_of(w->a->otf2, name, w->p->group, w->metrics.set, location);
   if (err == 0) set_location_of_rank(w, tid, *location);
@@ -266,6 +270,7 @@ static int write_process(struct writing *w, const struct pml_recording_reader *r
                                             .progress_arg = w->a,
                                             .nmetrics = err == 0 ? (uint32_t)w->metrics.set->n : 0,
                                             .arg = w};
+  w->r = r;
   w->end_ticks = pml__recording_end_ticks(r);
   memcpy(w->real, r->head.real, sizeof r->head.real);
   if (err == 0) err = pml__otf2_teams_open(w->a->otf2, &w->teams, r, l.nmetrics, w->a->mpi.ncomms);

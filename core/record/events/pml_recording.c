@@ -6,6 +6,7 @@
 #include "base/pml_error.h"
 #include "base/pml_process.h"
 #include "record/events/pml_recording_file.h"
+#include "record/log/pml_log_own.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -104,6 +105,16 @@ void pml_recording_note(struct pml_recording *s, const char *key, const char *te
   const char *const note[2] = {full, text};
   (void)snprintf(full, sizeof full, "%s%s", PML__RECORDING_NOTE, key);
   (void)pml__log_define(s->log, PML__LOG_NOTE, NULL, 0, note, 2);
+}
+
+void pml_recording_name_thread(uint32_t tid, const char *name) {
+  char key[48], text[256];
+  const char *const note[2] = {key, text};
+  struct pml__log *log = pml__log_own();
+  if (log == NULL || name == NULL || name[0] == '\0') return;
+  (void)snprintf(key, sizeof key, "%sthread.%u", PML__RECORDING_NOTE, tid != 0 ? tid : (unsigned)gettid());
+  (void)snprintf(text, sizeof text, "%s", name);
+  (void)pml__log_define(log, PML__LOG_NOTE, NULL, 0, note, 2);
 }
 
 void pml_recording_counted(struct pml_recording *s, uint32_t at) {

@@ -44,6 +44,10 @@ PML__SHARED void pml_recording_share(struct pml_recording *s);
 /* pml_recording_note - store @text as a fact about the process under @key, replacing an earlier one. Takes a lock. */
 PML__SHARED void pml_recording_note(struct pml_recording *s, const char *key, const char *text);
 
+/* pml_recording_name_thread - the thread @tid of this process, 0: the calling one, is called @name in traces, for the
+ * first 255 bytes. Nothing happens if the process has no log. A lock. */
+PML__SHARED void pml_recording_name_thread(uint32_t tid, const char *name);
+
 /*
  * pml_recording_counted - note which modules of this process contain compiler counters; @at: an enum pml_count_at. One
  * store; async-signal-safe.
