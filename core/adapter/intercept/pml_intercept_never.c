@@ -63,8 +63,9 @@
   "__tls_get_addr*:__morestack*:__probestack:__rust_probestack:__chkstk*:___chkstk*:__x86_indirect_thunk*:"            \
   "__x86_return_thunk*:__llvm_retpoline_*:_ZGV*:"
 
-/* Kokkos' own calls of its tools, which start or end a region that is not within the call (adapter/foreign). */
-#define ANNOTATIONS "_ZN6Kokkos5Tools*:_ZN6Kokkos9Profiling*"
+/* Kokkos' and TBB's own calls of their tools, and functions of interfaces in libraries: they start or end a region that
+ * is not within the call (adapter/foreign). */
+#define ANNOTATIONS "_ZN6Kokkos5Tools*:_ZN6Kokkos9Profiling*:_ZN3tbb6detail2r1*itt_*:__itt_*:nvtx*:cali_*"
 
 const char pml__intercept_never[] =
     CONTEXTS TASKS ENDS EXCEPTIONS BACKTRACES CALLERS SANITIZERS CONVENTIONS ANNOTATIONS;
