@@ -162,6 +162,7 @@ stage:
 	install -m 755 $(B)/preload/libpmlua-live.so $(B)/preload/libpmlua-record.so $(B)/preload/libpmlua-watchpoint.so \
 	  $(B)/preload/libpmlua-simulate.so $(LUA_SO) $(B)/preload/pmlua-starter "$(D)"/lib/pmlua/preload/
 	ln -sf libpmlua-live.so "$(D)"/lib/pmlua/preload/libsde.so
+	install -D -m 755 $(CALIPER_SO) "$(D)"/lib/pmlua/preload/libcaliper.so.2/libcaliper.so.2
 	install -D -m 755 $(PYTHON_SO) "$(D)"/lib/pmlua/preload/python/sitecustomize.so
 	$(if $(MPI_SHIM_SO),install -m 755 $(MPI_SHIM_SO) "$(D)"/lib/pmlua/preload/)
 	install -d "$(D)"/lib/pmlua/programs

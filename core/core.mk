@@ -46,11 +46,13 @@ RECORD_OBJ := $(RECORD_SRC:%.c=$(B)/obj/%.o) $(SYSTEM_OBJ)
 WATCHPOINT_OBJ := $(WATCHPOINT_SRC:%.c=$(B)/obj/%.o)
 SIMULATE_OBJ := $(SIMULATE_SRC:%.c=$(B)/obj/%.o)
 
+CALIPER_SO := $(B)/preload/libcaliper.so.2/libcaliper.so.2
 PYTHON_SO := $(B)/preload/python/sitecustomize.so
 LUA_SO := $(B)/preload/libpmlua-lua.so
 LUA_OBJ := $(patsubst %.c,$(B)/obj/%.o,$(wildcard core/preload/lua*.c))
 all: $(PYTHON_SO) $(LUA_SO) $(B)/libpmlua.so $(B)/libpmlua-read.so $(B)/libpmlua.a $(B)/libpmlua_count.so $(B)/libpmlua_count.a $(B)/compat/libsde.so $(B)/compat/libsde.a \
-  $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/scorep-config $(addprefix $(B)/preload/libpmlua-,live.so record.so watchpoint.so simulate.so) $(B)/preload/pmlua-starter
+  $(B)/compat/libPM.so $(B)/compat/libPM.a $(B)/scorep-config $(addprefix $(B)/preload/libpmlua-,live.so record.so watchpoint.so simulate.so) $(B)/preload/pmlua-starter \
+  $(CALIPER_SO)
 
 $(B)/libpmlua.a: $(CORE_OBJ)
 	@rm -f $@
@@ -141,6 +143,11 @@ $(B)/preload/libpmlua-record.so: $(RECORD_OBJ) | $(B)/libpmlua.so
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) $(DENSE_LD) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-record.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(RECORD_OBJ) \
 	  -L$(B) -lpmlua -lpthread -ldl -o $@
+
+# For programs that need libcaliper where there is none; pmlua record adds its folder to LD_LIBRARY_PATH then.
+$(CALIPER_SO): $(B)/obj/core/compat/libcaliper.o
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,libcaliper.so.2 $< -o $@
 
 # Preloaded, it watches variables and functions of the program.
 $(B)/preload/libpmlua-watchpoint.so: $(WATCHPOINT_OBJ) | $(B)/libpmlua.so
