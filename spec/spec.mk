@@ -20,10 +20,11 @@ $(B)/spec/%.o: spec/c/%.c
 $(B)/spec/%: $(B)/spec/%.o $(B)/libpmlua.a
 	$(CC) $(SAN) $(LDFLAGS) -rdynamic $(call link_of,spec/c/$*.c) $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
-# The drop-in for libsde is in it, too.
-$(B)/spec/cost: spec/c/cost.c $(SDE_OBJ) $(B)/libpmlua.a | $(B)/libpmlua_count.so
+# The drop-in for libsde is in it, too, and the interfaces of other tools.
+FOREIGN_OBJ := $(patsubst %,$(B)/obj/core/adapter/foreign/pml_foreign_%.o,open itt itt_objects nvtx caliper)
+$(B)/spec/cost: spec/c/cost.c $(SDE_OBJ) $(FOREIGN_OBJ) $(B)/libpmlua.a | $(B)/libpmlua_count.so
 	@mkdir -p $(@D)
-	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $< $(SDE_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
+	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $< $(SDE_OBJ) $(FOREIGN_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
 # What is compiled with counts is linked against their runtime.
 $(B)/spec/count_%: spec/c/count_%.c $(B)/libpmlua.a $(B)/libpmlua_count.so
@@ -65,8 +66,8 @@ $(patsubst spec/c/%.c,$(B)/spec/%,$(wildcard spec/c/embed*.c)): $(B)/spec/%: spe
 	$(CC) $(ALLCFLAGS) -Ibindings $(LUA_CFLAGS) $(LDFLAGS) $< -Wl,-rpath,'$$ORIGIN/..' -L$(B) -lpmlua-embed -lpmlua $(LUA_LIBS) -o $@
 
 BENCH_OBJ := $(BENCH_SRC:%.c=$(B)/obj/%.o)
-$(B)/bench: $(BENCH_OBJ) $(B)/libpmlua.a
-	$(CC) $(SAN) $(LDFLAGS) -rdynamic $(BENCH_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
+$(B)/bench: $(BENCH_OBJ) $(FOREIGN_OBJ) $(B)/libpmlua.a
+	$(CC) $(SAN) $(LDFLAGS) -rdynamic $(BENCH_OBJ) $(FOREIGN_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
 # Logs of very large jobs, for what reads them.
 $(B)/spec/logs: spec/bench/scale/logs.c core/record/log/pml_log_format.h

@@ -115,5 +115,6 @@ void bench_sampler_rows(void);
 
 /* Sections. */
 void bench_section_rows(void);
+void bench_foreign_rows(void);
 
 #endif

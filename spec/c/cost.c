@@ -116,6 +116,7 @@ static char folder[] = "/tmp/pmlua-cost-XXXXXX";
 
 /* clang-format off: the last one changes who takes events */
 #include "cost_count.h"
+#include "cost_foreign.h"
 #include "cost_plugin.h"
 #include "cost_sampler.h"
 #include "cost_sde.h"
@@ -164,6 +165,7 @@ static int open_common(void) {
   if (rc < 0) return fail("region", rc);
   rc = pml_section_define(label, NULL, &section);
   if (rc < 0) return fail("section", rc);
+  open_foreign(label);
   sampler_open();
   rc = sde_open();
   if (rc < 0) return fail("software-defined events", rc);

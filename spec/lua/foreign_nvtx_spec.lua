@@ -131,6 +131,16 @@ static void bad(void) {
   for (int i = 0; i < 100; i++) CALL(DomainRangePushEx, (void *)(intptr_t)i, &empty);
   for (int i = 0; i < 100000; i++) (void)RangeStartA_("never ended");
 }
+static void with_tool(void) {
+  int pushed = RangePushA_("outer"), popped = RangePop_();
+  void *d = DomainCreateA_("mine");
+  E e = event(PML_NVTX_REGISTERED, DomainRegisterStringA_(d, "registered"), 0, 0);
+  int in = DomainRangePushEx_(d, &e), out = DomainRangePop_(d);
+  CALL(RangeEnd, RangeStartA_("range"));
+  CALL(RangeEnd, 77);
+  CALL(MarkA, "marked");
+  printf("%d %d %d %d\n", pushed, popped, in, out);
+}
 static void names(void) {
   char text[32];
   void *d = DomainCreateA_("d");
@@ -147,10 +157,45 @@ int main(int argc, char **argv) {
   int is = open_tool(getenv("NVTX_INJECTION64_PATH"));
   if (strcmp(how, "all") == 0) all();
   else if (strcmp(how, "bad") == 0) bad();
+  else if (strcmp(how, "tool") == 0) with_tool();
   else if (strcmp(how, "names") == 0) names();
   else { CALL(RangePushA, "one"); CALL(RangePop, ); }
   printf("%d %d\n", is, NameCategoryA_ == NULL);
   return 0;
+}
+]]
+
+--- Another tool, with its own handles. It prints at its end how often it was called, and what was wrong.
+local tool = support.C .. [[
+#include "pml_nvtx.h"
+static long pushed, popped, started, ended, marked, wrong;
+static int push(const char *t) { pushed++; return 41; }
+static int pop(void) { popped++; return 42; }
+static void mark(const char *t) { marked++; }
+static uint64_t start(const char *t) { started++; return 77; }
+static void end(uint64_t id) { ended++; wrong += id != 77; }
+static void *create(const char *name) { return (void *)0x1234; }
+static void *string(void *d, const char *t) { wrong += d != (void *)0x1234; return (void *)0x5678; }
+static int push_in(void *d, const struct pml_nvtx_event *e) {
+  pushed++;
+  wrong += d != (void *)0x1234 || (e->message_type == PML_NVTX_REGISTERED && e->message.registered != (void *)0x5678);
+  return 43;
+}
+static int pop_in(void *d) { popped++; wrong += d != (void *)0x1234; return 44; }
+int InitializeInjectionNvtx2(pml_nvtx_tables *tables) {
+  const struct pml_nvtx_callbacks *c = tables(PML_NVTX_CALLBACKS);
+  pml_nvtx_function **core, **core2;
+  unsigned n;
+  c->functions(PML_NVTX_CORE, &core, &n);
+  c->functions(PML_NVTX_CORE2, &core2, &n);
+  *core[2] = (pml_nvtx_function)mark, *core[5] = (pml_nvtx_function)start, *core[7] = (pml_nvtx_function)end;
+  *core[9] = (pml_nvtx_function)push, *core[11] = (pml_nvtx_function)pop;
+  *core2[4] = (pml_nvtx_function)push_in, *core2[5] = (pml_nvtx_function)pop_in;
+  *core2[10] = (pml_nvtx_function)string, *core2[12] = (pml_nvtx_function)create;
+  return 1;
+}
+__attribute__((destructor)) static void say(void) {
+  printf("tool %ld %ld %ld %ld %ld %ld\n", pushed, popped, started, ended, marked, wrong);
 }
 ]]
 
@@ -180,7 +225,7 @@ describe("pmlua record of NVTX", function()
     local sections, events = nvtx.reported "all"
     local values = events["NVTX::mine/registered"]
     assert.same({ 100, 1, 100 }, { values.value, values.min, values.max })
-    assert.same({ 100, 100 }, { sections.across.calls, sections["mine/registered"].misuse.crossed })
+    assert.same({ 100, 100 }, { sections.across.calls, sections["mine/registered"].calls })
   end)
 
   it("attaches to no table of another version", function()
@@ -198,6 +243,14 @@ describe("pmlua record of NVTX", function()
     assert.same({ 1, 9 }, { calls.twice, calls["(unknown version of NVTX)"] + calls["(no message)"] })
     local sections = nvtx.reported "bad"
     assert.equal(6, sections["(no begin)"].misuse.unmatched) -- 3 wrong numbers, 2 pops, the second end of a range
+  end)
+
+  it("lets another tool have the same calls, with its own handles and results", function()
+    support.compile(at.dir, { ["tool.c"] = tool, ["pml_nvtx.h"] = support.slurp "core/interface/nvtx/pml_nvtx.h" },
+      "gcc -shared -fPIC -w tool.c -o tool.so")
+    local calls, _, _, status, err, out = nvtx.record("tool", nil, "NVTX_INJECTION64_PATH=$PWD/tool.so")
+    assert.same({ 0, "41 42 43 44\n1 1\ntool 2 2 1 1 1 0\n" }, { status, out }, err)
+    assert.same({ outer = 1, ["mine/registered"] = 1, range = 1, marked = 1 }, calls)
   end)
 
   it("limits the number of names", function()

@@ -413,19 +413,17 @@ static void sync_acquired(LOCK) {
 
 /* ---- initialisation ---- */
 
-static const struct ours {
-  const char *name;
-  void *function, **theirs;
-} ours[] = {
-#define ROW(result, name, parameters, arguments) {"__itt_" #name, (void *)name, (void **)(void *)&tool.name},
-    FUNCTIONS(ROW)
-#undef ROW
+struct ours {
+  void *function, **theirs; /* NULL: the name is another function's */
 };
 
-static const struct ours *ours_of(const char *name) {
-  for (size_t k = 0; k < sizeof ours / sizeof ours[0]; k++)
-    if (strcmp(ours[k].name, name) == 0) return &ours[k];
-  return NULL;
+/* Code instead of a table, because the loader would relocate a table at the start of each program. */
+static struct ours ours_of(const char *name) {
+#define ROW(result, own, parameters, arguments)                                                                        \
+  if (strcmp(name, "__itt_" #own) == 0) return (struct ours){(void *)own, (void **)(void *)&tool.own};
+  FUNCTIONS(ROW)
+#undef ROW
+  return (struct ours){NULL, NULL};
 }
 
 typedef void init_function(struct pml_itt_global *, int);
@@ -447,13 +445,13 @@ static void let_other_tool(struct pml_itt_global *g, int group, size_t row_bytes
 /* Rows begin alike in all versions. */
 static void store(const struct pml_itt_function_without_none *row, bool has_none) {
   const struct pml_itt_function *whole = (const void *)row;
-  const struct ours *o = ours_of(row->name);
+  const struct ours o = ours_of(row->name);
   void *there = *row->at, *none = has_none ? whole->none : NULL;
   bool theirs = there != NULL && there != row->first && there != none;
-  if (o != NULL && there == o->function) return;
-  if (o != NULL && theirs) *o->theirs = there;
-  if (o != NULL)
-    *row->at = o->function;
+  if (o.function != NULL && there == o.function) return;
+  if (o.function != NULL && theirs) *o.theirs = there;
+  if (o.function != NULL)
+    *row->at = o.function;
   else if (!theirs && has_none)
     *row->at = none;
 }

@@ -437,46 +437,61 @@ static void DomainSyncUserReleasing(void *of) {
 
 /* ---- initialisation ---- */
 
-static const struct ours {
-  int module;
-  unsigned slot;
+struct ours {
   pml_nvtx_function function, *theirs;
-} ours[] = {
-#define ROW(of, number, name) {of, number, (pml_nvtx_function)name, (pml_nvtx_function *)(void *)&tool.name},
-#define CORE(number, name) ROW(PML_NVTX_CORE, number, name)
-#define CORE2(number, name) ROW(PML_NVTX_CORE2, number, name)
-#define SYNC(number, name) ROW(PML_NVTX_SYNC, number, name)
-    PML_NVTX_CORE_LIST(CORE) PML_NVTX_CORE2_LIST(CORE2) PML_NVTX_SYNC_LIST(SYNC)};
-#define NOURS (sizeof ours / sizeof ours[0])
+};
 
-/* The pointers of this object for our functions; NULL: it lacks one. False: no such table. */
+#define SLOTS 16u
+static const int modules[] = {PML_NVTX_CORE, PML_NVTX_CORE2, PML_NVTX_SYNC};
+#define PLACES (SLOTS * (unsigned)(sizeof modules / sizeof modules[0]))
+
+/* Our function for the slot at @place, of all modules; NULL: none. Code instead of a table, because the loader would
+ * relocate a table at the start of each program. */
+static struct ours ours_at(unsigned place) {
+#define ROW(at, name)                                                                                                  \
+  case at:                                                                                                             \
+    return (struct ours){(pml_nvtx_function)name, (pml_nvtx_function *)(void *)&tool.name};
+#define CORE(number, name) ROW(number, name)
+#define CORE2(number, name) ROW(SLOTS + (number), name)
+#define SYNC(number, name) ROW(2 * SLOTS + (number), name)
+  switch (place) {
+    PML_NVTX_CORE_LIST(CORE)
+    PML_NVTX_CORE2_LIST(CORE2)
+    PML_NVTX_SYNC_LIST(SYNC)
+  default:
+    return (struct ours){NULL, NULL};
+  }
+}
+
+/* The pointers of this object at each place; NULL: it lacks one. False: no such table. */
 static bool find_pointers(pml_nvtx_tables *tables, pml_nvtx_function **at) {
   const struct pml_nvtx_callbacks *c = tables != NULL ? tables(PML_NVTX_CALLBACKS) : NULL;
   if (c == NULL || c->bytes < sizeof *c || c->functions == NULL) return false;
-  for (size_t k = 0; k < NOURS; k++) {
+  for (unsigned k = 0; k < PLACES; k++) {
     pml_nvtx_function **slots = NULL;
     unsigned n = 0;
-    bool is = c->functions(ours[k].module, &slots, &n) == 1 && slots != NULL && ours[k].slot < n;
-    at[k] = is ? slots[ours[k].slot] : NULL;
+    bool is = c->functions(modules[k / SLOTS], &slots, &n) == 1 && slots != NULL && k % SLOTS < n;
+    at[k] = is && ours_at(k).function != NULL ? slots[k % SLOTS] : NULL;
   }
   return true;
 }
 
 PML_API int InitializeInjectionNvtx2(pml_nvtx_tables *tables);
 PML_API int InitializeInjectionNvtx2(pml_nvtx_tables *tables) {
-  pml_nvtx_function *at[NOURS] = {NULL}, before[NOURS];
+  pml_nvtx_function *at[PLACES] = {NULL}, before[PLACES];
   void *library = NULL;
   if (!find_pointers(tables, at)) {
     pml_foreign_mark(pml_foreign_section(NVTX, "(unknown version of NVTX)"), 0);
     return 0;
   }
-  for (size_t k = 0; k < NOURS; k++) before[k] = at[k] != NULL ? *at[k] : NULL;
+  for (unsigned k = 0; k < PLACES; k++) before[k] = at[k] != NULL ? *at[k] : NULL;
   void *init = pml__foreign_tool(NVTX, "InitializeInjectionNvtx2", &library);
   bool theirs = init != NULL && ((int (*)(pml_nvtx_tables *))init)(tables) != 0;
-  for (size_t k = 0; k < NOURS; k++) {
+  for (unsigned k = 0; k < PLACES; k++) {
     if (at[k] == NULL) continue;
-    if (theirs && *at[k] != before[k] && *at[k] != ours[k].function) *ours[k].theirs = *at[k];
-    *at[k] = ours[k].function;
+    const struct ours o = ours_at(k);
+    if (theirs && *at[k] != before[k] && *at[k] != o.function) *o.theirs = *at[k];
+    *at[k] = o.function;
   }
   return 1;
 }

@@ -70,6 +70,33 @@ local function obstacle(path, depth)
   return path .. " is statically linked: no loader preloads libraries into it", "static"
 end
 
+--- The dynamic string table of an ELF file, with the names of the libraries that it needs; "": it has none.
+---@return string strings each ends with a zero
+function M.strings(path)
+  local f <close> = disk.open(path)
+  local head = f and f:read(HEAD) or ""
+  if head:sub(1, 5) ~= "\127ELF\2" then return "" end
+  local at, n = integer(head, 32, 8), integer(head, 56, 2)
+  local segments, dynamic, where, length = bytes_at(f, at, SEGMENT * n), "", 0, 0
+  for i = 0, n - 1 do
+    if integer(segments, i * SEGMENT, 4) == 2 then -- PT_DYNAMIC
+      dynamic = bytes_at(f, integer(segments, i * SEGMENT + 8, 8), integer(segments, i * SEGMENT + 32, 8) & 0xffff)
+    end
+  end
+  for i = 0, #dynamic - 16, 16 do
+    local tag = integer(dynamic, i, 8)
+    if tag == 5 then where = integer(dynamic, i + 8, 8) elseif tag == 10 then length = integer(dynamic, i + 8, 8) end
+  end
+  for i = 0, n - 1 do -- the file's offset of the address
+    local address = integer(segments, i * SEGMENT + 16, 8)
+    local offset = where - address
+    if integer(segments, i * SEGMENT, 4) == 1 and offset >= 0 and offset < integer(segments, i * SEGMENT + 32, 8) then
+      return bytes_at(f, offset + integer(segments, i * SEGMENT + 8, 8), length & 0xffffff) or ""
+    end
+  end
+  return ""
+end
+
 --- The reason why the loader will not preload a library into this file; nil: none. For a script, its interpreter is checked.
 ---@return string? why, string? kind "static", "other" (C library): nothing helps
 function M.obstacle(path) return obstacle(path, 0) end

@@ -306,7 +306,10 @@ local function environment_of(o, library, dir)
     words[#words + 1] = value and ("PMLUA_RECORD_%s=%s"):format(v[1], value)
   end
   for _, word in ipairs(preload.annotations(library)) do words[#words + 1] = word end
-  words[#words + 1] = require("pmlua.internal.record.stand_in").variable(preload.locate(o.command[1]), library:match "^(.*)/")
+  local program = preload.locate(o.command[1])
+  if preload.strings(program):find("libcaliper", 1, true) then
+    words[#words + 1] = require("pmlua.internal.record.stand_in").variable(program, library:match "^(.*)/")
+  end
   local scans = require "pmlua.internal.record.scans".folder()
   words[#words + 1] = scans and "PMLUA_RECORD_SCANS=" .. scans
   words[#words + 1] = o.job and "PMLUA_RECORD_JOB=" .. o.job
