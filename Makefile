@@ -80,7 +80,7 @@ $(B)/obj/core/adapter/arch/%/slots.o: ASM_CFLAGS := -g0
 RUN_DEPS   := pkg-config lua5.4 liblua5.4-dev libdw-dev libpfm4-dev libotf2-trace-dev zlib1g-dev lua-filesystem lua-cjson lua-zlib libreadline8 gnuplot-nox graphviz
 # Debian's Python has its own tests apart, by its version.
 PYTHON_TESTS := $(patsubst %,lib%-testsuite,$(shell readlink /usr/bin/python3))
-CHECK_DEPS := lua-socket g++ libluajit-5.1-dev liblua5.1-0-dev liblua5.3-dev lua-busted otf2-tools python3-otf2 python3-six protobuf-compiler clang libomp-dev valgrind man-db cmark-gfm libclang-dev llvm-14-dev \
+CHECK_DEPS := lua-socket g++ libtbb-dev libluajit-5.1-dev liblua5.1-0-dev liblua5.3-dev lua-busted otf2-tools python3-otf2 python3-six protobuf-compiler clang libomp-dev valgrind man-db cmark-gfm libclang-dev llvm-14-dev \
   gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev sqlite3 git $(PYTHON_TESTS)
 CHECK_ALL_DEPS := abigail-tools lua-check clang-format clang-tidy cppcheck gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static libclang-rt-14-dev \
   curl gpg libfftw3-dev libgmp-dev luarocks debhelper chrpath lintian mmdebstrap llvm-16-dev clang-16 flang-16 \

@@ -29,6 +29,7 @@ local client = support.C .. [[
   X(void, frame_submit_v3, (D, struct pml_itt_id *id, unsigned long long b, unsigned long long e)) \
   X(void, marker, (D, I, N, int scope)) \
   X(void, metadata_add, (D, I, N, int type, size_t count, void *data)) \
+  X(void, metadata_str_add, (D, I, N, const char *text, size_t length)) \
   X(void, counter_inc, (struct pml_itt_counter *c)) \
   X(void, counter_inc_delta, (struct pml_itt_counter *c, unsigned long long by)) \
   X(void, counter_dec, (struct pml_itt_counter *c)) X(void, counter_set_value, (struct pml_itt_counter *c, void *value)) \
@@ -105,6 +106,7 @@ static void all(void) {
   CALL(counter_inc_delta, &hits, 100);
   CALL(counter_set_value, level, &value);
   CALL(metadata_add, late, none, step, PML_ITT_DOUBLE, 3, many);
+  for (int i = 0; i < 3; i++) CALL(metadata_str_add, late, none, step, i == 0 ? "text" : "textual", i == 0 ? 0 : 4);
   CALL(sync_create, &early, "mutex", "the lock", 2);
   for (int i = 0; i < 7; i++) { CALL(sync_prepare, &early); CALL(sync_acquired, &early); CALL(sync_releasing, &early); }
   CALL(sync_acquired, &early); /* without waiting */
@@ -150,6 +152,8 @@ static void bad(void) {
   CALL(counter_inc, &odd);
   CALL(counter_set_value, &odd, &odd);
   CALL(metadata_add, NULL, none, NULL, PML_ITT_DOUBLE, 1, NULL);
+  CALL(metadata_str_add, NULL, none, NULL, NULL, 1);
+  CALL(metadata_str_add, NULL, none, NULL, long_text, sizeof long_text);
   CALL(sync_create, NULL, NULL, NULL, 0);
   for (int i = 0; i < 30; i++) CALL(sync_prepare, &early + i);
   CALL(sync_acquired, NULL);
@@ -207,7 +211,8 @@ __attribute__((destructor)) static void say(void) { printf("tool %ld %ld %ld\n",
 ]]
 
 local PLANTED <const> = { ["early/solve"] = 100, ["early/inner"] = 300 + 1 + 20, ["late/step"] = 1, ["late/by_address"] = 1,
-  ["early/step"] = 1, ["early/frame"] = 1, ["late/frame"] = 5, ["late/inner"] = 5, legacy = 6, ["wait the lock"] = 8 }
+  ["early/step"] = 1, ["early/frame"] = 1, ["late/frame"] = 5, ["late/inner"] = 5, ["late/step=text"] = 3,
+  legacy = 6, ["wait the lock"] = 8 }
 
 describe("pmlua record of ITT", function()
   setup(function()
@@ -300,5 +305,33 @@ describe("pmlua record of ITT", function()
     assert.truthy(text:find("thread %d+ the helper"))
     -- an overlapping region is in no trace
     assert.same({ 100, 320 }, { at.traced(folder)["early/solve"], at.traced(folder)["early/inner"] })
+  end)
+
+  support.it_unless(function()
+    return not support.exists "/usr/include/tbb/flow_graph.h" and "no headers of TBB (libtbb-dev)"
+  end)(
+    "counts messages of a flow graph of TBB, and the program's own events", function()
+    local program = [[
+      #define TBB_USE_PROFILING_TOOLS 1
+      #include <tbb/flow_graph.h>
+      #include <tbb/profiling.h>
+      #include <cstdio>
+      int main() {
+        long sum = 0;
+        tbb::flow::graph g;
+        tbb::flow::function_node<int, int> body(g, 1, [&](int v) { sum += v; return v; });
+        for (int i = 0; i < 25; i++) body.try_put(i);
+        g.wait_for_all();
+        tbb::profiling::event planted("planted");
+        for (int i = 0; i < 13; i++) planted.emit();
+        printf("%ld\n", sum);
+      }]]
+    support.compile(at.dir, { ["tbb.cpp"] = program }, "g++ -O1 -w tbb.cpp -o client -ltbb")
+    local calls, rows, _, status, err, out = itt.record ""
+    assert.same({ 0, "300\n" }, { status, out }, err)
+    local events = 0
+    for name, n in pairs(calls) do events = events + (name:find "planted$" and n or 0) end
+    assert.same({ 25, 13 }, { calls["tbb.flow/body"], events })
+    assert.equal(0, rows["tbb.flow/body"].unreturned)
   end)
 end)

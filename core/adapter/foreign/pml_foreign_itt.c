@@ -5,10 +5,11 @@
  * A task is a region "DOMAIN/NAME" of its thread, a legacy event a region "NAME". Overlapped tasks, regions and frames
  * may overlap and end on any thread; a frame is "DOMAIN/frame". A marker is a call without duration. Waiting for a lock
  * is a region "wait NAME" of its thread, from "prepare" to "acquired" or "cancel". A counter is the software-defined
- * event sde:::ITT::DOMAIN/NAME, numeric metadata a recorder of that name. Pause and resume switch all recording.
+ * event sde:::ITT::DOMAIN/NAME, numeric metadata a recorder of that name, a text a call "DOMAIN/KEY=TEXT". Pause and
+ * resume switch all recording.
  *
  * Timestamps of clock domains are ignored: such calls count when they are made. Heap functions, relations, histograms,
- * suppressions, Intel Advisor's annotations, text metadata and code of JIT compilers are not recorded.
+ * suppressions, Intel Advisor's annotations and code of JIT compilers are not recorded.
  */
 #include "adapter/foreign/pml_foreign_open.h"
 
@@ -80,6 +81,9 @@
   X(void, metadata_add, (DOMAIN, ID, NAME, int type, size_t n, void *data), (domain, id, name, type, n, data))         \
   X(void, metadata_add_with_scope, (DOMAIN, int scope, NAME, int type, size_t n, void *data),                          \
     (domain, scope, name, type, n, data))                                                                              \
+  X(void, metadata_str_add, (DOMAIN, ID, NAME, const char *text, size_t n), (domain, id, name, text, n))               \
+  X(void, metadata_str_add_with_scope, (DOMAIN, int scope, NAME, const char *text, size_t n),                          \
+    (domain, scope, name, text, n))                                                                                    \
   X(void, counter_inc, (struct pml_itt_counter * c), (c))                                                              \
   X(void, counter_inc_delta, (struct pml_itt_counter * c, unsigned long long by), (c, by))                             \
   X(void, counter_dec, (struct pml_itt_counter * c), (c))                                                              \
@@ -324,6 +328,24 @@ static void metadata_add(DOMAIN, ID, NAME, int type, size_t n, void *data) {
 static void metadata_add_with_scope(DOMAIN, int scope, NAME, int type, size_t n, void *data) {
   add_metadata(domain, name, type, n, data);
   PASS_ON(metadata_add_with_scope, domain, scope, name, type, n, data);
+}
+
+/* @n 0: the text ends with a zero. */
+static void mark_text(DOMAIN, const NAME, const char *text, size_t n) {
+  char both[PML_FOREIGN_LABEL];
+  const struct pml_itt_string label = {.text = both};
+  if (text == NULL) return;
+  (void)snprintf(both, sizeof both, "%.2000s=%.*s", name != NULL && name->text != NULL ? name->text : "(null)",
+                 (int)(n > 0 && n < 2000 ? n : 2000), text);
+  pml_foreign_mark(section_of(domain, &label), 0);
+}
+static void metadata_str_add(DOMAIN, ID, NAME, const char *text, size_t n) {
+  mark_text(domain, name, text, n);
+  PASS_ON(metadata_str_add, domain, id, name, text, n);
+}
+static void metadata_str_add_with_scope(DOMAIN, int scope, NAME, const char *text, size_t n) {
+  mark_text(domain, name, text, n);
+  PASS_ON(metadata_str_add_with_scope, domain, scope, name, text, n);
 }
 
 static void counter_inc(struct pml_itt_counter *c) {

@@ -216,7 +216,7 @@ void pml__itt_set(const struct pml_itt_counter *c, const void *value) {
   struct value *v = value_of_counter(c);
   double d;
   if (v == NULL || value == NULL || !pml__itt_number(c->type, value, 0, &d)) return;
-  int64_t i = d >= -0x1p63 && d < 0x1p63 ? (int64_t)d : 0;
+  int64_t i = d > -9.2e18 && d < 9.2e18 ? (int64_t)d : 0;
   if (c->type == PML_ITT_U64 || c->type == PML_ITT_S64) memcpy(&i, value, sizeof i); /* without rounding */
   if (v->real)
     __atomic_store(&v->is.d, &d, __ATOMIC_RELAXED);
