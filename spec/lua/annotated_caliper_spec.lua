@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/foreign_caliper_spec.lua - tests of recording Caliper's C interface: a program that needs libcaliper.so.2, with and
+-- spec/lua/annotated_caliper_spec.lua - tests of recording Caliper's C interface: a program that needs libcaliper.so.2, with and
 -- without that library.
 
 local recording = require "spec.lua.recording"
@@ -137,7 +137,7 @@ void cali_config_set(const char *k, const char *v) { (void)k, (void)v; }
 void cali_flush(int o) { (void)o; printf("begun %d ended %d set %d\n", begun, ended, set); }
 ]]
 
-local caliper = require "spec.lua.foreign".of(at, "Caliper")
+local caliper = require "spec.lua.annotated".of(at, "Caliper")
 
 local PLANTED <const> = { ["main loop"] = 10, kernel = 50, setup = 1, halo = 2, ["time steps"] = 1, ["iteration#time steps"] = 50,
   ["solver=cg"] = 3, ["level=0"] = 2, ["level=1"] = 1, compute = 1, ["tolerance=0.5"] = 1, level = 1, ["mode=fast"] = 4,

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/foreign_itt_spec.lua - tests of recording ITT: a program with a static part and known calls, and TBB.
+-- spec/lua/annotated_itt_spec.lua - tests of recording ITT: a program with a static part and known calls, and TBB.
 
 local recording = require "spec.lua.recording"
 local support = require "spec.core.support"
 
 local at = recording.place()
-local itt = require "spec.lua.foreign".of(at, "ITT")
+local itt = require "spec.lua.annotated".of(at, "ITT")
 
 --- A static part: pointers for functions, and their list. Calls of functions that the tool lacks do nothing.
 local client = support.C .. [[

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/foreign_nvtx_spec.lua - tests of recording NVTX: a program with the pointers that NVTX's header defines.
+-- spec/lua/annotated_nvtx_spec.lua - tests of recording NVTX: a program with the pointers that NVTX's header defines.
 
 local recording = require "spec.lua.recording"
 local support = require "spec.core.support"
@@ -199,7 +199,7 @@ __attribute__((destructor)) static void say(void) {
 }
 ]]
 
-local nvtx = require "spec.lua.foreign".of(at, "NVTX")
+local nvtx = require "spec.lua.annotated".of(at, "NVTX")
 
 local PLANTED <const> = { outer = 1, ["wide €"] = 1, even = 100, odd = 100, ["mine/registered"] = 100, ["mine/text"] = 11,
   ["mine/wide one"] = 10, marked = 6, text = 3, ["across threads"] = 1, helped = 1, ["mine/wait the lock"] = 7 }

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/foreign.lua - helpers for the specs of annotations for other tools: record a program, and read its regions.
+-- spec/lua/annotated.lua - helpers for the specs of annotations for other tools: record a program, and read its regions.
 
 local recording = require "spec.lua.recording"
 local support = require "spec.core.support"
