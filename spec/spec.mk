@@ -20,8 +20,8 @@ $(B)/spec/%.o: spec/c/%.c
 $(B)/spec/%: $(B)/spec/%.o $(B)/libpmlua.a
 	$(CC) $(SAN) $(LDFLAGS) -rdynamic $(call link_of,spec/c/$*.c) $< $(B)/libpmlua.a $(CORE_LIBS) -o $@
 
-# The drop-in for libsde is in it, too, and the interfaces of other tools.
-FOREIGN_OBJ := $(patsubst %,$(B)/obj/core/adapter/foreign/pml_foreign_%.o,open itt itt_objects nvtx caliper)
+FOREIGN_OBJ := $(filter $(B)/obj/core/adapter/foreign/%,$(RECORD_OBJ))
+# The drop-in for libsde and the annotation interfaces are in it, too.
 $(B)/spec/cost: spec/c/cost.c $(SDE_OBJ) $(FOREIGN_OBJ) $(B)/libpmlua.a | $(B)/libpmlua_count.so
 	@mkdir -p $(@D)
 	$(CC) $(ALLCFLAGS) $(LDFLAGS) -rdynamic $< $(SDE_OBJ) $(FOREIGN_OBJ) $(B)/libpmlua.a $(CORE_LIBS) -o $@

@@ -115,6 +115,6 @@ void bench_sampler_rows(void);
 
 /* Sections. */
 void bench_section_rows(void);
-void bench_foreign_rows(void);
+void bench_annotation_rows(void);
 
 #endif

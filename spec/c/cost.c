@@ -115,8 +115,8 @@ PATH(section_label, pml_section_start_label(label); pml_section_stop_label(label
 static char folder[] = "/tmp/pmlua-cost-XXXXXX";
 
 /* clang-format off: the last one changes who takes events */
+#include "cost_annotation.h"
 #include "cost_count.h"
-#include "cost_foreign.h"
 #include "cost_plugin.h"
 #include "cost_sampler.h"
 #include "cost_sde.h"
@@ -165,7 +165,7 @@ static int open_common(void) {
   if (rc < 0) return fail("region", rc);
   rc = pml_section_define(label, NULL, &section);
   if (rc < 0) return fail("section", rc);
-  open_foreign(label);
+  open_annotations(label);
   sampler_open();
   rc = sde_open();
   if (rc < 0) return fail("software-defined events", rc);

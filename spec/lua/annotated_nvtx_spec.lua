@@ -165,7 +165,7 @@ int main(int argc, char **argv) {
 }
 ]]
 
---- Another tool, with its own handles. It prints at its end how often it was called, and what was wrong.
+--- Another tool, with its own handles. At its end it prints the number of its calls and of wrong arguments.
 local tool = support.C .. [[
 #include "pml_nvtx.h"
 static long pushed, popped, started, ended, marked, wrong;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/bench/bench_foreign.c - cost of regions that programs name to other tools, beside a tool that does nothing. */
+/* spec/bench/bench_annotation.c - cost of regions that programs name to other tools, beside a tool that does nothing.
+ */
 #include "bench.h"
 
-#include "../c/foreign_client.h"
+#include "../c/annotation_client.h"
 
 static const char label[] = "bench";
 
@@ -58,12 +59,12 @@ static void caliper_region(void *arg, size_t n) {
   }
 }
 
-void bench_foreign_rows(void) {
+void bench_annotation_rows(void) {
   static const char *const figure[] = {"ITT task", "ITT overlapped task", "NVTX range", "NVTX registered range",
                                        "Caliper region"};
   struct bench_op op[6] = {{.batch = no_tool},    {.batch = itt_task},        {.batch = itt_overlapped},
                            {.batch = nvtx_range}, {.batch = nvtx_registered}, {.batch = caliper_region}};
-  open_foreign(label);
+  open_annotations(label);
   bench_run(op, 6);
   struct bench_op most = {.ns = op[0].ns + 20}, shared = {.ns = op[0].ns + 30};
   for (unsigned k = 1; k < 6; k++)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/cost_foreign.h - functions of other tools' interfaces, whose instructions cost.c counts, without a consumer.
+/* spec/c/cost_annotation.h - functions of other tools' interfaces, whose instructions cost.c counts, without a
+ * consumer.
  */
-#ifndef SPEC_COST_FOREIGN_H
-#define SPEC_COST_FOREIGN_H
+#ifndef SPEC_COST_ANNOTATION_H
+#define SPEC_COST_ANNOTATION_H
 
-#include "foreign_client.h"
+#include "annotation_client.h"
 
 PATH(itt_task, itt_begin(&itt_domain, no_id, no_id, &itt_name); itt_end(&itt_domain))
 PATH(itt_overlapped, itt_open(&itt_domain, some_id, no_id, &itt_name); itt_close(&itt_domain, some_id))

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/cost_foreign.h - functions of other tools' interfaces, whose instructions cost.c counts, without a consumer.
+/* spec/c/cost_annotation.h - functions of other tools' interfaces, whose instructions cost.c counts, without a
+ * consumer.
  */
-#ifndef SPEC_FOREIGN_CLIENT_H
-#define SPEC_FOREIGN_CLIENT_H
+#ifndef SPEC_ANNOTATION_CLIENT_H
+#define SPEC_ANNOTATION_CLIENT_H
 
 #include "interface/itt/pml_itt.h"
 #include "interface/nvtx/pml_nvtx.h"
@@ -41,7 +42,7 @@ static const void *nvtx_tables(uint32_t table) {
 }
 
 /* The sections of @label are defined now, so that they count no events that are added later. */
-static void open_foreign(const char *label_of) {
+static void open_annotations(const char *label_of) {
 #define ROW(name, pointer)                                                                                             \
   { "__itt_" name, (void **)(void *)&(pointer), NULL, NULL, 0 }
   static struct pml_itt_function rows[] = {ROW("task_begin", itt_begin),
