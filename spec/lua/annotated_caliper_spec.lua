@@ -179,6 +179,22 @@ describe("pmlua record of Caliper", function()
     end)
   end)
 
+  it("reads the needed libraries of damaged files without failing", function()
+    local preload = require "pmlua.internal.preload"
+    local whole = support.slurp "/bin/sh"
+    assert.truthy(preload.strings "/bin/sh":find("libc.so.6", 1, true))
+    local file = at.dir .. "/damaged"
+    math.randomseed(1)
+    for i = 1, 300 do
+      local at_byte, byte = math.random(64 + 56 * 8), string.char(math.random(0, 255))
+      local text = whole:sub(1, at_byte - 1) .. byte .. whole:sub(at_byte + 1)
+      support.spit(file, i % 3 == 0 and text:sub(1, math.random(#text)) or text)
+      assert.equal("string", type(preload.strings(file)))
+    end
+    support.spit(file, "")
+    assert.equal("", preload.strings(file) .. preload.strings "/nowhere")
+  end)
+
   describe("in a program that has libcaliper", function()
     setup(function()
       support.compile(at.dir, { ["client.c"] = client, ["library.c"] = library }, BUILD:format "-Wl,-rpath,'$ORIGIN'")

@@ -192,15 +192,20 @@ static void *DomainRegisterStringW(void *domain, const wchar_t *wide) {
 
 /* ---- events ---- */
 
-static struct pml_section *named(const void *domain, int32_t type, union pml_nvtx_message message) {
+/* Apart, because of its large frame. */
+static __attribute__((noinline)) struct pml_section *wide_within(const char *domain, const wchar_t *wide) {
   char text[TEXT_BYTES];
+  return pml__foreign_within(NVTX, domain, pml__foreign_narrow(wide, text, sizeof text));
+}
+
+static struct pml_section *named(const void *domain, int32_t type, union pml_nvtx_message message) {
   const char *in = domain_name(domain);
   const struct object *o;
   switch (type) {
   case PML_NVTX_ASCII:
     return pml__foreign_within(NVTX, in, message.ascii);
   case PML_NVTX_WIDE:
-    return pml__foreign_within(NVTX, in, pml__foreign_narrow(message.wide, text, sizeof text));
+    return wide_within(in, message.wide);
   case PML_NVTX_REGISTERED:
     o = object_of(message.registered, STRING);
     return o != NULL ? o->section : pml__foreign_within(NVTX, in, "(unknown string)");
@@ -268,12 +273,8 @@ static void MarkA(const char *text) {
   pml_foreign_mark(pml_foreign_section(NVTX, text), 0);
   PASS_ON(MarkA, text);
 }
-static struct pml_section *wide_section(const wchar_t *wide) {
-  char text[TEXT_BYTES];
-  return pml_foreign_section(NVTX, pml__foreign_narrow(wide, text, sizeof text));
-}
 static void MarkW(const wchar_t *text) {
-  pml_foreign_mark(wide_section(text), 0);
+  pml_foreign_mark(wide_within(NULL, text), 0);
   PASS_ON(MarkW, text);
 }
 static void DomainMarkEx(void *domain, EVENT) {
@@ -320,7 +321,7 @@ static int RangePushA(const char *text) {
   return HAS(RangePushA) ? tool.RangePushA(text) : level;
 }
 static int RangePushW(const wchar_t *text) {
-  int level = push(NULL, wide_section(text));
+  int level = push(NULL, wide_within(NULL, text));
   return HAS(RangePushW) ? tool.RangePushW(text) : level;
 }
 static int RangePop(void) {
@@ -354,7 +355,7 @@ static uint64_t RangeStartA(const char *text) {
   return open_range(pml_foreign_section(NVTX, text), HAS(RangeStartA) ? tool.RangeStartA(text) : 0);
 }
 static uint64_t RangeStartW(const wchar_t *text) {
-  return open_range(wide_section(text), HAS(RangeStartW) ? tool.RangeStartW(text) : 0);
+  return open_range(wide_within(NULL, text), HAS(RangeStartW) ? tool.RangeStartW(text) : 0);
 }
 static uint64_t DomainRangeStartEx(void *domain, EVENT) {
   uint64_t other = HAS(DomainRangeStartEx) ? GIVE(DomainRangeStartEx, theirs(domain, DOMAIN) COMMA) : 0;
