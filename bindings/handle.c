@@ -85,7 +85,7 @@ static void name_nothing(void *account, pml_region_t region) {
 }
 
 const struct pml_profile_memory *lutil_memory(lua_State *L, struct pml_profile_memory *m) {
-  *m = (struct pml_profile_memory){take, give, name_nothing, limit_account(L)};
+  *m = (struct pml_profile_memory){.get = take, .put = give, .name = name_nothing, .arg = limit_account(L)};
   return m->arg != NULL ? m : NULL;
 }
 

@@ -7,7 +7,7 @@
  * functions are chosen. PMLUA_RECORD_SCANS: a folder that caches the results of scanning the code of large files
  * (pml_intercept_cache.h). PMLUA_RECORD_TRACE=1: record every enter and leave besides the profile, for a trace;
  * PMLUA_RECORD_FLOW=1: the same for flow graphs. PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS, PMLUA_RECORD_MIN_NS
- * and PMLUA_RECORD_LAST, in bytes, limit these events only.
+ * and PMLUA_RECORD_LAST, in bytes, limit these events only. PMLUA_RECORD_OVERHEAD: record_budget.h.
  *
  * $SCOREP_METRIC_PLUGINS: metric plugins to load. Their synchronous metrics are events of each call, in addition to
  * PMLUA_RECORD_EVENTS; values of asynchronous metrics are written to the log when they are collected, at the latest
@@ -27,6 +27,7 @@
  */
 #include "preload/confine.h"
 #include "preload/memory.h"
+#include "preload/record_budget.h"
 #include "preload/record_plugins.h"
 
 #include "adapter/intercept/pml_intercept.h"
@@ -48,7 +49,6 @@
 #include "source/compiler/pml_count_file.h"
 #include "source/pml_event.h"
 #include "source/sde/pml_sde.h"
-#include "substrate/profile/pml_profile.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -104,7 +104,6 @@ __attribute__((format(printf, 2, 3))) static void say(struct text *t, const char
 static void note(const char *key, const char *text) {
   pml_recording_note(record.calls, key, text);
 }
-
 /* Also frees it. */
 static void note_text(const char *key, struct text *t) {
   note(key, t->at != NULL ? t->at : "");
@@ -302,6 +301,7 @@ void pml__preload_confined(bool without_clock) {
   pml_intercept_confine(without_clock);
   if (record.confined) return;
   record.confined = true;
+  pml__record_budget_stop();
   pml__cancel_confine();
   pml__memory_seal();
   tell(NULL, true);
@@ -470,7 +470,7 @@ static int listen_to_values(void) {
   return err;
 }
 
-/* Called before plugins start, because their values belong to the recording. */
+/* Before plugins start, because their values belong to the recording. */
 static int begin(void) {
   record.pid = pml__process_pid();
   if (record.here == NULL) record.here = pml__process_memory(sizeof *record.here);
@@ -482,9 +482,10 @@ static int begin(void) {
 }
 
 static int start(void) {
-  static struct pml_profile_memory memory = {get_memory, put_memory, name_region, NULL};
+  static struct pml_profile_memory memory = {.get = get_memory, .put = put_memory, .name = name_region};
   note_counted();
   memory.arg = record.calls;
+  pml__record_budget(&memory);
   int err = pml_profile_open_in(&record.profile, &memory);
   if (err == 0) err = start_trace();
   return err == 0 ? listen_to_values() : err;

@@ -6,6 +6,7 @@
 #include "adapter/intercept/pml_intercept_cache.h"
 #include "adapter/intercept/pml_intercept_choice.h"
 #include "adapter/intercept/pml_intercept_code.h"
+#include "adapter/intercept/pml_intercept_entries.h"
 #include "adapter/intercept/pml_intercept_instrumented.h"
 #include "adapter/intercept/pml_intercept_private.h"
 #include "base/pml_clock.h"
@@ -144,6 +145,13 @@ void pml_intercept_remove(void) {
   if (is_on()) stop();
   install_hooks();
   pml__lock_leave(&whole);
+}
+
+int pml__intercept_drop(pml_region_t region) {
+  if (!pml__lock_try(&whole)) return -EBUSY;
+  int entries = pml__entries_drop(region), instrumented = pml__instrumented_drop(region);
+  pml__lock_leave(&whole);
+  return entries == -ENOTSUP ? instrumented : entries;
 }
 
 void pml_intercept_pause(bool pause) {

@@ -23,6 +23,7 @@
 
 struct entry {
   uintptr_t function, at, island; /* at: of the patched code; island 0: it is not patched */
+  pml_region_t region;
   uint8_t saved[PML_ARCH_ENTRY_BYTES];
 };
 
@@ -33,6 +34,8 @@ static struct patched {
   size_t n, room;
   void *islands;
   size_t bytes; /* size of the islands */
+  struct pml__segment segment[PML__SEGMENTS];
+  uint32_t nsegments;
 } * patched;
 
 static int compare(const void *one, const void *two) {
@@ -101,8 +104,11 @@ static int add_entry(struct search *s, uintptr_t at, enum pml_arch_entry kind) {
     pml__unrecorded_calls(pml__unrecorded_note(name, pml__object_file(s->o)));
     return 0;
   }
+  pml_region_t region = 0;
   if (!PML__ARRAY_ROOM(s->to->entry, s->to->room, s->to->n + 1)) return -ENOMEM;
-  s->to->entry[s->to->n++] = (struct entry){.function = s->o->base + f->address, .at = at, .island = thunk};
+  (void)pml_region_intern(name, pml__object_file(s->o), 0, &region); /* which the thunk has */
+  s->to->entry[s->to->n++] =
+      (struct entry){.function = s->o->base + f->address, .at = at, .island = thunk, .region = region};
   return 0;
 }
 
@@ -223,7 +229,11 @@ int pml__entries_patch(const struct pml__choice *c, struct pml__object *o) {
   int err = s.to != NULL ? pml__names_read(&s.names, o->path) : -ENOMEM;
   if (err == 0) err = add_sections(&s, &f);
   if (err == 0 && s.to->n > 0) {
-    *s.to = (struct patched){patched, o->lo, o->hi, s.to->entry, s.to->n, s.to->room, NULL, 0};
+    s.to->next = patched;
+    s.to->lo = o->lo;
+    s.to->hi = o->hi;
+    memcpy(s.to->segment, o->segment, sizeof o->segment);
+    s.to->nsegments = o->nsegments;
     qsort(s.to->entry, s.to->n, sizeof *s.to->entry, compare);
     patch(s.to, o);
     note_unpatched(&s);
@@ -239,17 +249,31 @@ int pml__entries_patch(const struct pml__choice *c, struct pml__object *o) {
 
 /* ---- restoring ---- */
 
-/* Islands and thunks stay, because a thread may be in them. */
-static void restore(const struct patched *p, const struct pml__object *o, bool alone) {
-  for (uint32_t i = 0; i < o->nsegments; i++) {
-    const struct pml__segment *s = &o->segment[i];
-    if ((s->flags & PF_X) == 0 || !pml__code_open(s)) continue;
+/* Islands and thunks stay, because a thread may be in them. @region: of the functions; 0: all. True: there were some.
+ */
+static bool restore(struct patched *p, pml_region_t region, bool alone) {
+  bool done = false, opened;
+  for (uint32_t i = 0; i < p->nsegments; i++) {
+    const struct pml__segment *s = &p->segment[i];
+    if ((s->flags & PF_X) == 0) continue;
+    opened = false;
     for (size_t k = 0; k < p->n; k++) {
       struct entry *e = &p->entry[k];
-      if (e->island != 0 && e->at - s->lo < s->hi - s->lo) (void)pml_arch_entry_patch(e->at, 0, e->saved, alone);
+      if (e->island == 0 || e->at - s->lo >= s->hi - s->lo || (region != 0 && e->region != region)) continue;
+      if (!opened && !(opened = pml__code_open(s))) break;
+      if (!pml_arch_entry_patch(e->at, 0, e->saved, alone)) continue;
+      e->island = 0;
+      done = true;
     }
-    pml__code_close(s);
+    if (opened) pml__code_close(s);
   }
+  return done;
+}
+
+int pml__entries_drop(pml_region_t region) {
+  bool alone = pml__code_is_alone(), done = false;
+  for (struct patched *p = patched; p != NULL; p = p->next) done |= restore(p, region, alone);
+  return done ? 0 : -ENOTSUP;
 }
 
 void pml__entries_restore(void) {
@@ -258,7 +282,7 @@ void pml__entries_restore(void) {
     struct patched *p = patched;
     struct pml__object o = {0};
     patched = p->next;
-    if (pml__object_at(&o, p->lo)) restore(p, &o, alone);
+    if (pml__object_at(&o, p->lo)) (void)restore(p, 0, alone);
     free(o.path);
     free(o.file);
     discard(p);

@@ -21,11 +21,12 @@
 /* ---- regions by address ---- */
 
 #define UNKNOWN UINT32_MAX
+#define DROPPED 0x80000000u /* in a region: only open calls have a leave */
 
-/* Which region a function has; 0: it is not recorded. Never changes once @function is set, which is last. */
+/* Which region a function has; 0: it is not recorded. @function is set last; then the region can only be dropped. */
 struct known {
-  uintptr_t function; /* atomic; 0: free */
-  pml_region_t region;
+  uintptr_t function;  /* atomic; 0: free */
+  pml_region_t region; /* atomic, relaxed */
 };
 
 /* At most half full, else a larger table replaces it. Tables are never freed, because a thread may be reading one. */
@@ -57,7 +58,7 @@ static inline pml_region_t find(uintptr_t function) {
   size_t mask = ((size_t)1 << (64 - t->shift)) - 1;
   for (size_t i = index_of(t, function);; i = (i + 1) & mask) {
     uintptr_t there = __atomic_load_n(&t->at[i].function, __ATOMIC_ACQUIRE);
-    if (PML_LIKELY(there == function)) return t->at[i].region;
+    if (PML_LIKELY(there == function)) return __atomic_load_n(&t->at[i].region, __ATOMIC_RELAXED);
     if (there == 0) return UNKNOWN;
   }
 }
@@ -174,7 +175,23 @@ void pml__instrumented_forget(const struct pml__objects *all) {
   pml__lock_leave(&lock);
 }
 
+int pml__instrumented_drop(pml_region_t region) {
+  int err = -ENOTSUP;
+  if (!pml__lock_try(&lock)) return -EBUSY;
+  for (size_t i = 0; table != NULL && i < (size_t)1 << (64 - table->shift); i++) {
+    if (table->at[i].function == 0 || table->at[i].region != region) continue;
+    __atomic_store_n(&table->at[i].region, region | DROPPED, __ATOMIC_RELAXED);
+    err = 0;
+  }
+  pml__lock_leave(&lock);
+  return err;
+}
+
 /* ---- calls ---- */
+
+static inline bool is_recorded(pml_region_t region) {
+  return (int32_t)region > 0;
+}
 
 /* Whether the innermost call contains the code of @region, inlined: they have one frame and return to one place. A
  * function that a longjmp left at the same place and that is called again is not inlined into itself. */
@@ -207,7 +224,7 @@ void pml__instrumented_enter(const void *function, const void *site) {
   struct pml__call_thread *t = &pml__call_self;
   struct pml__stream_thread *s = t->stream;
   uintptr_t sp = PML__CALL_HERE + SP_ABOVE;
-  if (region == 0) return;
+  if (!is_recorded(region) && region != UNKNOWN) return;
   if (PML_UNLIKELY(region == UNKNOWN) || !__atomic_load_n(&pml__call_plain, __ATOMIC_RELAXED) ||
       __atomic_load_n(&pml__call_counting, __ATOMIC_RELAXED) != NULL || !pml__call_begin_fast(t, s, sp)) {
     enter_slow((uintptr_t)function, (uint32_t)(uintptr_t)site, sp, region);
@@ -252,7 +269,7 @@ static inline void leave(pml_region_t region, uintptr_t sp) {
 void pml__instrumented_leave(const void *function, const void *site) {
   pml_region_t region = find((uintptr_t)function);
   (void)site;
-  if (region != 0 && region != UNKNOWN) leave(region, PML__CALL_HERE + SP_ABOVE);
+  if (region != 0 && region != UNKNOWN) leave(region & ~DROPPED, PML__CALL_HERE + SP_ABOVE);
 }
 
 /* ---- functions of an interpreter ---- */
@@ -290,8 +307,7 @@ bool pml__script_enter(const void *code) {
   struct pml__call_thread *t = &pml__call_self;
   struct pml__stream_thread *s = t->stream;
   uintptr_t here = PML__CALL_HERE, sp = script_sp(t->open, here);
-  if (region == UNKNOWN) return false;
-  if (region == 0) return true;
+  if (!is_recorded(region)) return region != UNKNOWN;
   if (t->others != NULL || !__atomic_load_n(&pml__call_plain, __ATOMIC_RELAXED) ||
       __atomic_load_n(&pml__call_counting, __ATOMIC_RELAXED) != NULL || t->open == PML__CALL_NONE ||
       !pml__call_begin_fast(t, s, is_script(t->open) ? sp - 1 : sp)) {
@@ -316,5 +332,5 @@ void pml__script_name(const void *code, const char *name, const char *language) 
 
 void pml__script_leave(const void *code) {
   pml_region_t region = find((uintptr_t)code);
-  if (region != 0 && region != UNKNOWN) leave(region, PML__CALL_HERE);
+  if (region != 0 && region != UNKNOWN) leave(region & ~DROPPED, PML__CALL_HERE);
 }

@@ -9,7 +9,7 @@
 #ifndef PML_INTERCEPT_INSTRUMENTED_H
 #define PML_INTERCEPT_INSTRUMENTED_H
 
-#include "base/pml_api.h"
+#include "base/pml_region.h"
 
 #include <stdbool.h>
 
@@ -34,6 +34,10 @@ PML__SHARED void pml__instrumented_leave(const void *function, const void *site)
 PML__SHARED bool pml__script_enter(const void *code);
 PML__SHARED void pml__script_name(const void *code, const char *name, const char *language);
 PML__SHARED void pml__script_leave(const void *code);
+
+/* pml__instrumented_drop - record no later calls of the functions of @region. Returns 0, -ENOTSUP: no such function,
+ * -EBUSY: another thread has the lock. */
+int pml__instrumented_drop(pml_region_t region);
 
 /* pml__instrumented_forget - forget functions of objects that are not among @all, the loaded ones; NULL: of all
  * objects, because another selection follows. */

@@ -47,6 +47,9 @@ uint64_t pml__intercept_unseen(void); /* look-ups of chosen functions whose call
 
 uint64_t pml__intercept_elsewhere(void); /* objects opened in other namespaces */
 
+/* Stop recording the functions of a region for good; 0, -ENOTSUP: they are not such functions, -EBUSY: not now. */
+int pml__intercept_drop(pml_region_t region);
+
 /* The current selection; NULL: calls are not intercepted. Lock-free. */
 const struct pml__choice *pml__intercept_chosen(void);
 const struct pml__choice *pml__intercept_last_choice(void); /* also after removal; NULL: none so far */

@@ -101,6 +101,13 @@ static void leave_below(struct pml__profile_track *t, const struct pml_stream_ev
   on_enter(t, &again);
 }
 
+static void on_enter_counted(void *data, const struct pml_stream_event *e) {
+  struct pml__profile_track *t = data;
+  const struct pml_profile_memory *m = t->profile->memory;
+  on_enter(data, e);
+  if (t->at->region == e->region && t->at->node->entered % PML_PROFILE_FREQUENT == 0) m->frequent(m->arg, e->region);
+}
+
 __attribute__((noinline)) static void leave_another(struct pml__profile_track *t, const struct pml_stream_event *e) {
   if (t->beyond > 0) {
     if (--t->beyond == 0) t->at = t->held;
@@ -286,6 +293,10 @@ int pml_profile_open_in(struct pml_profile **out, const struct pml_profile_memor
       .fast = {pml__profile_enter_fast, pml__profile_leave_fast},
       .returned = on_returned,
       .arg = p};
+  if (memory != NULL && memory->frequent != NULL) {
+    c.event[PML_STREAM_ENTER] = on_enter_counted;
+    c.fast[PML_STREAM_ENTER] = pml__profile_enter_counted;
+  }
   err = pml_stream_add(&c, &p->consumer);
   if (err < 0) {
     pml__profile_tree_close(&p->ended);

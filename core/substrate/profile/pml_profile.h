@@ -37,11 +37,15 @@ PML_API void pml_profile_close(struct pml_profile *p);
  * Memory for figures instead of the heap, such as a file that outlives the process. get: zeroed memory for part @part
  * of @whose, a thread's call paths or a region's durations, aligned to 64 bytes, NULL: no memory; put: free it; name:
  * @region is among them. Called on the threads that emit events. Not called in a child after a fork.
+ *
+ * frequent: a thread has called @region PML_PROFILE_FREQUENT more times by one path; called in the enter. NULL: no.
  */
+#define PML_PROFILE_FREQUENT 4096u
 struct pml_profile_memory {
   void *(*get)(void *arg, uint32_t whose, uint32_t part, size_t bytes);
   void (*put)(void *arg, void *memory);
   void (*name)(void *arg, pml_region_t region);
+  void (*frequent)(void *arg, pml_region_t region);
   void *arg;
 };
 

@@ -37,6 +37,15 @@ uint64_t pml__profile_enter_fast(void *data, pml_region_t region, uint64_t ticks
   return PML_LIKELY(pml__profile_enter_again(data, region, ticks)) ? 0 : enter_another(data, region, ticks);
 }
 
+uint64_t pml__profile_enter_counted(void *data, pml_region_t region, uint64_t ticks) {
+  struct pml__profile_track *t = data;
+  const struct pml__profile_place *at = t->at, *p = at->latest;
+  if (p->region != region) p = *recent(t, at, region);
+  if (p != NULL && p->region == region && p->up == at && (p->node->entered + 1) % PML_PROFILE_FREQUENT == 0)
+    return ticks;
+  return pml__profile_enter_fast(data, region, ticks);
+}
+
 uint64_t pml__profile_leave_fast(void *data, pml_region_t region, uint64_t ticks) {
   return PML_LIKELY(pml__profile_leave_known(data, region, ticks)) ? 0 : ticks;
 }

@@ -158,5 +158,6 @@ static inline bool pml__profile_leave_known(struct pml__profile_track *t, pml_re
 /* With general registers only. Return a value other than 0, with nothing changed, if memory is needed, or the call is
  * not to be counted. */
 pml_stream_fast pml__profile_enter_fast, pml__profile_leave_fast;
+pml_stream_fast pml__profile_enter_counted; /* an enter that memory's `frequent` is called in is not handled either */
 
 #endif

@@ -92,6 +92,9 @@ longer than they are.]],
     common.with("quiet", { help = "print no progress and no notes; failures are still reported" }),
     { name = "finish", kind = "dir",
       help = "run nothing; finish a recording that was interrupted, or whose processes were still running" },
+    { name = "overhead", kind = "percent", max = 100, help = "stop recording the most frequent functions of --func, --python and "
+      .. "--lua once recording them costs more than this part of the program's processor time; the report names them. Library "
+      .. "functions stay recorded" },
     { name = "max-depth", kind = "integer", min = 1, max = CALLS,
       help = "omit calls nested deeper than N from the trace or flow" },
     { name = "max-calls", kind = "integer", min = 1, max = CALLS,
@@ -122,7 +125,7 @@ all): threads, time, time that threads waited, imbalance. They come from OMPT, o
 
 -- Options that select what to record, and the keys of those whose parsed value has another name.
 local OF_A_RECORDING <const> = { "lib", "sym", "func", "python", "lua", "not", "filter", "dlsym", "event", "plugin", "substrate",
-  "metric", "every", "trace", "profile", "max-depth", "max-calls", "min-duration", "last" }
+  "metric", "every", "trace", "profile", "overhead", "max-depth", "max-calls", "min-duration", "last" }
 local KEYS <const> = { event = "events", metric = "wanted" }
 
 local function check_finish(o)
@@ -268,7 +271,8 @@ end
 
 --- The variables that the preloaded library reads: name, field of the options, and the separator of a list.
 local variables = { { "LIB", "lib", ":" }, { "SYM", "sym", ":" }, { "FUNC", "func", ":" }, { "NOT", "not", ":" },
-  { "FILTER", "filter" }, { "EVENTS", "events", "\n" }, { "MAX_DEPTH", "max_depth" }, { "MAX_CALLS", "max_calls" },
+  { "FILTER", "filter" }, { "EVENTS", "events", "\n" }, { "OVERHEAD", "overhead" },
+  { "MAX_DEPTH", "max_depth" }, { "MAX_CALLS", "max_calls" },
   { "MIN_NS", "min_duration" }, { "LAST", "last" } }
 
 --- Known defects of events on this machine, for the metrics of the trace; nil: none.

@@ -80,8 +80,8 @@ M.groups = {
     { name = "OTF_FILENAME", about = "name of that trace" },
   } },
   { title = "Set by verbs for the programs that they start", variables = {
-    { name = "PMLUA_RECORD_*", about = "what pmlua record records: DIR, JOB, LIB, SYM, FUNC, NOT, FILTER, EVENTS, TRACE, FLOW "
-      .. "and limits" },
+    { name = "PMLUA_RECORD_*", about = "what pmlua record records: DIR, JOB, LIB, SYM, FUNC, NOT, FILTER, EVENTS, TRACE, FLOW, "
+      .. "OVERHEAD and limits" },
     { name = "LUA_INIT_5_4", about = "pmlua record --lua sets it, to record an interpreter of Lua, and keeps its code or that of "
       .. "LUA_INIT" },
     { name = "PYTHONPATH", about = "pmlua record --python puts a folder in front, whose module sitecustomize records "

@@ -59,7 +59,7 @@ end
 
 --- The program by its notes.
 local function notes_of(log)
-  local p = { units = {}, absent = {}, unmatched_patterns = {}, left_functions = {} }
+  local p = { units = {}, absent = {}, unmatched_patterns = {}, left_functions = {}, dropped_functions = {} }
   for _, key in ipairs(amounts) do
     local n = math.tointeger(tonumber(log:note(key)))
     p[key] = is_count(n) and n or nil
@@ -69,6 +69,10 @@ local function notes_of(log)
   for _, name in ipairs(lines_of(log, "absent")) do p.absent[name] = true end
   for _, line in ipairs(lines_of(log, "unmatched_patterns")) do table.insert(p.unmatched_patterns, unmatched(line)) end
   for _, line in ipairs(lines_of(log, "left_functions")) do table.insert(p.left_functions, left(line)) end
+  for _, line in ipairs(lines_of(log, "dropped_functions")) do
+    local name, library = line:match "^([^\t]*)\t([^\t]*)$"
+    if name then table.insert(p.dropped_functions, { name = function_name(name), library = shown(library) }) end
+  end
   for _, line in ipairs(lines_of(log, "units")) do
     local event, scale, unit = line:match "^([^\t]*)\t([^\t]*)\t%d+\t%d\t%-?%d+\t%w+\t(.*)$"
     if event then p.units[event] = { scale = tonumber(scale) or 1, unit = unit } end
@@ -213,7 +217,8 @@ local inherited = { "program", "objects", "functions", "slots", "shared", "left_
 local none = { "deep", "nested", "unseen", "elsewhere", "threads", "unmatched", "dropped", "abandoned", "untraced",
   "left_lost_children",
   "left_deep", "left_brief", "left_often", "left_older" }
-local empty = { "troubles", "absent", "unmatched_patterns", "paths", "durations", "sums", "values", "openmp" }
+local empty = { "troubles", "absent", "unmatched_patterns", "dropped_functions", "paths", "durations", "sums", "values",
+  "openmp" }
 
 --- The children that a process noted, read again after checking which of them still run.
 local function children_of(log, path)

@@ -111,6 +111,7 @@ local function print_json(all)
     json.array(p.unmatched_patterns)
     json.array(p.troubles)
     json.array(p.left_functions)
+    json.array(p.dropped_functions)
     json.array(p.events)
     p.durations, p.sums, p.values, p.openmp = nil, nil, nil, nil -- the functions have all
   end
@@ -348,6 +349,20 @@ local function report_left(all, complain)
   if #named > 0 then complain("calls are missing, as code could not be changed to record them: " .. listed(named)) end
 end
 
+--- Functions that --overhead stopped recording, with the calls before.
+local function report_dropped(all, complain)
+  local counts, names, seen = {}, {}, {}
+  for _, f in ipairs(all.functions) do counts[f.library .. "\0" .. f.name] = f.calls end
+  for _, p in ipairs(all.processes) do
+    for _, f in ipairs(p.dropped_functions or {}) do
+      local key = f.library .. "\0" .. f.name
+      if not seen[key] then names[#names + 1] = ("%s after %d calls"):format(shortened(f.name), counts[key] or 0) end
+      seen[key] = true
+    end
+  end
+  if #names > 0 then complain("not recorded any more, as --overhead allows no more cost: " .. listed(names)) end
+end
+
 local NO <const> = { lib = "library", func = "function that is compiled for recording, as by pmlua cc --functions" }
 
 --- Report patterns that matched in no process, one per line, with similar names. A process logs them when it exits.
@@ -487,6 +502,7 @@ local function check(results, o, dir, complain)
     report_absent(all, complain)
     report_missing(all, complain)
     report_left(all, complain)
+    report_dropped(all, complain)
   end
   report_unmatched(all, complain)
   report_static_mpi(all, complain)
