@@ -22,49 +22,6 @@ static const struct gauge_told *told(const struct pml_plugin *p) {
   return dlsym(p->object, "gauge_told");
 }
 
-static void strict_values(void) {
-  struct pml_plugin *p;
-  struct pml_eventset *set;
-  static const char *const names[] = {"plugin::steps::steps", "plugin::steps::halves", "clock::ns",
-                                      "plugin::steps::debts", "plugin::steps::ones"};
-  uint64_t v[5];
-  CHECK(load("steps", "all", &p) == 0, "a plugin is loaded from a folder: %s", pml_error_detail(0));
-  int rc = pml_eventset_open(&set, names, 5, NULL);
-  if (!CHECK(rc == 0, "its metrics stand in a set beside others: %s", pml_error_detail(rc))) return;
-  pml_eventset_read(set, v);
-  pml_eventset_read(set, v);
-  CHECK(v[0] == 2 && real(v[1]) == 1.0, "an accumulating metric counts from the start, also a double");
-  CHECK((int64_t)v[3] == -3 && v[4] == 2, "an absolute metric has its value, a relative one adds up");
-  pml_eventset_start(set);
-  pml_eventset_stop(set, v);
-  pml_eventset_read(set, v);
-  CHECK(v[0] == 1 && v[4] == 1 && (int64_t)v[3] == -5, "a stopped set calls no plugin");
-  struct pml_eventset_event e;
-  pml_eventset_event(set, 4, &e);
-  CHECK(e.mode == PML_MODE_ACCUMULATED_LAST, "the sum of a relative metric accumulates");
-  pml_eventset_close(set);
-}
-
-static void strict_end(void) {
-  struct pml_plugin *p = pml_plugin_find("steps");
-  struct pml_eventset *set, *other;
-  uint64_t v, after;
-  CHECK(open_one(&set, "plugin::steps::steps") == 0, "its metric is opened alone");
-  pml_eventset_start(set);
-  pml_eventset_read(set, &v);
-  pml_eventset_read(set, &v);
-  CHECK(v == 2, "and counts");
-  CHECK(pml_plugin_end(p) == 0 && pml_plugin_end(p) == 0, "a plugin ends, once or twice");
-  pml_eventset_read(set, &after);
-  CHECK(after == v, "sets continue with its last value");
-  CHECK(open_one(&other, "plugin::steps::steps") == PML_ECLOSED, "a new set is refused: %s",
-        pml_error_detail(PML_ECLOSED));
-  struct pml_eventset_event e;
-  pml_eventset_event(set, 0, &e);
-  CHECK(e.why != NULL && strstr(e.why, "ended") != NULL, "and the old one says why it stands still");
-  pml_eventset_close(set);
-}
-
 static void *open_in_thread(void *arg) {
   struct pml_eventset *set;
   uint64_t v = 0;
@@ -307,7 +264,7 @@ int main(int argc, char **argv) {
   if (getenv("SPEC_ENDS") != NULL) return end_with_plugin(getenv("SPEC_ENDS"));
   start_anew(argv);
   pml_plugin_on_trouble(on_trouble);
-  CHECK_EACH(environment, strict_values, strict_end);
+  environment();
   scope("gauge_thread", 2);
   scope("gauge_host", 1);
   scope("gauge_once", 1);
