@@ -18,6 +18,7 @@ with otf2.writer.open(sys.argv[1], timer_resolution=1000000) as trace:
     node = define.system_tree_node("node01", parent=define.system_tree_node("machine"))
     main = define.region("main", source_file="main.f90", begin_line_number=1, paradigm=Paradigm.USER)
     solve = define.region("solve", source_file="solve.f90", begin_line_number=7, paradigm=Paradigm.COMPILER)
+    tick = define.region("tick", paradigm=Paradigm.COMPILER)
     send = define.region("MPI_Send", paradigm=Paradigm.MPI)
     receive = define.region("MPI_Recv", paradigm=Paradigm.MPI)
     ranks = [define.location_group("Rank %d" % i, system_tree_parent=node) for i in range(2)]
@@ -30,6 +31,8 @@ with otf2.writer.open(sys.argv[1], timer_resolution=1000000) as trace:
     first, second = [trace.event_writer_from_location(location) for location in locations]
     first.enter(at(0), main)
     first.enter(at(1), solve)
+    first.enter(at(50), tick)  # takes no time, so that no time of the path is its own
+    first.leave(at(50), tick)
     first.leave(at(90), solve)
     first.enter(at(100), send)
     first.mpi_send(at(100.5), 1, world, 4, 800)

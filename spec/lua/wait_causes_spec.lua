@@ -45,7 +45,10 @@ local function check_path(t)
   local path = assert(critical_path.of(t))
   local sums, parts = { regions = 0, paths = 0 }, {}
   for name in pairs(sums) do
-    for _, r in ipairs(path[name]) do sums[name] = sums[name] + r.path_s end
+    for _, r in ipairs(path[name]) do
+      assert.is_true(r.path_s > 0, name)
+      sums[name] = sums[name] + r.path_s
+    end
     assert.is_true(math.abs(sums[name] - path.length_s) < 1e-6, name)
   end
   for _, p in ipairs(path.paths) do
@@ -97,6 +100,7 @@ describe("causes of waits", function()
     assert.are.same({ "main/solve", 80, "main", 10 }, { w.causes[1].path, ms(w.causes[1].wait_s), w.causes[2].path,
       ms(w.causes[2].wait_s) })
     local path, parts = assert(critical_path.of(t)), {}
+    for _, p in ipairs(path.paths) do assert.is_true(p.path_s > 0, p.path) end
     for i, p in ipairs(path.parts) do parts[i] = ("%d %s %d-%d"):format(p.rank, p.path, ms(p.from_s), ms(p.to_s)) end
     assert.are.same({ "0 main/solve 0-100", "1 main 100-130" }, parts)
     assert.are.same({ "late sender", "main/MPI_Recv", "main/MPI_Send" },
