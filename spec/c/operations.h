@@ -350,7 +350,7 @@ static int read_log(const char *path, int reader) {
   if (reader == 2) err = pml_samples_left(path, &left);
   if (reader == 3 && (err = pml_recording_read_open(&r, path)) == 0) pml_recording_read_close(r);
   if (reader != 4) return err;
-  err = pml__section_reader_open(&b, path, NULL);
+  err = pml__section_reader_open(&b, path, NULL, NULL);
   pml__section_reader_close(&b); /* either way */
   return err;
 }

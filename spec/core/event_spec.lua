@@ -78,7 +78,7 @@ describe("An event's name", function()
     assert.equal("made 99:0:a000000bc", (text_of("made/spread=0xabc/", "")))
     assert.equal("made 99:ffffffffffffffff", (text_of("made/whole=0xffffffffffffffff/", "")))
     assert.equal("ESYNTAX", select(3, event.parse "made/one=2/"))
-    -- a family has at most 64 members, in the order of numbers, which is another than that of names
+    -- a family has at most 64 members, in the order of numbers, unlike names
     for n = 0, 64 do
       local member = folder:gsub("made$", "unit_" .. n)
       assert(os.execute("mkdir " .. member))

@@ -258,7 +258,8 @@ return pml.experiment { name = "demo", cell_setup = function() return 7 end, mea
       ["metrics = { { name = 'a' }, { name = 'a_lo' } }"] = "metric a_lo: a table already has",
       ["metrics = { { name = 'hit rate' }, { name = 'hit_rate' } }"] = "figures would confuse it with hit rate",
       ["factors = { a = { 1 } }, metrics = { { name = 'a' } }"] = "metric a: a table already has",
-      ["columns = { { name = 'a b', value = print }, { name = 'a_b', value = print } }"] = "columns%[2%], a_b: figures would confuse",
+      ["columns = { { name = 'a b', value = print }, { name = 'a_b', value = print } }"] =
+        "columns%[2%], a_b: figures would confuse",
       ["repeats = 0"] = "positive integer", ["repeats = 1.5"] = "positive integer",
       ["options = { { name = 'out' } }"] = "defined twice",
       ["columns = { { name = 'min', value = print } }"] = "columns%[1%], min: a table already has a column",
