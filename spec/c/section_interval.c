@@ -73,7 +73,7 @@ static const struct pml_profile_node *node_of(const struct pml_section *s, uint3
 }
 
 static void check_sums(void) {
-  struct pml_section_row row, around;
+  struct pml_section_row row = {0}, around = {0};
   CHECK(pml_section_read(overlapping, &row, NULL) == 0 && pml_section_read(outer, &around, NULL) == 0, "rows");
   const struct pml_profile_node *in_call = node_of(overlapping, 1);
   double call = in_call != NULL ? in_call->inclusive_ns : 0;
