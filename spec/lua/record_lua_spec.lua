@@ -3,6 +3,7 @@
 
 local recording = require "spec.lua.recording"
 local support = require "spec.core.support"
+local lists = require "pmlua.internal.lists"
 
 local at = recording.place()
 
@@ -178,6 +179,27 @@ describe("pmlua record --lua", function()
     assert.equal("done\n", out)
     local calls = calls_of(all.functions)
     assert.same({ 4 * (110 + 10 + 1 + 5), 4 * 10, 4 }, { calls["host.f"], calls["host.g"], calls["host.h"] })
+  end)
+
+  it("reports each call's kind, and only calls of the chosen kinds", function()
+    local _, all, status, said = at.recorded("-o kinds --lua --lib 'libz*' -- lua5.4 app.lua")
+    assert.equal(0, status, said)
+    local kinds, own = {}, {}
+    for _, f in ipairs(all.functions) do
+      kinds[f.library], own[f.kind] = f.kind, (own[f.kind] or 0) + f.exclusive_ns
+    end
+    assert.same({ Lua = "lua", ["libz.so.1"] = "library" }, kinds)
+    for chosen, library in pairs { lua = "Lua", library = "libz.so.1", ["lua,library"] = "Lua" } do
+      local some = require "pmlua.json".decode(support.done(support.pmlua(("record --finish %s/kinds --json --kind %s")
+        :format(at.dir, chosen))))
+      local time = 0
+      for _, f in ipairs(some.functions) do time = time + f.exclusive_ns end
+      assert.equal(chosen ~= "lua,library", lists.all(some.functions, function(f) return f.library == library end))
+      local expected = chosen == "library" and own.library or own.lua + own.library -- Lua's functions call all others
+      assert.truthy(math.abs(time - expected) <= 1e-9 * expected)
+    end
+    local _, picture = support.pmlua(("flame %s/kinds --kind library"):format(at.dir))
+    assert.truthy(picture:find("crc32_z", 1, true) and not picture:find("app.run", 1, true))
   end)
 
   it("leaves LUA_INIT and the choice of functions to the user", function()

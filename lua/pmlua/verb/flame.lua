@@ -6,6 +6,8 @@
 local common = require "pmlua.internal.cli.common"
 local windows = require "pmlua.internal.trace.window"
 
+local function kinds_of(text) return require "pmlua.internal.record.kind".read(text) end
+
 local M = {
   summary = "draw a flame graph of calls, sections or a trace",
   arguments = { { name = "RUN", key = "path", kind = "file",
@@ -21,6 +23,8 @@ marks bars by name and prints their share, and pointing at a bar shows its value
     common.with("out", { help = "write the picture into FILE instead of standard output" }),
     { name = "value", kind = "text", value = "WHAT", shown = "time", help = "width of the bars: time, calls, or a counter of the "
       .. "trace, such as sde:::BYFL::flop_count_I" },
+    { name = "kind", kind = "name", value = "KINDS", read = kinds_of,
+      help = "draw only recorded calls of these kinds, such as python,mpi" },
     windows.option "draw only this window of the trace, in seconds since its beginning; FROM or TO may be omitted",
     { name = "where", kind = "glob", value = "PATTERN",
       help = "draw only regions of the trace whose name matches, such as MPI_*" },
@@ -37,7 +41,7 @@ local function complain(err) return say(require "pmlua.core".failure.sentence(er
 ---@return integer status
 function M.run(o)
   local where = (o.window or o.where) and { window = o.window, region = o.where } or nil
-  local stacks, err = require("pmlua.internal.export.stacks").read(o.path, { value = o.value, where = where })
+  local stacks, err = require("pmlua.internal.export.stacks").read(o.path, { value = o.value, where = where, kinds = o.kind })
   if not stacks then return complain(err) end
   for _, note in ipairs(stacks.notes) do say("note: " .. note) end
   local file, why = io.stdout, nil

@@ -33,13 +33,14 @@ local M = {}
 ---@class pmlua.StackQuestion
 ---@field value? string what a node's own is: "time" (the default), "calls", or a metric of a trace
 ---@field where? pmlua.TraceWhere of a trace
+---@field kinds? table<string, boolean> of recorded calls (record/kind.lua)
 
 -- ---- the tree ----
 
 local Tree = {}
 Tree.__index = Tree
 
-local function new_tree() return setmetatable({ nodes = {}, at = {} }, Tree) end
+local function new_tree(kinds) return setmetatable({ nodes = {}, at = {}, kinds = kinds }, Tree) end
 
 --- The node of a name below another, made if it is new.
 function Tree:child(parent, name, file, line)
@@ -55,6 +56,7 @@ end
 --- Paths in depth-first order, each with its depth.
 function Tree:add_paths(paths)
   local above = {}
+  if self.kinds then paths = require "pmlua.internal.record.kind".keep(paths, self.kinds) end
   for _, p in ipairs(paths) do
     local i = self:child(above[p.depth], p.name, p.library)
     local n = self.nodes[i]
@@ -187,7 +189,7 @@ local function of_logs(path, question)
   local value = question.value or "time"
   local source, err = sources.read { path }
   if not source then return nil, err end
-  local tree = new_tree()
+  local tree = new_tree(question.kinds)
   if source.job and #source.job.paths > 0 then
     tree:add_paths(source.job.paths)
   else

@@ -64,11 +64,14 @@ local function value_rows(all)
   return rows
 end
 
+--- Kinds of functions whose library shows the kind: a table of these alone has no column of kinds.
+local ORDINARY <const> = { library = true, ["function"] = true, mpi = true, openmp = true }
+
 --- Print the table in a single write, because other processes may print as well.
 local function print_table(all, dir)
   local rows, events, heads, scales = {}, events_of(all), {}, {}
   for k, event in ipairs(events) do heads[k], scales[k] = heading(all, event) end
-  local unreturned = 0
+  local unreturned, mixed = 0, false
   for _, f in ipairs(all.functions) do unreturned = unreturned + f.unreturned end
   for i, f in ipairs(all.functions) do
     if i > LINES then break end
@@ -78,10 +81,15 @@ local function print_table(all, dir)
       rows[i][7 + k + 1] = scales[k] == 1 and v or v * scales[k]
     end
     if unreturned > 0 then table.insert(rows[i], 4, f.unreturned) end
+    mixed = mixed or not ORDINARY[f.kind]
   end
   local names = { "library", "function", "calls", "inclusive [ns]", "exclusive [ns]", "min [ns]", "median [ns]", "max [ns]" }
   table.move(heads, 1, #heads, #names + 1, names)
   if unreturned > 0 then table.insert(names, 4, "did not return") end
+  if mixed then
+    names[#names + 1] = "kind"
+    for i, row in ipairs(rows) do row[#names] = all.functions[i].kind end
+  end
   local more, text, values = #all.functions - #rows, {}, value_rows(all)
   if #rows > 0 then text[1] = "\n" .. require "pmlua.tabulate"(names, rows, 2) .. "\n" end
   text[#text + 1] = #rows > 0 and counters_text(all.counters) or nil
@@ -118,7 +126,8 @@ local function print_json(all)
   print(json.encode(all))
 end
 
-local csv_fields = { "library", "name", "calls", "unreturned", "inclusive_ns", "exclusive_ns", "min_ns", "median_ns", "max_ns" }
+local csv_fields = { "library", "name", "kind", "calls", "unreturned", "inclusive_ns", "exclusive_ns", "min_ns", "median_ns",
+  "max_ns" }
 
 --- A row for every function; a column for each event, in its unit.
 local function csv_rows(all)
@@ -519,7 +528,19 @@ local function gather(o, dir)
   return results
 end
 
+--- Only the calls of these kinds.
+local function of_kinds(all, kinds)
+  local results = lists.map(all.processes, function(p)
+    local copy = {}
+    for key, value in pairs(p) do copy[key] = value end
+    copy.paths = require "pmlua.internal.record.kind".keep(p.paths, kinds, p.program or "")
+    return { process = copy }
+  end)
+  return calls.of(results)
+end
+
 local function print_all(all, o, dir, complain)
+  if o.kind then all = of_kinds(all, o.kind) end
   if o.json then print_json(all)
   elseif o.csv then io.write(require "pmlua.internal.cli.csv".table(csv_rows(all)))
   else print_table(all, dir) end

@@ -1,0 +1,56 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/record/kind.lua - the kind of a recorded call: function, library, section, python, lua, mpi, openmp, ...
+--
+-- Try:  print(require("pmlua.internal.record.kind").of("libz.so.1"))
+
+local M = {}
+
+--- The kind by the library of a region. Interfaces and languages report their own name as the library, such as MPI or Python;
+--- sections have a source file; functions of a program have the program's file.
+---@param library string
+---@param program? string path of the program; nil: a name that begins with a small letter is one
+---@return string
+function M.of(library, program)
+  if library:find "%.so$" or library:find "%.so%." then return "library" end
+  if program and library == program:match "[^/]*$" then return "function" end
+  if library == "" or library:find "%.%w+$" then return "section" end
+  if not program and library:find "^%l" then return "function" end
+  return library:lower()
+end
+
+--- The set of the kinds in a list, such as "python,mpi"; nil and why.
+---@param text string
+---@return table<string, boolean>? kinds, string? why
+function M.read(text)
+  local kinds = {}
+  for word in text:gmatch "[^,]+" do
+    if not word:find "^%l[%l%d_]*$" then return nil, ("'%s' is no kind; write one such as library or python"):format(word) end
+    kinds[word] = true
+  end
+  if next(kinds) then return kinds end
+  return nil, "name kinds of calls, such as python,mpi"
+end
+
+--- The paths of calls of these kinds. The own time of another call is its caller's, if that is one of them.
+---@param paths pmlua.calls.path[] depth first
+---@param kinds table<string, boolean>
+---@param program? string
+---@return pmlua.calls.path[]
+function M.keep(paths, kinds, program)
+  local kept, above = {}, {} -- above: by depth, the innermost call that is kept, or false
+  for _, path in ipairs(paths) do
+    local outer = above[path.depth] or false
+    if kinds[M.of(path.library, program)] then
+      local copy = {}
+      for name, value in pairs(path) do copy[name] = value end
+      copy.depth = outer and outer.depth + 1 or 0
+      kept[#kept + 1], above[path.depth + 1] = copy, copy
+    else
+      if outer then outer.exclusive_ns = outer.exclusive_ns + path.exclusive_ns end
+      above[path.depth + 1] = outer
+    end
+  end
+  return kept
+end
+
+return M
