@@ -293,7 +293,7 @@ describe("The common options", function()
     local csv = support.quiet(pmlua("record -q --csv -o recorded -- " .. quote(support.build) .. "/pmlua -e 'x = 1'"))
     local _, text = pmlua "record -q --finish recorded --json"
     assert.equal(#json.decode(text).functions, rows_of(csv,
-      "library,function,calls,unreturned,inclusive_ns,exclusive_ns,min_ns,median_ns,max_ns"))
+      "library,function,kind,calls,unreturned,inclusive_ns,exclusive_ns,min_ns,median_ns,max_ns"))
   end)
 
   it("--csv prints the counts of a simulation, and the counts that grew since they were saved", function()

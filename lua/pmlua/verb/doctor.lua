@@ -3,6 +3,7 @@
 --
 --     pmlua doctor
 --     pmlua doctor --verify
+--     pmlua doctor ./solver
 
 local common = require "pmlua.internal.cli.common"
 local core = require "pmlua.core"
@@ -19,7 +20,11 @@ pmlua doctor changes nothing. Its exit status is 0, because a machine without a 
 With --verify, pmlua doctor counts loops whose instructions, branches, cycles, loads, misses and page faults are known, and
 compares the counters with these numbers. It stores the result for this machine, so that pmlua stat and experiments warn about
 wrong events, and its exit status is 1 if an event is wrong. It also prints the errata that the manufacturer published for the
-processor's counters.]],
+processor's counters.
+
+With PROGRAM, pmlua doctor reports what this program offers to pmlua record instead, and the command to use: libraries, functions
+of its own, symbols, source lines, interpreters, and annotations. It reads the file and runs nothing.]],
+  arguments = { { name = "PROGRAM", key = "program", kind = "file", optional = true } },
   options = {
     { name = "verify", help = "compare the counters with loops whose event counts are known" },
     common.with("json", { help = "print an array of {name, status, finding, remedy}; with --verify, of the events' rows" }),
@@ -28,7 +33,7 @@ processor's counters.]],
   },
   exclusive = { { "json", "csv" } },
   output = true,
-  examples = { "pmlua doctor", "pmlua doctor --json", "pmlua doctor --verify" },
+  examples = { "pmlua doctor", "pmlua doctor python3", "pmlua doctor --json", "pmlua doctor --verify" },
 }
 
 local function slurp(path)
@@ -411,7 +416,9 @@ end
 ---@return integer status
 function M.run(o)
   if o.verify then return verify_counters(o) end
-  local rows = examine()
+  local rows, err
+  if o.program then rows, err = require "pmlua.internal.offers".of(o.program) else rows = examine() end
+  if not rows then return require "pmlua.internal.cli.complain" "doctor"(sentence(err)) end
   repeat until not core.event.user_only() -- the rows of perf_event_paranoid and of the kind of PMU say it
   if o.json then io.write(require "pmlua.json".encode(rows))
   elseif o.csv then io.write(csv(rows))
