@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- spec/lua/doctor_program_spec.lua - tests of pmlua doctor PROGRAM: what a program offers, and that its command works.
+-- spec/lua/doctor_program_spec.lua - tests of pmlua doctor PROGRAM: its rows for known programs, and its commands.
 
 local support = require "spec.core.support"
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/offers.lua - what a program offers to pmlua record, and the command to use: its sections, its symbols,
+-- lua/pmlua/internal/offers.lua - the offers of a program to pmlua record, and the command to use: its sections, its symbols,
 -- the libraries that it is linked with.
 --
 -- Try:  for _, row in ipairs(assert(require("pmlua.internal.offers").of("/usr/bin/lua5.4"))) do print(row.name, row.finding) end
@@ -32,7 +32,7 @@ local function sections_of(text)
   return found
 end
 
---- The libraries that the loader is asked for.
+--- The libraries that the program is linked with.
 local function needed_of(text, sections)
   local dynamic, strings, names = sections[".dynamic"], sections[".dynstr"], {}
   for at = 0, dynamic and strings and dynamic.bytes - DYNAMIC or -1, DYNAMIC do
@@ -64,7 +64,7 @@ local function probes_of(text, section)
   return n, first
 end
 
--- ---- what is looked for ----
+-- ---- interfaces and languages ----
 
 --- Interfaces: patterns of libraries, symbols, and patterns of texts in the program, any of which shows it, and the option for
 --- it. The patterns of texts do not match themselves, because pmlua contains them.
@@ -81,7 +81,7 @@ local interfaces = {
   { name = "PAPI", libraries = { "^libpapi" }, symbols = { "PAPI_hl_region_begin", "PAPI_library_init" }, option = "" },
 }
 
---- What shows the interface; nil: nothing does.
+--- The evidence for the interface in a sentence; nil: none.
 local function evidence(interface, program)
   for _, library in ipairs(program.needed) do
     for _, pattern in ipairs(interface.libraries) do
@@ -97,7 +97,7 @@ local function evidence(interface, program)
   end
 end
 
---- Ways to record functions of the program itself: the section or symbol that shows one, what it is, and the option.
+--- How the functions of the program can be recorded, and the option for it; nil: they cannot.
 local function entries(program)
   local s = program.sections
   if program.symbols.__cyg_profile_func_enter then return "compiled with -finstrument-functions", "" end
