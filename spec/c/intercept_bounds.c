@@ -109,7 +109,7 @@ static bool is_damaged(void) {
   if (chosen->make == NULL) memcpy(whole, table_of(chosen->tag), n * sizeof *word);
   add_segment(edge_end, PF_R);
   if (chosen->make != NULL) n = chosen->make(whole);
-  for (int round = 0; round < (SANITIZED ? 30 : 300); round++) {
+  for (int round = 0; round < (SANITIZED ? 30 : 100); round++) {
     size_t left = some(2) == 0 ? n : 1 + some(n);
     memcpy(word, whole, n * sizeof *word);
     for (uint64_t times = some(4); times > 0; times--) damage(word, n, hot > 0 ? hot : 8);
@@ -129,7 +129,7 @@ static bool headers_are_damaged(void) {
   size_t bytes = edge.nheaders * sizeof *edge.header;
   WANT(bytes <= sizeof whole);
   memcpy(whole, edge.header, bytes);
-  for (int round = 0; round < (SANITIZED ? 20 : 300); round++) {
+  for (int round = 0; round < (SANITIZED ? 20 : 100); round++) {
     for (uint64_t times = 1 + some(3); times > 0; times--) damage((uint32_t *)edge.header, bytes / sizeof(uint32_t), 0);
     WANT(pml_intercept_install(&o) == 0 && edge.calls(3) == 9);
     WANT(pml_intercept_unmatched(nobody, NULL) == 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spec/c/page_model.c - the page reader against a thread that plays the kernel, on any machine, tens of millions of
+ * spec/c/page_model.c - the page reader against a thread that plays the kernel, on any machine, a million
  * times: the two instructions are replaced by calls. An argument is the number of page reads.
  */
 #include <stdint.h>
@@ -16,7 +16,7 @@ static uint64_t machine_clock(void);
 #include "sanitized.h"
 
 int main(int argc, char **argv) {
-  uint64_t reads = argc > 1 ? strtoull(argv[1], NULL, 10) : SANITIZED ? 100000 : 20000000;
+  uint64_t reads = argc > 1 ? strtoull(argv[1], NULL, 10) : SANITIZED ? 100000 : 1000000;
   pthread_t thread;
   if (!CHECK(kernel_start(&thread, 20), "the kernel of the model runs")) return check_done();
   reader_run(reads, 101);

@@ -24,7 +24,7 @@ static bool answer_rdtsc(uint64_t *value) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t reads = argc > 1 ? strtoull(argv[1], NULL, 10) : SANITIZED ? 20000 : 500000;
+  uint64_t reads = argc > 1 ? strtoull(argv[1], NULL, 10) : SANITIZED ? 20000 : 50000;
   pthread_t thread;
   if (!trap_rdpmc(answer_rdpmc)) {
     SKIP("rdpmc does not fault here: a real counter returns a value, and spec pmu_page reads it");
