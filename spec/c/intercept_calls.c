@@ -16,7 +16,6 @@
 #include <xmmintrin.h>
 #endif
 #include <fenv.h>
-#include <setjmp.h>
 #include <sys/time.h>
 
 /* ---- the counted event: the number of its reads ---- */
@@ -325,58 +324,6 @@ static void conventions(void) {
 #endif
 }
 
-/* ---- calls that do not return as they came ---- */
-
-#ifndef WITHOUT_CPLUSPLUS
-static int throws(void *arg) {
-  return lib_recursive(3) + lib_throw(*(int *)arg);
-}
-static int guards(void *arg) {
-  static int seven = 7;
-  return lib_guard(throws, &seven, arg);
-}
-
-static void exceptions(void) {
-  int cleaned = 0, none = 0;
-  forget();
-  CHECK(lib_catch(guards, &cleaned) == 1007 && cleaned == 1,
-        "an exception passes through recorded calls: their destructors run, the handler gets it");
-  CHECK(lib_catch(throws, &none) == 4, "and where none is thrown the result is returned");
-  lib_nothing();
-  CHECK(balanced("lib_catch", 2) && balanced("lib_guard", 1) && balanced("lib_throw", 2) &&
-            balanced("lib_recursive", 8),
-        "calls that an exception ended have their leave with the next event");
-}
-
-#else
-static void exceptions(void) {
-  SKIP("exceptions: there is no C++ compiler for this machine");
-}
-#endif
-
-static jmp_buf out;
-static int jumps(void *arg) {
-  (void)arg;
-  longjmp(out, 5);
-}
-static int goes_deeper(void *arg) {
-  (void)arg;
-  return lib_back(jumps, NULL);
-}
-
-static void jumping(void) {
-  forget();
-  volatile int times = 0;
-  for (volatile int i = 0; i < 100; i++)
-    if (setjmp(out) == 0)
-      lib_back(goes_deeper, NULL);
-    else
-      times++;
-  lib_nothing();
-  CHECK(times == 100 && balanced("lib_back", 200) && balanced("lib_nothing", 1),
-        "longjmp out of recorded calls: they have their leaves with the next event");
-}
-
 /* ---- threads ---- */
 
 #define THREADS 64
@@ -401,40 +348,6 @@ static void threads(void) {
   }
   CHECK(sum == 0 && balanced("lib_integers", THREADS * CALLS) && balanced("lib_recursive", THREADS * 101),
         "%d threads: every call is counted, every result right", THREADS);
-}
-
-static int waits_guarded(void *arg) {
-  int *at = arg;
-  return lib_guard(ways_wait, &at[0], &at[1]);
-}
-static void *cancelled(void *arg) {
-  lib_back(waits_guarded, arg);
-  return NULL;
-}
-
-static void cancelling(void) {
-  int at[2] = {0, 0};
-  void *end = ways_cancel(cancelled, at);
-  CHECK(end == PTHREAD_CANCELED && at[1] == 1,
-        "a thread is cancelled inside recorded calls, and what they leave is cleaned up");
-}
-
-/* ---- contexts ---- */
-
-static int tails;
-static int gives_way(void *context) {
-  for (int i = 0; i < 3; i++) {
-    tails += lib_tail(0);
-    ways_give_way(context);
-  }
-  return 41;
-}
-
-static void contexts(void) {
-  forget();
-  CHECK(ways_take_turns(gives_way) == 2 * 42 && tails == 6 * 2 && balanced("lib_back", 2) && balanced("lib_tail", 6) &&
-            balanced("lib_nothing", 8),
-        "two contexts that take turns inside recorded calls return each to its own caller");
 }
 
 /* ---- signals and processes ---- */
@@ -564,7 +477,12 @@ int main(int argc, char **argv) {
   CHECK(err == 0, "interception is installed%s%s", err < 0 ? ": " : "", err < 0 ? pml_error_detail(err) : "");
   CHECK(pml_intercept_install(&o) == -EALREADY, "once");
   arguments(&plain);
-  CHECK_EACH(conventions, exceptions, jumping, threads, cancelling, contexts, signals, held, forking, leaping);
+  conventions();
+  ways_exceptions(true, 4);
+  ways_jumping(true);
+  threads();
+  ways_cancelling(false);
+  CHECK_EACH(ways_contexts, signals, held, forking, leaping);
   if (metrics != NULL) counted(asked(argv, "fast"));
   CHECK(pml_stream_remove(id) == 0, "the consumer is removed");
   forget();

@@ -13,8 +13,6 @@
 #include "intercept/library.h"
 #include "intercept/ways.h"
 
-#include "adapter/intercept/pml_intercept.h"
-#include "adapter/wrap/pml_wrap.h"
 #include "base/pml_error.h"
 #include "base/pml_stream.h"
 #include "read/otf2/write/pml_otf2.h"
@@ -22,7 +20,6 @@
 #include "substrate/profile/pml_profile.h"
 
 #include <dlfcn.h>
-#include <setjmp.h>
 #include <sys/time.h>
 
 #define REGIONS 256
@@ -64,13 +61,13 @@ static pml_region_t region(const char *name) {
   }
   return found;
 }
-static bool balanced(const char *name, uint64_t n) {
+static bool balanced(const char *name, int n) {
   uint64_t in = __atomic_load_n(&entered[region(name)], __ATOMIC_RELAXED);
   uint64_t out = __atomic_load_n(&left[region(name)], __ATOMIC_RELAXED);
-  bool is = region(name) != 0 && in == n && out == n;
+  bool is = region(name) != 0 && in == (uint64_t)n && out == in;
   if (!is)
-    printf("# %s, region %u: %llu enters, %llu leaves, not %llu\n", name, region(name), (unsigned long long)in,
-           (unsigned long long)out, (unsigned long long)n);
+    printf("# %s, region %u: %llu enters, %llu leaves, not %d\n", name, region(name), (unsigned long long)in,
+           (unsigned long long)out, n);
   return is;
 }
 static void forget(void) {
@@ -79,7 +76,7 @@ static void forget(void) {
   memset(seen, 0, sizeof seen);
 }
 
-static uint64_t inner_too(uint64_t outer, uint64_t inner) {
+static int inner_too(int outer, int inner) {
   return link_time && !combined ? outer : outer + inner;
 }
 
@@ -184,54 +181,6 @@ static void nowhere(void) {
 
 /* ---- ways out ---- */
 
-#ifndef WITHOUT_CPLUSPLUS
-static int throws(void *arg) {
-  return lib_throw(*(int *)arg);
-}
-static int throws_deeper(void *arg) {
-  return lib_back(throws, arg);
-}
-static void exceptions(void) {
-  forget();
-  long sum = 0;
-  for (int i = 0; i < 100; i++) sum += lib_catch(throws_deeper, &i);
-  /* Not thrown: lib_back adds 1. */
-  CHECK(sum == 1 + 99 * 1000 + 99 * 100 / 2, "exceptions pass through wrappers");
-  CHECK(balanced("lib_catch", 100) && balanced("lib_back", 100) && balanced("lib_throw", 100),
-        "and whom they pass gets his leave");
-}
-#else
-static void exceptions(void) {
-  SKIP("exceptions: there is no C++ for this machine");
-}
-#endif
-
-static jmp_buf out;
-static int jumps(void *arg) {
-  (void)arg;
-  longjmp(out, 1);
-}
-static int jumps_guarded(void *arg) {
-  int cleaned = 0;
-  return lib_guard(jumps, arg, &cleaned); /* not wrapped: intercepted, if anything is */
-}
-static int jumps_deeper(void *arg) {
-  return lib_back(jumps_guarded, arg);
-}
-static void jumping(void) {
-  volatile int times = 0;
-  forget();
-  for (int i = 0; i < 100; i++)
-    if (setjmp(out) == 0)
-      lib_back(jumps_deeper, NULL);
-    else
-      times++;
-  lib_nothing();
-  CHECK(times == 100 && balanced("lib_back", 200) && balanced("lib_nothing", 1),
-        "calls that a longjmp left have their leaves with the next event");
-  if (combined) CHECK(balanced("lib_guard", 100), "also those of the other door in between");
-}
-
 /* A wrapper that a longjmp from inside its function's callees comes back to. */
 static struct pml_wrap_value caught_values[] = {PML_WRAP_VALUE("return", PML_WRAP_INTEGER, PML_WRAP_METRIC)};
 PML_WRAP_FUNCTION_VALUES(caught, "caught", NULL, __FILE__, __LINE__, NULL, 0, caught_values, 1);
@@ -247,7 +196,7 @@ static void hear(void *arg, const struct pml_wrap_function *f, bool results, con
 static void catches(void) {
   uint64_t result[1];
   PML_WRAP_CALL(call, &caught);
-  if (setjmp(out) == 0) lib_back(jumps_deeper, NULL);
+  if (setjmp(ways_out) == 0) lib_back(ways_jumps_deeper, NULL);
   PML_WRAP_RESULTS(call, &caught, result, result[0] = 7);
 }
 static void results_after_jumps(void) {
@@ -260,17 +209,6 @@ static void results_after_jumps(void) {
   CHECK(told == 100 && open_inside == 0 && entered[region("lib_back")] == 200,
         "results are reported after calls that a longjmp left have ended (%llu, %llu open)", (unsigned long long)told,
         (unsigned long long)open_inside);
-}
-
-static void *cancelled(void *arg) {
-  lib_back(ways_wait, arg);
-  return NULL;
-}
-static void cancelling(void) {
-  int at = 0;
-  forget();
-  void *end = ways_cancel(cancelled, &at);
-  CHECK(end == PTHREAD_CANCELED && balanced("lib_back", 1), "a thread that is cancelled inside a wrapper leaves it");
 }
 
 /* ---- threads, contexts, signals, processes ---- */
@@ -305,16 +243,6 @@ static void threads(int64_t before) {
   CHECK(recorded("sde:::WRAP::lib_two:n") == before + THREADS * CALLS, "every value is recorded");
 }
 
-static int gives_way(void *context) {
-  for (int i = 0; i < 3; i++) ways_give_way(context);
-  return 41;
-}
-static void contexts(void) {
-  forget();
-  CHECK(ways_take_turns(gives_way) == 2 * 42 && balanced("lib_back", 2) && balanced("lib_nothing", 8),
-        "contexts that take turns inside wrapped calls leave each its own");
-}
-
 static volatile sig_atomic_t handled;
 static void handler(int sig) {
   (void)sig;
@@ -330,11 +258,11 @@ static void signals(void) {
   handled = 0;
   sigaction(SIGALRM, &a, NULL);
   setitimer(ITIMER_REAL, &often, NULL);
-  uint64_t calls = 0;
+  int calls = 0;
   for (; calls < 3000000 && handled < 200; calls++) lib_errno(0);
   setitimer(ITIMER_REAL, &never, NULL);
   pml_intercept_stats(&after);
-  CHECK(balanced("lib_errno", calls) && balanced("lib_nothing", (uint64_t)handled - (after.nested - s.nested)),
+  CHECK(balanced("lib_errno", calls) && balanced("lib_nothing", handled - (int)(after.nested - s.nested)),
         "handlers that call wrapped functions: each call is recorded, or counted as nested");
 }
 
@@ -377,12 +305,12 @@ static void all_ways(double plain) {
   values(before);
   texts();
   nowhere();
-  exceptions();
-  jumping();
+  ways_exceptions(combined, inner_too(1, 3));
+  ways_jumping(combined);
   if (!combined) results_after_jumps(); /* else this program is not chosen */
-  cancelling();
+  ways_cancelling(true);
   threads(before + 101);
-  contexts();
+  ways_contexts();
   signals();
   forking();
   comers();
@@ -390,7 +318,7 @@ static void all_ways(double plain) {
 
 static void all_ways_out(void) {
   for (volatile int i = 0; i < 100; i++) {
-    if (setjmp(out) == 0) lib_back(jumps_deeper, NULL);
+    if (setjmp(ways_out) == 0) lib_back(ways_jumps_deeper, NULL);
     lib_tail(1);
     lib_recursive(5);
   }
