@@ -290,33 +290,6 @@ static void sums_in_sets(void) {
   CHECK(right, "a sum in a set: the growth of accumulating members, and the values of levels");
 }
 
-static int64_t whole[2] = {1000, 20};
-static double real[2] = {0.5, 64.25};
-static const char *const member[] = {"whole", "whole level", "real", "real level"};
-bool right = true;
-for (unsigned k = 0; k < 4; k++)
-  right &= pml_sde_register(lib, member[k], k % 2 ? PML_SDE_INSTANT : 0, k < 2 ? PML_TYPE_INT64 : PML_TYPE_DOUBLE,
-                            k < 2 ? (void *)&whole[k] : (void *)&real[k - 2]) == 0;
-for (unsigned some = 1; some < 16; some++) {
-  char name[16], event[32];
-  const char *const names[] = {event};
-  uint64_t v;
-  (void)snprintf(name, sizeof name, "some%u", some);
-  (void)snprintf(event, sizeof event, "sde:::SPEC::%s", name);
-  for (unsigned k = 0; k < 4; k++)
-    right &= (some >> k & 1) == 0 || pml_sde_group_add(lib, member[k], name, PML_SDE_SUM) == 0;
-  struct pml_eventset *s = open_set(names, 1);
-  right &= s != NULL && pml_eventset_start(s) == 0;
-  whole[0] += 7, whole[1] += 1, real[0] += 0.125, real[1] += 1;
-  double expected =
-      (some & 1 ? 7 : 0) + (some & 2 ? (double)whole[1] : 0) + (some & 4 ? 0.125 : 0) + (some & 8 ? real[1] : 0);
-  right &= s != NULL && pml_eventset_stop(s, &v) == 0 && (some < 4 ? (double)(int64_t)v : as_double(v)) == expected;
-  pml_eventset_close(s);
-}
-CHECK(right, "a sum in a set: the growth of accumulating members, and the values of levels");
-}
-
-/* spec/c/compat_events.c checks their contents. */
 static void recorders_and_sets(void) {
   struct pml_recorder *r = NULL;
   struct pml_sde_set *s = NULL;
