@@ -290,6 +290,7 @@ static void sums_in_sets(void) {
   CHECK(right, "a sum in a set: the growth of accumulating members, and the values of levels");
 }
 
+/* spec/c/compat_events.c checks their contents. */
 static void recorders_and_sets(void) {
   struct pml_recorder *r = NULL;
   struct pml_sde_set *s = NULL;
