@@ -186,8 +186,9 @@ describe("pml.trace.open", function()
     require "lfs".mkdir(dir)
     local w = assert(pml.trace.create(dir, { metrics = { { name = "residual", type = "float", unit = "m", mode = "absolute" },
       { name = "steps", type = "integer", mode = "accumulated" } } }))
-    local l, first = assert(w:location("one")), pml.clock.ticks()
+    local l, l2, first = assert(w:location("one")), assert(w:location("two")), pml.clock.ticks()
     for i = 1, 5 do assert(l:metric({ i / 4, 3 * i }, first + i)) end
+    for i = 6, 7 do assert(l2:metric({ i / 4, 100 * i }, first + i)) end
     assert(w:close())
     local t <close> = assert(pml.trace.open(dir .. "/traces.otf2"))
     local of, values = {}, {}
@@ -196,7 +197,16 @@ describe("pml.trace.open", function()
     assert.is_true(of.steps.accumulated)
     assert(t:each(function(e) values[#values + 1] = e.metric .. "=" .. e.value end, { where = { kinds = { "metric" } } }))
     assert.are.equal("residual=0.25 steps=3 residual=0.5 steps=6", table.concat(values, " ", 1, 4))
-    assert.are.equal(10, #values)
+    assert.are.equal(14, #values)
+    -- the last values of a sum are added over locations; the command says nothing of the last of a level of several
+    local rows, out = {}, shown(dir .. "/traces.otf2")
+    for _, m in ipairs(cjson.decode((shown(dir .. "/traces.otf2", "--json"))).metrics) do rows[m.metric] = m end
+    assert.are.same({ 2, 7, 3, 700, 15 + 700 }, { rows.steps.locations, rows.steps.values, rows.steps.least, rows.steps.most,
+      rows.steps.last })
+    assert.are.same({ 2, 7, 0.25, 1.75 }, { rows.residual.locations, rows.residual.values, rows.residual.least,
+      rows.residual.most })
+    assert.matches("\nresidual +[^\n]* %-\n", out)
+    assert.matches("\nsteps +[^\n]* 715\n", out)
   end)
 
   it("gives definitions as tables", function()
