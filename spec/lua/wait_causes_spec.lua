@@ -61,6 +61,59 @@ local function check_path(t)
   assert.are.same({ "exchange/MPI_Recv", "exchange/MPI_Send" }, { parts[1].waited_in, parts[1].ended_by })
 end
 
+--- The text of the ranks of spec/otf2_ranks.py, whose times follow from the events there; a line ends at each semicolon.
+local TEXT <const> = [[
+2 ranks, 2 locations, 1 host, 130.0 ms, 14 events
+events: 6 Enter, 6 Leave, 1 MpiRecv, 1 MpiSend
+of the ranks' time 35.8 % is in MPI;
+outside of it: average 83.50 ms, least 38.00 ms (rank 1), most 129.0 ms (rank 0);
+load balance 0.647, communication efficiency 0.992
+
+Regions, time of all processes
+REGION    PARADIGM  CALLS  EXCLUSIVE   SHARE  INCLUSIVE       MIN       MAX  MAX/AVG  OF RANK
+MPI_Recv  MPI           1   92.00 ms  36.8 %   92.00 ms  92.00 ms  92.00 ms    2.000        1
+solve     compiler      1   89.00 ms  35.6 %   89.00 ms  89.00 ms  89.00 ms    2.000        0
+main      user          2   68.00 ms  27.2 %   250.0 ms  120.0 ms  130.0 ms    1.118        1
+MPI_Send  MPI           1   1.000 ms   0.4 %   1.000 ms  1.000 ms  1.000 ms    2.000        0
+tick      compiler      1        0 s   0.0 %        0 s       0 s       0 s        -        -
+
+Messages between ranks
+FROM  TO  MESSAGES     DATA
+   0   1         1  800.0 B
+
+Waits of ranks and threads for each other, of the whole run
+WAIT         IN             LATE ONE WAS IN     RANK  FOR RANK  TIMES      TIME
+late sender  main/MPI_Recv  main/solve, 88.9 %     1         0      1  90.00 ms
+
+What those who were late were in meanwhile
+WAS IN      RANK  OTHERS WAITED   SHARE
+main/solve     0       80.00 ms  88.9 %
+main           0       10.00 ms  11.1 %
+
+Critical path, 130.0 ms of the whole run;
+it goes over to another rank or thread once
+REGION    ON THE PATH   SHARE  OF ALL ITS TIME  MOST OF RANK
+solve        89.00 ms  68.5 %          100.0 %             0
+main         39.00 ms  30.0 %           57.4 %             1
+MPI_Recv     2.000 ms   1.5 %            2.2 %             1
+
+Critical path by call path
+CALL PATH      ON THE PATH   SHARE  OF ALL ITS TIME  MOST OF RANK
+main/solve        89.00 ms  68.5 %          100.0 %             0
+main              39.00 ms  30.0 %           57.4 %             1
+main/MPI_Recv     2.000 ms   1.5 %            2.2 %             1
+
+Critical path by rank
+RANK  ON THE PATH   SHARE
+   0     100.0 ms  76.9 %
+   1     30.00 ms  23.1 %
+
+Its parts, in the order of time
+MOSTLY IN   BEGAN AFTER                 RANK      FROM        TO      TIME   SHARE
+main/solve  -                              0       0 s  100.0 ms  100.0 ms  76.9 %
+main        late sender, main/MPI_Recv     1  100.0 ms  130.0 ms  30.00 ms  23.1 %
+]]
+
 describe("causes of waits", function()
   for runtime, cc in pairs(compilers) do
     mpi_job.it_once(("and threads of %s are those of the events"):format(runtime), function(name)
@@ -106,5 +159,7 @@ describe("causes of waits", function()
     assert.are.same({ "late sender", "main/MPI_Recv", "main/MPI_Send" },
       { path.parts[2].after, path.parts[2].waited_in, path.parts[2].ended_by })
     assert.are.same({ "main/solve", 89, 89 }, { path.paths[1].path, ms(path.paths[1].path_s), ms(path.paths[1].all_s) })
+    local text = sh(("%s/pmlua trace --waits --critical-path %s/traces.otf2"):format(support.build, folder))
+    assert.are.equal(TEXT, (text:gsub("; ", ";\n")))
   end)
 end)
