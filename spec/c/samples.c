@@ -6,6 +6,7 @@
 #include "record/pml_samples.h"
 #include "record/pml_samples_log.h"
 
+#include <errno.h>
 #include <math.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -191,7 +192,10 @@ static void logged(void) {
     if (err == 0) free(left.value);
   }
   pml_samples_log_close();
-  CHECK(stat(path, &file) < 0 && folder_remove(dir), "the file is gone");
+  CHECK(stat(path, &file) < 0 && pml_samples_log_open(dir) == 0, "the file is gone, and another run may begin");
+  CHECK(pml_samples_log_open(dir) == -EALREADY, "only one at a time");
+  for (int i = 0; i < 2; i++) pml_samples_log_close();
+  CHECK(folder_remove(dir), "nothing is left");
 }
 
 int main(void) {
