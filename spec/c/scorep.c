@@ -7,6 +7,8 @@
 #include "substrate/scorep/pml_scorep.h"
 #include "substrate/scorep/pml_scorep_private.h"
 
+#include <stddef.h>
+
 static char written[] = "/tmp/pmlua-spec-XXXXXX";
 
 static bool scorep_begin(void) {
@@ -475,12 +477,28 @@ static void nothing_there(void) {
         "callbacks without an answer are named");
 }
 
+/* Each function for locks, teams and tasks alone makes the events of OpenMP wanted; no other one does. */
+static void wanted(void) {
+  enum { N = sizeof(struct pml__scorep_functions) / sizeof(void (*)(void)) };
+  const size_t first = offsetof(struct pml__scorep_functions, acquire) / sizeof(void (*)(void));
+  size_t right = 0;
+  for (size_t k = 0; k <= N; k++) {
+    union {
+      struct pml__scorep_functions named;
+      void (*at[N])(void);
+    } f = {.at = {NULL}};
+    if (k < N) f.at[k] = wanted;
+    right += pml__scorep_wants_openmp(&f.named) == (k >= first && k < N);
+  }
+  CHECK(right == N + 1, "each function of OpenMP alone wants its events (%zu of %d)", right, N + 1);
+}
+
 int main(int argc, char **argv) {
   if (argc == 1) return execl("/proc/self/exe", argv[0], "first", "a second", (char *)NULL);
   if (!scorep_begin()) return 1;
   pml_region_intern("outer", NULL, 0, &outer);
   pml_region_intern("inner", NULL, 0, &inner);
-  CHECK_EACH(a_whole_life, several, bad, throwing, no_leaves);
+  CHECK_EACH(wanted, a_whole_life, several, bad, throwing, no_leaves);
   pml_region_intern("all", NULL, 0, &everywhere);
   each_is_a_location();
   coming_and_going();
