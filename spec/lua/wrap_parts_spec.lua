@@ -44,6 +44,27 @@ describe("A compiler's line", function()
       assert.is_false(links(text), text)
     end
   end)
+
+  it("has the words of a response file, however they are quoted, and those of a file in it", function()
+    local words_of = require "pmlua.internal.cc.words"
+    local path, letters, lines, words = support.folder() .. "/words", { "a", "-", " ", "\\", "'", '"', "@", "\t" }, {}, {}
+    math.randomseed(7)
+    for i = 1, 200 do
+      local word = {}
+      for k = 1, math.random(0, 6) do word[k] = letters[math.random(#letters)] end
+      words[i] = table.concat(word):gsub("^@", "a")
+      local how = math.random(3) -- each letter behind a backslash, or in quotes
+      local text = how == 1 and words[i] ~= "" and words[i]:gsub(".", "\\%0")
+        or how == 2 and '"' .. words[i]:gsub('[\\"]', "\\%0") .. '"' or "'" .. words[i]:gsub("[\\']", "\\%0") .. "'"
+      lines[i] = (" "):rep(math.random(0, 2)) .. text
+    end
+    support.spit(path, table.concat(lines, "\n"))
+    assert.same(words, words_of.expand { "@" .. path })
+    support.spit(path .. "2", "first @" .. path .. " last")
+    local nested = words_of.expand { "cc", "@" .. path .. "2", "@" .. path .. "3" }
+    assert.same({ "cc", "first", words[1], words[200], "last", "@" .. path .. "3", 204 },
+      { nested[1], nested[2], nested[3], nested[202], nested[203], nested[204], #nested })
+  end)
 end)
 
 describe("A demangled name", function()
