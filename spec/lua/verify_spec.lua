@@ -42,7 +42,10 @@ describe("pmlua doctor --verify", function()
       assert.same({ "right", 2000 }, { of[name].verdict, of[name].expected }, name)
     end
     for _, row in pairs(of) do
-      if row.verdict == "not counted" then assert.is_true(#row.reason > 0)
+      if row.verdict == "not counted" then
+        local counter, why = support.core.counter.open(row.event)
+        if counter then counter:close() -- counted, but the clock to compare it with is another
+        else assert.equal((why.text:gsub("^" .. row.event:gsub("%p", "%%%0") .. ": ", "")), row.reason) end
       else assert.equal(row.verdict == "right", of[row.event].verdict == "right") end
     end
     local status, out = shell(("XDG_STATE_HOME=%s %s doctor --verify"):format(quote(dir), command))
