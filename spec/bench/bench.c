@@ -178,6 +178,7 @@ static const struct {
               {"sampler", bench_sampler_rows},
               {"sde", bench_sde_rows},
               {"section", bench_section_rows},
+              {"foreign", bench_foreign_rows},
               {"annotation", bench_annotation_rows},
               {"plugin", bench_plugin_rows},
               {"substrate", bench_substrate_rows},

@@ -55,6 +55,7 @@ void bench_sde_rows(void);
 void bench_count_rows(void); /* last: it makes sections count */
 
 /* Rows of metric plugins. */
+void bench_foreign_rows(void);
 void bench_plugin_rows(void);
 
 /* PAPI, if it is installed. */

@@ -117,6 +117,7 @@ static char folder[] = "/tmp/pmlua-cost-XXXXXX";
 /* clang-format off: the last one changes who takes events */
 #include "cost_annotation.h"
 #include "cost_count.h"
+#include "cost_foreign.h"
 #include "cost_plugin.h"
 #include "cost_sampler.h"
 #include "cost_sde.h"
@@ -171,6 +172,7 @@ static int open_common(void) {
   if (rc < 0) return fail("software-defined events", rc);
   rc = plugin_open();
   if (rc < 0) return fail("metrics of a plugin", rc);
+  foreign_open();
   rc = counted_open();
   return rc < 0 ? fail("counts of the compiler", rc) : 0;
 }

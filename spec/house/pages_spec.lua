@@ -111,6 +111,27 @@ int main(void) {
     assert.same({ "1 1 heap\n", 0 }, { out, code })
   end)
 
+  it("is an annotation interface in one file, whose regions a report shows", function()
+    write(dir .. "/program.c", [[
+void Tau_start(const char *), Tau_stop(const char *);
+int main(void) {
+  for (int i = 0; i < 3; i++) Tau_start("solve"), Tau_stop("solve");
+  return 0;
+}
+]])
+    local header, rows = read("core/adapter/foreign/pml_foreign.h"):gsub("(\n  X%(KOKKOS[^\n]*)", '\n  X(TAU, "TAU", NULL) \\%1')
+    assert.equal(1, rows)
+    sh("mkdir -p " .. dir .. "/adapter/foreign")
+    write(dir .. "/adapter/foreign/pml_foreign.h", header)
+    local out, code = sh(([[cd %s && cc -std=gnu11 -Wall -Wextra -Werror -I. -I%s program.c pml_foreign_tau.c \
+      %s/adapter/foreign/pml_foreign.c %s/libpmlua.a $(sed -n 's/^Libs.private: //p' %s) -o annotated &&
+      PMLUA_REPORT=tau ./annotated && %s/pmlua report tau --csv]]):format(dir, sh("realpath core"):match "%S+",
+      sh("realpath core"):match "%S+", sh("realpath " .. build):match "%S+", sh("realpath bindings/pmlua.pc.in"):match "%S+",
+      sh("realpath " .. build):match "%S+"))
+    assert.equal(0, code, out)
+    assert.matches("\nsolve,TAU,calculation,no,3,", out)
+  end)
+
   it("is a substrate and an adapter, each in one file, that meet in a program", function()
     write(dir .. "/program.c", [[
 int solve(int n);

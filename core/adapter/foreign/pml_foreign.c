@@ -71,7 +71,8 @@ static void remember(const char *label, const struct name *name) {
   struct way *set = set_of(label), *to = &set[name->hash % WAYS];
   for (unsigned k = 0; k < WAYS; k++) {
     const char *at = __atomic_load_n(&set[k].at, __ATOMIC_RELAXED);
-    if (at == NULL || at == label) {
+    const struct name *there = __atomic_load_n(&set[k].name, __ATOMIC_ACQUIRE);
+    if (there == NULL || (at == label && there->interface == name->interface)) {
       to = &set[k];
       break;
     }
@@ -217,7 +218,7 @@ static inline struct pml_section *section_of(enum pml_foreign_interface i, const
   for (unsigned k = 0; k < WAYS; k++) {
     if (__atomic_load_n(&set[k].at, __ATOMIC_RELAXED) != label) continue;
     const struct name *name = __atomic_load_n(&set[k].name, __ATOMIC_ACQUIRE);
-    if (PML_LIKELY(is(name, i, label))) return name->section;
+    if (PML_LIKELY(name != NULL) && PML_LIKELY(is(name, i, label))) return name->section;
   }
   return look_up(i, label, type);
 }
@@ -314,7 +315,7 @@ uint64_t pml_foreign_id(const struct pml_section *s) {
 struct pml_section *pml_foreign_of(enum pml_foreign_interface i, uint64_t id) {
   uint64_t index = (id & ((UINT64_C(1) << PML_FOREIGN_ID_BITS) - 1)) - 1;
   struct pml_section *s = index < pml__section_count() ? pml__section_at((uint32_t)index) : NULL;
-  if (PML_LIKELY(s != NULL && strcmp(s->interface, pml_foreign_about(i)->name) == 0)) return s;
+  if (PML_LIKELY(s != NULL && s->interface == pml_foreign_about(i)->name)) return s;
   pml_foreign_unmatched(i);
   return NULL;
 }

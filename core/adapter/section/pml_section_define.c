@@ -45,7 +45,7 @@ static int prepare_section(struct pml_section *s, const char *label, const struc
   (void)pml_region_describe(s->region, &region);
   pml__region_overlaps(s->region);
   s->label = region.name;
-  s->interface = own ? "" : region.file;
+  s->interface = interface;
   s->type = o->type;
   s->exclusive = o->exclusive;
   s->record = o->record;

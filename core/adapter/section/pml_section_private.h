@@ -233,8 +233,8 @@ static inline bool pml__section_any_real(const struct pml__section_list *l) {
 
 /*
  * As pml_section_define(), for a label that a program gave to another tool's @interface, such as "Kokkos"; "": pmlua's
- * own. Sections with the same label and different interfaces differ. @interface is the file of such a section's region,
- * so that calls and traces show it as the library.
+ * own; it is not copied, and stays for good. Sections with the same label and different interfaces differ. @interface
+ * is the file of such a section's region, so that calls and traces show it as the library.
  */
 int pml__section_define(const char *label, const struct pml_section_options *options, const char *interface,
                         struct pml_section **s);
