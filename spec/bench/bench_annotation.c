@@ -5,8 +5,6 @@
 
 #include "../c/annotation_client.h"
 
-static const char label[] = "bench";
-
 static __attribute__((noinline)) void nothing(void) {
   __asm__ volatile("");
 }
@@ -38,7 +36,7 @@ static void itt_overlapped(void *arg, size_t n) {
 static void nvtx_range(void *arg, size_t n) {
   (void)arg;
   for (size_t i = 0; i < n; i++) {
-    nvtx_push(label);
+    nvtx_push(nvtx_label);
     nvtx_pop();
   }
 }
@@ -54,8 +52,8 @@ static void nvtx_registered(void *arg, size_t n) {
 static void caliper_region(void *arg, size_t n) {
   (void)arg;
   for (size_t i = 0; i < n; i++) {
-    cali_begin_region(label);
-    cali_end_region(label);
+    cali_begin_region(caliper_label);
+    cali_end_region(caliper_label);
   }
 }
 
@@ -64,7 +62,7 @@ void bench_annotation_rows(void) {
                                        "Caliper region"};
   struct bench_op op[6] = {{.batch = no_tool},    {.batch = itt_task},        {.batch = itt_overlapped},
                            {.batch = nvtx_range}, {.batch = nvtx_registered}, {.batch = caliper_region}};
-  open_annotations(label);
+  open_annotations();
   bench_run(op, 6);
   struct bench_op most = {.ns = op[0].ns + 20}, shared = {.ns = op[0].ns + 30};
   for (unsigned k = 1; k < 6; k++)

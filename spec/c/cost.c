@@ -166,7 +166,7 @@ static int open_common(void) {
   if (rc < 0) return fail("region", rc);
   rc = pml_section_define(label, NULL, &section);
   if (rc < 0) return fail("section", rc);
-  open_annotations(label);
+  open_annotations();
   sampler_open();
   rc = sde_open();
   if (rc < 0) return fail("software-defined events", rc);

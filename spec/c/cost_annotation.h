@@ -9,8 +9,8 @@
 
 PATH(itt_task, itt_begin(&itt_domain, no_id, no_id, &itt_name); itt_end(&itt_domain))
 PATH(itt_overlapped, itt_open(&itt_domain, some_id, no_id, &itt_name); itt_close(&itt_domain, some_id))
-PATH(nvtx_range, nvtx_push(label); nvtx_pop())
+PATH(nvtx_range, nvtx_push(nvtx_label); nvtx_pop())
 PATH(nvtx_registered, nvtx_push_ex(nvtx_in, &nvtx_event); nvtx_pop_in(nvtx_in))
-PATH(caliper_region, cali_begin_region(label); cali_end_region(label))
+PATH(caliper_region, cali_begin_region(caliper_label); cali_end_region(caliper_label))
 
 #endif
