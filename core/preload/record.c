@@ -30,6 +30,7 @@
 #include "preload/record_budget.h"
 #include "preload/record_plugins.h"
 
+#include "adapter/foreign/pml_foreign.h"
 #include "adapter/intercept/pml_intercept.h"
 #include "adapter/intercept/pml_intercept_events.h"
 #include "adapter/intercept/pml_intercept_instrumented.h"
@@ -389,6 +390,7 @@ static int start_counting(void) {
   if (err < 0 || record.nevents == 0) return err;
   err = pml_intercept_count(record.event, record.nevents, lose_counts, &metrics);
   for (size_t i = 0; err == 0 && i < record.nevents; i++) record.event[i] = metrics->name[i]; /* names as counted */
+  if (err == 0) pml_foreign_count(record.event, record.nevents);
   return err;
 }
 

@@ -54,6 +54,16 @@ static void good(void) {
   event("checkpoint");
   pop();
 }
+static void touch(void) {
+  uint64_t id;
+  size_t page = sysconf(_SC_PAGESIZE);
+  volatile char *m = mmap(NULL, 50 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  madvise((void *)m, 50 * page, MADV_NOHUGEPAGE);
+  kernel("nothing");
+  begin_for("touch", 0, &id);
+  for (int i = 0; i < 50; i++) m[i * page] = 1;
+  end_for(id);
+}
 static void *end_elsewhere(void *id) { return end_for(*(uint64_t *)id), NULL; }
 static void bad(void) {
   uint64_t id;
@@ -79,6 +89,7 @@ int main(int argc, char **argv) {
   open_tool();
   if (strcmp(argv[1], "good") == 0) good();
   if (strcmp(argv[1], "bad") == 0) bad();
+  if (strcmp(argv[1], "touch") == 0) touch();
   if (strcmp(argv[1], "many") == 0) many();
   void (*finalize)(void) = look("kokkosp_finalize_library");
   finalize();
@@ -156,6 +167,14 @@ describe("pmlua record of a program that calls a Kokkos tool", function()
     end
     local _, _, _, said = at.recorded("-o missing -- ./kokkos good", "KOKKOS_TOOLS_LIBS=/nowhere/libtool.so")
     assert.truthy(said:find("pmlua: the Kokkos tool /nowhere/libtool.so cannot be loaded", 1, true), said)
+  end)
+
+  it("counts events of its regions", function()
+    local by_name, all, status = at.recorded "-o counted --event page-faults:u -- ./kokkos touch"
+    assert.equal(0, status)
+    local event = all.processes[1].events[1]
+    assert.truthy(by_name.touch.events[event] >= 50, by_name.touch.events[event])
+    assert.truthy(by_name.nothing.events[event] < 50)
   end)
 
   it("reports the same with PMLUA_REPORT alone", function()

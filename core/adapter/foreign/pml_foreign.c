@@ -169,13 +169,22 @@ static char *shown(enum pml_foreign_interface i, const char *label) {
   return text;
 }
 
-/* Also of a type that differs from the first. */
+static const char *const *events;
+static size_t nevents;
+
+void pml_foreign_count(const char *const *list, size_t n) {
+  events = list;
+  nevents = n;
+}
+
+/* If its type differs from the first, the first is kept; if its events cannot be opened, it has none. */
 static struct pml_section *define(enum pml_foreign_interface i, const char *label, enum pml_section_type type) {
-  struct pml_section_options o = {.type = type};
+  struct pml_section_options o = {.type = type, .events = events, .nevents = nevents};
   const char *interface = pml_foreign_about(i)->name;
   struct pml_section *s;
   if (pml__section_define(label, &o, interface, &s) == 0) return s;
   o.type = PML_SECTION_CALCULATION;
+  o.nevents = 0;
   return pml__section_define(label, &o, interface, &s) == 0 ? s : NULL;
 }
 

@@ -66,6 +66,12 @@ PML__SHARED struct pml_section *pml_foreign_section(enum pml_foreign_interface i
 /* pml_foreign_transfer - the same for a section whose work is bytes. */
 PML__SHARED struct pml_section *pml_foreign_transfer(enum pml_foreign_interface i, const char *label);
 
+/*
+ * pml_foreign_count - sections that are defined from now on count these events, @n of them, which are those of the
+ * recording. The texts and the array stay as long as the process. Called before the program runs.
+ */
+PML__SHARED void pml_foreign_count(const char *const *list, size_t n);
+
 /* pml_foreign_unmatched - count an end without a begin whose label is unknown: a misuse of the section "(no begin)". */
 PML__SHARED void pml_foreign_unmatched(enum pml_foreign_interface i);
 
