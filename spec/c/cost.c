@@ -117,10 +117,10 @@ static char folder[] = "/tmp/pmlua-cost-XXXXXX";
 /* clang-format off: the last one changes who takes events */
 #include "cost_annotation.h"
 #include "cost_count.h"
+#include "cost_foreign.h"
 #include "cost_plugin.h"
 #include "cost_sampler.h"
 #include "cost_sde.h"
-#include "cost_foreign.h"
 #include "cost_stream.h"
 /* clang-format on */
 

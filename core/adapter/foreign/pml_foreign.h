@@ -67,8 +67,8 @@ PML__SHARED struct pml_section *pml_foreign_section(enum pml_foreign_interface i
 PML__SHARED struct pml_section *pml_foreign_transfer(enum pml_foreign_interface i, const char *label);
 
 /*
- * pml_foreign_count - sections that are defined from now on count these events, @n of them, which are those of the
- * recording. The texts and the array stay as long as the process. Called before the program runs.
+ * pml_foreign_count - sections that are defined from now on count the @n events of the recording. The texts and the
+ * array stay as long as the process. Called before the program runs.
  */
 PML__SHARED void pml_foreign_count(const char *const *list, size_t n);
 
