@@ -14,7 +14,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* Of the program that includes this: forget all calls; whether there were so many of @name since then, with leaves. */
+/* Every program that includes this header defines both: the second compares the calls of @name since forget(). */
 static void forget(void);
 static bool balanced(const char *name, int n);
 
