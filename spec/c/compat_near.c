@@ -139,17 +139,6 @@ static void destructors(papi_handle_t lib) {
         "destructors of ended threads also record, and no two threads in one place (%lld)", value_of("NEAR::LATE:CNT"));
 }
 
-static void counters(papi_handle_t lib) {
-  void *c = NULL, *again = NULL;
-  papi_sde_create_counter(lib, "WAYS", PAPI_SDE_DELTA, &c);
-  for (int i = 0; i < EACH; i++) papi_sde_inc_counter(c, 1);
-  papi_sde_unregister_counter(lib, "WAYS");
-  CHECK(papi_sde_inc_counter(c, 1) == SDE_EINVAL, "an increment is refused once the counter is unregistered");
-  papi_sde_create_counter(lib, "WAYS", PAPI_SDE_DELTA, &again);
-  for (int i = 0; i < EACH; i++) papi_sde_inc_counter(c, 2);
-  CHECK(again == c && value_of("NEAR::WAYS") == 2LL * EACH, "and counts from 0 when its name comes back");
-}
-
 static void children(papi_handle_t lib) {
   void *r = NULL;
   papi_sde_create_recorder(lib, "CHILD", sizeof(double), papi_sde_compare_double, &r);
@@ -172,7 +161,6 @@ int main(void) {
   refused(lib);
   signals(lib);
   destructors(lib);
-  counters(lib);
   children(lib);
   return check_done();
 }

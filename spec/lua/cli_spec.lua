@@ -404,10 +404,6 @@ describe("A mistake is answered in one line with its place and a remedy:", funct
     ["name = 'e'"] = "measure is missing; write measure = function(_, p) ... return VALUE end",
     ["name = 'e', factors = { 1, 2 }, " .. measure] = "factors[1] has no name; write factors = { NAME = { 1, 2 } }",
     ["name = 'e', factors = { n = 3 }, " .. measure] = "factor n: must be an array of values, such as n = { 1, 2 }",
-    ["name = 'e', metrics = { 'memory' }, " .. measure] =
-      "metrics[1] must be a table with a name, such as { name = \"memory\", unit = \"bytes\" }",
-    ["name = 'e', factors = { n = { 1, 2 }, m = { 1, 2 } }, plot = { x = 'n' }, " .. measure] =
-      "plot: factor m has no role, so its values would overlap; name it by x, lines, facet or rows",
   } do
     it(expected, function()
       assert.equal("pmlua: e.lua:2: experiment: " .. expected, answer("e.lua", ("return pml.experiment { %s }\n"):format(fields)))
