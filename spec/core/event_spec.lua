@@ -78,7 +78,7 @@ describe("An event's name", function()
     assert.equal("made 99:0:a000000bc", (text_of("made/spread=0xabc/", "")))
     assert.equal("made 99:ffffffffffffffff", (text_of("made/whole=0xffffffffffffffff/", "")))
     assert.equal("ESYNTAX", select(3, event.parse "made/one=2/"))
-    -- a family has at most 64 members, in the order of numbers, unlike names
+    -- a family has at most 64 members, in the order of their numbers: 2 is before 10
     for n = 0, 64 do
       local member = folder:gsub("made$", "unit_" .. n)
       assert(os.execute("mkdir " .. member))
@@ -128,7 +128,7 @@ describe("An event's name", function()
     for _, name in ipairs { "INST_RETIRED", "skx::INST_RETIRED" } do
       local status, _, err = support.shell(run:format(name))
       assert.equal(1, status)
-      assert.matches("^pmlua stat: [^\n]*libpfm%.so%.4, which lists the events of PMUs, is not installed [^\n]*\n$", err)
+      assert.matches("^pmlua stat: [^\n]*libpfm%.so%.4, which knows the events of PMUs, is not installed [^\n]*\n$", err)
     end
     local out, err = support.done(support.shell(run:format("page-faults")))
     assert.matches("page%-faults +%d+", out .. err)
