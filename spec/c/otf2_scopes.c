@@ -65,6 +65,25 @@ static void define_places(OTF2_GlobalDefWriter *g) {
                                   OTF2_GROUP_FLAG_NONE, 2, (const uint64_t[]){number(0), number(1)});
 }
 
+/* Two communicators of both locations, the second made from the first. */
+static void define_comms(OTF2_GlobalDefWriter *g) {
+  const uint64_t location[] = {number(0), number(1)}, rank[] = {0, 1};
+  OTF2_GlobalDefWriter_WriteGroup(g, number(2), number(0), OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI,
+                                  OTF2_GROUP_FLAG_NONE, 2, rank);
+  OTF2_GlobalDefWriter_WriteGroup(g, number(1), number(0), OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI,
+                                  OTF2_GROUP_FLAG_NONE, 2, location);
+  for (uint32_t i = 0; i < 2; i++)
+    OTF2_GlobalDefWriter_WriteComm(g, number(i), number(11), number(2), i == 0 ? OTF2_UNDEFINED_COMM : number(0),
+                                   OTF2_COMM_FLAG_NONE);
+}
+
+static void comms(const struct pml_otf2_read *t) {
+  const struct pml_otf2_read_comm *a = pml_otf2_read_comm(t, 0), *b = pml_otf2_read_comm(t, 1);
+  CHECK(a->group == 2 && a->parent == PML_OTF2_NONE && b->group == 2 && b->parent == 0 && b->remote == PML_OTF2_NONE &&
+            strcmp(b->name, "both") == 0,
+        "communicators have their groups, parents and names");
+}
+
 static void write_archive(void) {
   static const char *const text[] = {"",      "cluster", "machine", "host1", "node", "0",    "socket",
                                      "host2", "rank 0",  "rank 1",  "main",  "both", "power"};
@@ -85,6 +104,7 @@ static void write_archive(void) {
   OTF2_GlobalDefWriter_WriteClockProperties(g, 1000000000, 0, 1000, OTF2_UNDEFINED_TIMESTAMP);
   for (uint32_t i = 0; i < sizeof text / sizeof *text; i++) OTF2_GlobalDefWriter_WriteString(g, number(i), text[i]);
   define_places(g);
+  define_comms(g);
   OTF2_GlobalDefWriter_WriteMetricMember(g, number(0), number(12), number(0), OTF2_METRIC_TYPE_OTHER,
                                          OTF2_METRIC_ABSOLUTE_POINT, OTF2_TYPE_UINT64, OTF2_BASE_DECIMAL, 0, number(0));
   OTF2_GlobalDefWriter_WriteMetricClass(g, number(0), 1, (const OTF2_MetricMemberRef[]){number(0)},
@@ -167,6 +187,7 @@ static void numbered(uint32_t first_number, uint32_t numbers_between) {
     series(t, "*socket*", 2);
     exported(t, "csv");
     exported(t, "perfetto");
+    comms(t);
     pml_otf2_read_close(t);
   }
   if (gap == 1) printed();
