@@ -177,6 +177,13 @@ describe("Every verb", function()
     end)
   end)
 
+  it("is explained beside the Lua API, whose modules have a line each", function()
+    local model, expected, lines = require("pmlua.internal.reference.model").load(), {}, {}
+    for i, name in ipairs(model.names) do expected[i] = model.modules[name].class.name end
+    for name in select(2, support.pmlua "help api"):gmatch "\n  (pml[%w_.]*) +%S" do lines[#lines + 1] = name end
+    assert.same(expected, lines)
+  end)
+
   it("leaves every word of a command unchanged", function()
     local words = { "cmd", "--json", "-o", "--", "--help", "", "-q=1", "--nosuch", "a b" }
     local n = 0
