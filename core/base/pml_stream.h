@@ -162,6 +162,10 @@ static inline bool pml_stream_metrics_real(const struct pml_stream_metrics *m, u
   return (__atomic_load_n(&m->real[i / 64], __ATOMIC_RELAXED) >> i % 64 & 1) != 0;
 }
 
+static inline bool pml_stream_metrics_any_real(const struct pml_stream_metrics *m) {
+  return (__atomic_load_n(&m->real[0], __ATOMIC_RELAXED) | __atomic_load_n(&m->real[1], __ATOMIC_RELAXED)) != 0;
+}
+
 static inline void pml_stream_metrics_set_single(struct pml_stream_metrics *m, uint32_t i) {
   __atomic_fetch_or(&m->single[i / 64], UINT64_C(1) << i % 64, __ATOMIC_RELAXED);
 }

@@ -95,6 +95,17 @@ static inline uint64_t pml_value_minus(uint64_t x, uint64_t y, bool real) {
   return x;
 }
 
+/* pml_value_is_absent - are these the bits of no value, of a metric of unknown signedness? */
+static inline bool pml_value_is_absent(uint64_t bits, bool real) {
+  return bits == PML_VALUE_ABSENT || (!real && bits == PML_VALUE_ABSENT_SIGNED);
+}
+
+/* pml_value_change - @to - @from. An absent value counts as 0 at the beginning, and there is no change to one. */
+static inline uint64_t pml_value_change(uint64_t from, uint64_t to, bool real) {
+  if (pml_value_is_absent(to, real)) return 0;
+  return pml_value_is_absent(from, real) ? to : pml_value_minus(to, from, real);
+}
+
 /* The mode of a metric after summation: relative becomes accumulated. */
 static inline enum pml_mode pml_mode_summed(enum pml_mode m) {
   static const enum pml_mode sum[] = {PML_MODE_ACCUMULATED_POINT, PML_MODE_ACCUMULATED_LAST, PML_MODE_ACCUMULATED_NEXT};

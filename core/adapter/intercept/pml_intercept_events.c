@@ -6,14 +6,15 @@
 #include "base/pml_error.h"
 #include "base/pml_process.h"
 #include "base/stream/pml_stream_private.h"
-#include "source/base/pml_source.h"
+#include "source/base/pml_eventset_private.h"
 
 #include <errno.h>
 #include <string.h>
 
 static struct pml_stream_metrics *metrics; /* set before events are counted */
 static void (*report_lost)(int err);       /* also set before */
-static bool confined;                      /* atomic */
+static unsigned state;                     /* atomic: or-ed */
+enum { CONFINED = 1u, UNSETTLED = 2u };    /* UNSETTLED: the type of some event may change */
 
 static PML_THREAD_LOCAL struct {
   struct pml_eventset *set;
@@ -22,8 +23,12 @@ static PML_THREAD_LOCAL struct {
   uint64_t value[PML_INTERCEPT_EVENTS_MAX];
 } self __attribute__((tls_model("initial-exec")));
 
+static unsigned state_now(void) {
+  return __atomic_load_n(&state, __ATOMIC_RELAXED);
+}
+
 static bool is_confined(void) {
-  return __atomic_load_n(&confined, __ATOMIC_RELAXED);
+  return (state_now() & CONFINED) != 0;
 }
 
 static void close_set(void) {
@@ -50,9 +55,22 @@ static int open_set(struct pml_eventset **set, const struct pml_stream_metrics *
   return err;
 }
 
+static void set_real(struct pml_stream_metrics *m, uint32_t i) {
+  if (!pml_stream_metrics_real(m, i)) pml_stream_metrics_set_real(m, i);
+}
+
 static void note_types(struct pml_stream_metrics *m, const struct pml_eventset *set) {
   for (uint32_t i = 0; i < m->n; i++)
-    if (pml_eventset_type(set, i) == PML_TYPE_DOUBLE) pml_stream_metrics_set_real(m, i);
+    if (pml_eventset_type(set, i) == PML_TYPE_DOUBLE) set_real(m, i);
+}
+
+/* The types of the values to come. */
+static void note_declared(struct pml_stream_metrics *m, const struct pml_eventset *set) {
+  for (uint32_t i = 0; i < m->n; i++) {
+    unsigned may;
+    if (pml__eventset_declared(set, i, &may) == PML_TYPE_DOUBLE) set_real(m, i);
+    if ((may & PML__MAY_CHANGE_TYPE) != 0) __atomic_fetch_or(&state, UNSETTLED, __ATOMIC_RELAXED);
+  }
 }
 
 /* Let the stream read the set, for calls whose other registers are not saved. */
@@ -69,7 +87,7 @@ __attribute__((noinline, cold)) static void begin(struct pml_stream_metrics *m) 
     lose(err);
     return;
   }
-  note_types(m, self.set);
+  note_declared(m, self.set);
   offer_set(m);
 }
 
@@ -83,7 +101,7 @@ __attribute__((noinline, cold)) static void give_up(int err) {
 static void confine(void) {
   self.process = pml__process();
   give_up(-EPERM);
-  __atomic_store_n(&confined, true, __ATOMIC_RELAXED);
+  __atomic_fetch_or(&state, CONFINED, __ATOMIC_RELAXED);
 }
 
 /*
@@ -100,9 +118,7 @@ __attribute__((noinline, cold)) static bool has_set(enum pml_stream_kind kind) {
   return self.set != NULL;
 }
 
-static void read_values(enum pml_stream_kind kind, struct pml_stream_event *e) {
-  e->metrics = NULL;
-  if (PML_UNLIKELY(self.set == NULL || !pml__process_is(self.process) || is_confined()) && !has_set(kind)) return;
+static inline void read_set(struct pml_stream_event *e) {
   int err = pml_eventset_read(self.set, self.value);
   if (PML_UNLIKELY(err < 0)) {
     give_up(err);
@@ -110,6 +126,20 @@ static void read_values(enum pml_stream_kind kind, struct pml_stream_event *e) {
   }
   e->metrics = metrics;
   e->values = self.value;
+}
+
+__attribute__((noinline, cold)) static void read_rarely(enum pml_stream_kind kind, struct pml_stream_event *e) {
+  if (!has_set(kind)) return;
+  read_set(e);
+  if (e->metrics != NULL && (state_now() & UNSETTLED) != 0) note_types(metrics, self.set);
+}
+
+static void read_values(enum pml_stream_kind kind, struct pml_stream_event *e) {
+  e->metrics = NULL;
+  if (PML_UNLIKELY(self.set == NULL || !pml__process_is(self.process) || state_now() != 0))
+    read_rarely(kind, e);
+  else
+    read_set(e);
 }
 
 /* Intern the names by which this process may count the events; opening them reports errors. */
@@ -132,7 +162,7 @@ int pml_intercept_count(const char *const *names, size_t n, void (*lost)(int err
   int err = intern_permitted(names, n, &m);
   if (err == 0) err = open_set(&trial, m);
   if (err < 0) return err;
-  note_types(m, trial);
+  note_declared(m, trial);
   counting.fast = pml__eventset_plain_read(trial) != NULL;
   pml_eventset_close(trial);
   metrics = m;

@@ -69,7 +69,8 @@ RARE int start_slow(struct pml_section *s) {
   if (s->list != NULL) {
     row = pml__section_mine.top[1].room;
     err = pml__section_read(t, s->list, row);
-    if (err >= 0 && pml__section_own(stat)->value != NULL) pml__section_own(stat)->set = t->set[s->list->index].set;
+    if (err >= 0 && pml__section_own(stat)->value != NULL && !pml__section_is_unsettled(s->list))
+      pml__section_own(stat)->set = t->set[s->list->index].set;
   }
   struct pml__section_frame *f = push(s, stat);
   f->row = err >= 0 ? row : NULL;
@@ -167,7 +168,7 @@ INLINE int end_call(const struct pml__section_frame *f, const struct pml_section
   if (values == NULL && s->list != NULL) {
     add_misuse(stat, PML_SECTION_UNREAD);
   } else if (values != NULL && PML_LIKELY(stat->depth == 1)) {
-    if (PML_UNLIKELY(pml__section_own(stat)->set == NULL) || PML_UNLIKELY(pml__section_any_real(s->list)))
+    if (PML_UNLIKELY(pml__section_own(stat)->set == NULL) || PML_UNLIKELY(!pml__section_is_plain(s->list)))
       add_values_slow(s, stat, f->row, values);
     else
       pml__section_add_counts(stat, s->list->metrics->n, f->row, values);
@@ -256,7 +257,7 @@ RARE int stop_slow(struct pml_section *s, const double *work, uint64_t iteration
   const uint64_t *values = NULL;
   /* Only the set of the start: a set opened now has counted no events. */
   if (s->list != NULL && f->row != NULL && pml__section_has_set(t, s->list)) {
-    err = pml_eventset_read(t->set[s->list->index].set, now);
+    err = pml__section_read(t, s->list, now);
     if (err >= 0) values = now;
   }
   if (f != pml__section_mine.top && s->interface[0] == '\0') count_misuse(f->stat, PML_SECTION_CROSSED);

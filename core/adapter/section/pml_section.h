@@ -46,7 +46,8 @@ enum pml_section_record { PML_SECTION_NO_RECORD, PML_SECTION_RECORD_ALL, PML_SEC
  * Sections with the same list share the sets. In a process that was compiled with counts (pml_count_active()), four
  * events follow the named ones: sde:::BYFL::flop_count_I, load_count_I, store_count_I and op_count_I, so that the
  * report contains the arithmetic workload and the bytes moved. They add the cost of reading such a set to each start
- * and stop. A section that names events of BYFL itself gets no others.
+ * and stop. A section that names events of BYFL itself gets no others. An event that has no value at a start, because
+ * it is not registered or its recorder is empty, counts as 0 there.
  */
 struct pml_section_options {
   enum pml_section_type type;

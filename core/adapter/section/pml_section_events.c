@@ -70,9 +70,37 @@ void pml__section_close_sets(struct pml__section_thread *t) {
   t->stale_sets = false;
 }
 
+static bool set_real(struct pml__section_list *l, uint32_t i) {
+  bool anew = !pml_stream_metrics_real(l->metrics, i);
+  if (anew) pml_stream_metrics_set_real(l->metrics, i);
+  if (anew || pml__section_is_plain(l)) __atomic_fetch_or(&l->may, PML__SECTION_REAL, __ATOMIC_RELAXED);
+  return anew;
+}
+
+/* The log contains the types as of the definition. */
+static void log_types(const struct pml__section_list *l) {
+  pml__section_lock_take();
+  for (uint32_t i = 0; i < pml__section_count(); i++)
+    if (pml__section_at(i)->list == l) pml__section_log_define(pml__section_at(i));
+  pml__section_lock_leave();
+}
+
+static void note_declared(struct pml__section_list *l, const struct pml_eventset *set) {
+  unsigned some = 0, may;
+  bool anew = false;
+  for (uint32_t i = 0; i < l->metrics->n; i++) {
+    if (pml__eventset_declared(set, i, &may) == PML_TYPE_DOUBLE) anew |= set_real(l, i);
+    some |= may;
+  }
+  if (some != 0) __atomic_fetch_or(&l->may, some, __ATOMIC_RELAXED);
+  if (anew) log_types(l);
+}
+
 static void note_types(struct pml__section_list *l, const struct pml_eventset *set) {
+  bool anew = false;
   for (uint32_t i = 0; i < l->metrics->n; i++)
-    if (pml_eventset_type(set, i) == PML_TYPE_DOUBLE) pml_stream_metrics_set_real(l->metrics, i);
+    if (pml_eventset_type(set, i) == PML_TYPE_DOUBLE) anew |= set_real(l, i);
+  if (anew) log_types(l);
 }
 
 /* One try per thread, so that a set that cannot be opened is not tried at every start. */
@@ -87,7 +115,7 @@ static int open_set(struct pml__section_thread *t, struct pml__section_list *l) 
     s->set = NULL;
     return err;
   }
-  note_types(l, s->set);
+  note_declared(l, s->set);
   return 0;
 }
 
@@ -97,7 +125,9 @@ int pml__section_read(struct pml__section_thread *t, struct pml__section_list *l
     int err = open_set(t, l);
     if (err < 0) return err;
   }
-  return pml_eventset_read(t->set[l->index].set, values);
+  int err = pml_eventset_read(t->set[l->index].set, values);
+  if (PML_UNLIKELY(pml__section_is_unsettled(l)) && err >= 0) note_types(l, t->set[l->index].set);
+  return err;
 }
 
 int pml__section_try(struct pml__section_thread *t, struct pml__section_list *l, uint64_t *values) {
@@ -114,13 +144,13 @@ bool pml__section_add_values(const struct pml_section *s, struct pml__section_st
     if (value == NULL) return false;
     PML__SECTION_SET(own->value, value);
   }
-  if (before != NULL && !pml__section_any_real(s->list)) {
+  if (before != NULL && pml__section_is_plain(s->list)) {
     pml__section_add_counts(stat, m->n, before, after);
     return true;
   }
   for (uint32_t i = 0; i < m->n; i++) {
     bool is_real = pml_stream_metrics_real(m, i);
-    uint64_t more = before != NULL ? pml_value_minus(after[i], before[i], is_real) : after[i];
+    uint64_t more = pml_value_change(before != NULL ? before[i] : 0, after[i], is_real);
     PML__SECTION_SET(own->value[i], pml_value_plus(own->value[i], more, is_real));
   }
   return true;

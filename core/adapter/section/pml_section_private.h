@@ -10,7 +10,7 @@
 #include "record/log/pml_log_own.h"
 #include "record/pml_sums.h"
 #include "record/quantile/pml_quantile.h"
-#include "source/pml_eventset.h"
+#include "source/base/pml_eventset_private.h"
 #include "source/simulation/pml_sim.h"
 
 #include <pthread.h>
@@ -18,10 +18,13 @@
 #define PML__SECTION_BLOCK 64u /* statistics that are allocated together */
 #define PML__SECTION_CACHE 512u
 
+#define PML__SECTION_REAL 0x100u /* some value is a double's bits */
+
 /* A list of events that sections share. */
 struct pml__section_list {
   uint32_t index;
   struct pml_stream_metrics *metrics;
+  unsigned may; /* atomic: PML__MAY_*, of any of its events; and PML__SECTION_REAL */
 };
 
 #define PML__SECTION_NOT_PLAIN UINT32_MAX
@@ -224,9 +227,14 @@ static inline bool pml__section_has_set(const struct pml__section_thread *t, con
   return !t->stale_sets && t->set[list->index].set != NULL;
 }
 
-/* Whether some value of @l is a double's bits. */
-static inline bool pml__section_any_real(const struct pml__section_list *l) {
-  return __atomic_load_n(&l->metrics->real[0], __ATOMIC_RELAXED) != 0;
+/* Whether the type of some value of @l may change: then the slow path reads the values, and looks. */
+static inline bool pml__section_is_unsettled(const struct pml__section_list *l) {
+  return (__atomic_load_n(&l->may, __ATOMIC_RELAXED) & PML__MAY_CHANGE_TYPE) != 0;
+}
+
+/* Whether every value of @l is an integer, and none is absent. */
+static inline bool pml__section_is_plain(const struct pml__section_list *l) {
+  return __atomic_load_n(&l->may, __ATOMIC_RELAXED) == 0;
 }
 
 /* ---- pml_section_define.c ---- */

@@ -104,10 +104,14 @@ static int take_list(struct pml_recording_reader *r, const char *at, size_t byte
   const char *copy = memcpy((char *)(name + d.n), text, all);
   uint32_t n = 0;
   while (n < d.n && (name[n] = pml__log_text(&copy, &left)) != NULL) n++;
-  if (n < d.n || r->list[d.number].name != NULL)
-    free(name);
-  else
-    r->list[d.number] = (struct pml__recording_named){d, name};
+  struct pml__recording_named *list = &r->list[d.number];
+  if (n == d.n && list->name == NULL) {
+    *list = (struct pml__recording_named){d, name};
+    return 0;
+  }
+  if (n == d.n && list->is.n == d.n) /* defined again, because some became doubles */
+    for (int i = 0; i < 2; i++) list->is.real[i] |= d.real[i];
+  free(name);
   return 0;
 }
 

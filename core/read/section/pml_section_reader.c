@@ -116,14 +116,35 @@ static int take_definition(uint32_t what, const char *at, size_t bytes, void *ar
   return what == PML__LOG_REGION ? take_region(b, at, bytes) : 0;
 }
 
+static bool same_section(const struct pml__section_definition *a, const struct pml__section_definition *b) {
+  return a->nevents == b->nevents && strcmp(a->label, b->label) == 0;
+}
+
+/* A section is defined again when an event turns out to have doubles. */
+static int merge_definitions(struct pml__section_reader *b) {
+  void **at = b->sections.at;
+  size_t n = b->sections.n, kept = 0;
+  for (size_t i = 1; i < n; i++)
+    if (by_index(&at[i - 1], &at[i]) == 0 && !same_section(at[i - 1], at[i]))
+      return pml_fail(PML_EFORMAT, "%.300s: damaged: two sections share a number", b->log.path);
+  for (size_t i = 0; i < n; i++) {
+    struct pml__section_definition *s = at[i];
+    if (kept == 0 || by_index(&at[kept - 1], &at[i]) != 0) {
+      at[kept++] = s;
+      continue;
+    }
+    ((struct pml__section_definition *)at[kept - 1])->real |= s->real;
+    free(s);
+  }
+  b->sections.n = kept;
+  return 0;
+}
+
 static int take_definitions(struct pml__section_reader *b) {
   int err = pml__log_read_definitions(&b->log, take_definition, b);
   if (err < 0) return err;
   if (b->sections.n > 0) qsort(b->sections.at, b->sections.n, sizeof *b->sections.at, by_index);
-  for (size_t i = 1; i < b->sections.n; i++)
-    if (by_index(&b->sections.at[i - 1], &b->sections.at[i]) == 0)
-      return pml_fail(PML_EFORMAT, "%.300s: damaged: two sections share a number", b->log.path);
-  return 0;
+  return merge_definitions(b);
 }
 
 int pml__section_reader_open(struct pml__section_reader *b, const char *path, const char *only, const char *interface) {

@@ -99,42 +99,58 @@ static bool has_room(struct pml__event_buffer *b, size_t events) {
  * A list is published by the store of @lists, with release, once its definition is in the log and its members are set;
  * who loads @lists with acquire sees these.
  */
-static const struct pml__recording_list *find_list(const struct pml_recording *s, const struct pml_stream_metrics *m) {
-  const struct pml__recording_list *found = __atomic_load_n(&s->lists, __ATOMIC_ACQUIRE);
+static struct pml__recording_list *find_list(const struct pml_recording *s, const struct pml_stream_metrics *m) {
+  struct pml__recording_list *found = __atomic_load_n(&s->lists, __ATOMIC_ACQUIRE);
   while (found != NULL && found->of != m) found = found->next;
   return found;
 }
 
-static struct pml__recording_list *make_list(struct pml_recording *s, const struct pml_stream_metrics *m) {
-  struct pml__recording_list *made = malloc(sizeof *made);
-  struct pml__log_list d = {s->lists != NULL ? s->lists->number + 1 : 1, m->n, {0}, {0}};
+static bool define_list(struct pml_recording *s, struct pml__recording_list *list) {
+  const struct pml_stream_metrics *m = list->of;
+  struct pml__log_list d = {list->number, m->n, {0}, {0}};
   for (int i = 0; i < 2; i++) {
     d.real[i] = __atomic_load_n(&m->real[i], __ATOMIC_RELAXED);
+    __atomic_store_n(&list->real[i], d.real[i], __ATOMIC_RELAXED);
     d.single[i] = __atomic_load_n(&m->single[i], __ATOMIC_RELAXED);
   }
-  if (made == NULL || d.number >= PML__LOG_LISTS_MAX ||
-      pml__log_define(s->log, PML__LOG_LIST, &d, sizeof d, m->name, m->n) < 0) {
+  return pml__log_define(s->log, PML__LOG_LIST, &d, sizeof d, m->name, m->n) >= 0;
+}
+
+static struct pml__recording_list *make_list(struct pml_recording *s, const struct pml_stream_metrics *m) {
+  struct pml__recording_list *made = malloc(sizeof *made);
+  if (made == NULL) return NULL;
+  *made = (struct pml__recording_list){m, s->lists != NULL ? s->lists->number + 1 : 1, {0}, s->lists};
+  if (made->number >= PML__LOG_LISTS_MAX || !define_list(s, made)) {
     free(made);
     return NULL;
   }
-  *made = (struct pml__recording_list){m, d.number, s->lists};
   __atomic_store_n(&s->lists, made, __ATOMIC_RELEASE);
   return made;
+}
+
+static bool has_types_of(const uint64_t *real, const struct pml_stream_metrics *m) {
+  for (int i = 0; i < 2; i++)
+    if (__atomic_load_n(&real[i], __ATOMIC_RELAXED) != __atomic_load_n(&m->real[i], __ATOMIC_RELAXED)) return false;
+  return true;
 }
 
 /* The number of the metrics of @e; 0: of the recording's, or they have none. */
 static uint32_t list_of(struct pml__event_buffer *b, const struct pml_stream_event *e) {
   struct pml_recording *s = b->recording;
   if (e->metrics == s->metrics || !s->limits.all_values) return 0;
-  if (e->metrics == b->listed) return b->list;
-  const struct pml__recording_list *found = find_list(s, e->metrics);
-  if (found == NULL) {
+  if (e->metrics == b->listed && has_types_of(b->listed_real, e->metrics)) return b->list;
+  struct pml__recording_list *found = find_list(s, e->metrics);
+  if (found == NULL || !has_types_of(found->real, e->metrics)) {
     pml__mutex_take(&s->lock);
     found = find_list(s, e->metrics);
-    if (found == NULL) found = make_list(s, e->metrics);
+    if (found == NULL)
+      found = make_list(s, e->metrics);
+    else if (!has_types_of(found->real, e->metrics))
+      (void)define_list(s, found);
     pml__mutex_leave(&s->lock);
   }
   b->listed = e->metrics;
+  for (int i = 0; i < 2 && found != NULL; i++) b->listed_real[i] = __atomic_load_n(&found->real[i], __ATOMIC_RELAXED);
   return b->list = found != NULL ? found->number : 0;
 }
 

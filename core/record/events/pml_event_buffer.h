@@ -37,6 +37,7 @@ struct pml__event_buffer {
   uint32_t thread, tid;
   uint32_t list; /* number of @listed, the last other metrics whose values came */
   const struct pml_stream_metrics *listed;
+  uint64_t listed_real[2]; /* its types as in the log */
   struct pml__event_buffer *following;
 };
 
@@ -172,9 +173,7 @@ static inline void pml__events_put_values(struct pml__event_buffer *b, const str
   uint64_t *value = (uint64_t *)(at + 1);
   for (uint32_t i = 0; i < e->metrics->n; i++)
     __atomic_store_n(&value[i], e->values[i], __ATOMIC_RELAXED); /* no call of memcpy() */
-  for (int i = 0; i < 2 && list == 0; i++)
-    __atomic_store_n(&b->recording->head->real[i], __atomic_load_n(&e->metrics->real[i], __ATOMIC_RELAXED),
-                     __ATOMIC_RELAXED);
+  if (list == 0) pml__recording_note_types(b->recording, e->metrics);
   pml__events_put(b, ticks, PML__LOG_WORD(PML__LOG_METRIC, PML__LOG_OF_LIST(list, e->metrics->n)),
                   (e->metrics->n + 1) / 2);
 }

@@ -50,17 +50,6 @@ static inline bool pml__accumulator_has(const struct pml__recording_accumulator 
   return t->region[t->depth - 1] != 0 && e->metrics == t->metrics;
 }
 
-static inline bool pml__accumulator_is_absent(uint64_t value, bool real) {
-  return value == PML_VALUE_ABSENT || (!real && value == PML_VALUE_ABSENT_SIGNED);
-}
-
-/* The change is 0 if either value is absent. */
-static inline uint64_t pml__accumulator_change(uint64_t from, uint64_t to, bool real) {
-  return pml__accumulator_is_absent(from, real) || pml__accumulator_is_absent(to, real)
-             ? 0
-             : pml_value_minus(to, from, real);
-}
-
 /* Add the values of the call just removed from the stack to @s (NULL: there was no memory) and to its caller's nested
  * values. @reals: some may be doubles. */
 static inline void pml__accumulator_add(struct pml__recording_accumulator *t, const struct pml_stream_event *e,
@@ -68,8 +57,7 @@ static inline void pml__accumulator_add(struct pml__recording_accumulator *t, co
   uint64_t *mine = t->value + (size_t)2 * t->n * t->depth, *outer = t->depth > 0 ? mine - t->n : NULL;
   for (uint32_t i = 0; i < t->n; i++) {
     bool real = reals && pml_stream_metrics_real(t->metrics, i);
-    uint64_t all = pml__accumulator_change(mine[i], e->values[i], real),
-             own = pml_value_minus(all, mine[t->n + i], real);
+    uint64_t all = pml_value_change(mine[i], e->values[i], real), own = pml_value_minus(all, mine[t->n + i], real);
     if (s != NULL) __atomic_store_n(&s->sum[i], pml_value_plus(s->sum[i], own, real), __ATOMIC_RELAXED);
     if (outer != NULL) outer[i] = pml_value_plus(outer[i], all, real);
   }

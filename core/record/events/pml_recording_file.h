@@ -38,6 +38,7 @@ struct pml__event_buffer;
 struct pml__recording_list {
   const struct pml_stream_metrics *of;
   uint32_t number;
+  uint64_t real[2]; /* atomic: as its last definition in the log */
   struct pml__recording_list *next;
 };
 
@@ -64,6 +65,12 @@ struct pml_recording {
 
 #define PML__RECORDING_NOTE "calls." /* prefix of the keys of a recording's notes */
 #define PML__RECORDING_NAMED (UINT32_C(1) << 31)
+
+/* Note in the log which of the recording's metrics @m are doubles; a metric may become one after its first event. */
+static inline void pml__recording_note_types(const struct pml_recording *s, const struct pml_stream_metrics *m) {
+  for (int i = 0; i < 2; i++)
+    __atomic_store_n(&s->head->real[i], __atomic_load_n(&m->real[i], __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+}
 
 /* Each removes its consumer, if there is one. */
 void pml__recording_sum_end(struct pml_recording *s);

@@ -39,9 +39,6 @@ static struct pml__log_sums *sums_of(struct pml__recording_accumulator *t, pml_r
   pml_recording_name(t->recording, region);
   (*at)->n = t->n;
   (*at)->region = region;
-  for (int i = 0; i < 2; i++)
-    __atomic_store_n(&t->recording->head->real[i], __atomic_load_n(&t->metrics->real[i], __ATOMIC_RELAXED),
-                     __ATOMIC_RELAXED);
   t->nsums++;
   return *at;
 }
@@ -85,7 +82,9 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
   if (!pml__accumulator_is_innermost(t, e->region)) return;
   bool has = pml__accumulator_has(t, e);
   t->depth--;
-  if (has) pml__accumulator_add(t, e, sums_of(t, e->region), true);
+  if (!has) return;
+  pml__recording_note_types(t->recording, t->metrics);
+  pml__accumulator_add(t, e, sums_of(t, e->region), true);
 }
 
 /* ---- threads ---- */

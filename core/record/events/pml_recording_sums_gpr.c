@@ -26,10 +26,6 @@ uint64_t pml__accumulator_leave_fast(void *data, pml_region_t region, uint64_t t
   return 0;
 }
 
-static bool has_reals(const struct pml_stream_metrics *m) {
-  return (__atomic_load_n(&m->real[0], __ATOMIC_RELAXED) | __atomic_load_n(&m->real[1], __ATOMIC_RELAXED)) != 0;
-}
-
 uint64_t pml__accumulator_leave_fast_values(void *data, const struct pml_stream_event *e) {
   struct pml__recording_accumulator *t = data;
   if (PML_UNLIKELY(t->beyond > 0)) return e->ticks;
@@ -37,7 +33,7 @@ uint64_t pml__accumulator_leave_fast_values(void *data, const struct pml_stream_
   struct pml__log_sums *s = NULL;
   bool has = pml__accumulator_has(t, e);
   if (has) {
-    if (PML_UNLIKELY(t->slot == NULL || has_reals(t->metrics))) return e->ticks;
+    if (PML_UNLIKELY(t->slot == NULL || pml_stream_metrics_any_real(t->metrics))) return e->ticks;
     s = *pml__accumulator_find(t->slot, t->mask, e->region);
     if (PML_UNLIKELY(s == NULL)) return e->ticks;
   }

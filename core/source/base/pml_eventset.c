@@ -135,6 +135,12 @@ int pml_eventset_accum(struct pml_eventset *s, uint64_t *values) {
   return rc;
 }
 
+enum pml_type pml__eventset_declared(const struct pml_eventset *s, size_t i, unsigned *may) {
+  const struct pml__source *source = s->info[i].share->source;
+  *may = 0;
+  return source->declared != NULL ? source->declared(s->info[i].share, s->info[i].k, may) : pml_eventset_type(s, i);
+}
+
 enum pml_type pml_eventset_type(const struct pml_eventset *s, size_t i) {
   if (i >= s->n || s->info[i].share->source->type == NULL) return PML_TYPE_INT64;
   return s->info[i].share->source->type(s->info[i].share, s->info[i].k);

@@ -73,6 +73,13 @@ static inline int pml__kernel_read_block(const struct pml__kernel_group *g, uint
   return got < 0 ? -errno : -EIO;
 }
 
+/*
+ * pml__eventset_declared - the type of the values of event @i as its definition says, before it has a value. In *@may,
+ * or-ed: a value may be absent (pml_value.h); the type may change. May take a lock; not async-signal-safe.
+ */
+enum { PML__MAY_LACK_VALUE = 1u, PML__MAY_CHANGE_TYPE = 2u };
+enum pml_type pml__eventset_declared(const struct pml_eventset *s, size_t i, unsigned *may);
+
 /* Where a share's words are in the snapshots. */
 static inline const uint64_t *pml__share_now(const struct pml__share *share) {
   return share->set->now + share->at;

@@ -57,6 +57,8 @@ struct pml__source {
   void (*describe)(const struct pml__share *share, uint32_t k, struct pml_eventset_event *info);
   enum pml_type (*type)(const struct pml__share *share, uint32_t k); /* type of its last value; NULL: integers */
   bool (*absent)(const struct pml__share *share, uint32_t k, uint64_t value); /* NULL: none is absent */
+  /* As pml__eventset_declared(). NULL: as @type, and *@may is 0. */
+  enum pml_type (*declared)(const struct pml__share *share, uint32_t k, unsigned *may);
   /* The last reading and its estimate; NULL: the value, with the time that passed. */
   void (*reading)(const struct pml__share *share, uint32_t k, struct pml_reading *out, double *scaled);
   /* As pml_eventset_part(); NULL: events have no parts. */

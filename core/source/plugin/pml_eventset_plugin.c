@@ -265,6 +265,11 @@ static enum pml_type type_of(const struct pml__share *share, uint32_t k) {
   return ((const struct plugin_share *)share)->metric[k].real ? PML_TYPE_DOUBLE : PML_TYPE_INT64;
 }
 
+static enum pml_type declared(const struct pml__share *share, uint32_t k, unsigned *may) {
+  if (((const struct plugin_share *)share)->metric[k].level) *may = PML__MAY_LACK_VALUE;
+  return type_of(share, k);
+}
+
 static void describe(const struct pml__share *share, uint32_t k, struct pml_eventset_event *info) {
   const struct metric *m = &((const struct plugin_share *)share)->metric[k];
   info->type = type_of(share, k);
@@ -290,4 +295,5 @@ const struct pml__source pml__source_plugin = {.name = "plugin",
                                                .close = close_share,
                                                .describe = describe,
                                                .type = type_of,
-                                               .absent = is_absent};
+                                               .absent = is_absent,
+                                               .declared = declared};

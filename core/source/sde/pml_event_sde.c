@@ -99,4 +99,5 @@ const struct pml__source pml__source_sde = {.name = "sde",
                                             .open = open_share,
                                             .close = close_share,
                                             .describe = pml__sde_describe,
-                                            .type = pml__sde_type};
+                                            .type = pml__sde_type,
+                                            .declared = pml__sde_declared};

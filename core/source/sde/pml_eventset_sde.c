@@ -170,6 +170,15 @@ enum pml_type pml__sde_type(const struct pml__share *share, uint32_t k) {
   return (what(share, k) & PML__SDE_DOUBLE) != 0 ? PML_TYPE_DOUBLE : PML_TYPE_INT64;
 }
 
+/* A recorder without values has no quantiles, and a group of such has no extreme. */
+enum pml_type pml__sde_declared(const struct pml__share *share, uint32_t k, unsigned *may) {
+  struct pml_sde_info sde = {.kind = PML_SDE_PLACEHOLDER};
+  (void)pml_sde_info(((const struct pml__sde_share *)share)->event[k], &sde);
+  if (sde.kind == PML_SDE_QUANTILE) *may = PML__MAY_LACK_VALUE;
+  if (sde.kind == PML_SDE_PLACEHOLDER || sde.kind == PML_SDE_GROUP) *may = PML__MAY_LACK_VALUE | PML__MAY_CHANGE_TYPE;
+  return sde.type == PML_TYPE_DOUBLE || sde.type == PML_TYPE_FLOAT ? PML_TYPE_DOUBLE : PML_TYPE_INT64;
+}
+
 /* Looked for when asked: to compare a name with a million others takes half a second. */
 static const char *absence(const struct pml__sde_share *h, uint32_t k, const char *name) {
   static const char unregistered[] = "no library has registered it yet";

@@ -21,6 +21,7 @@ int pml__sde_open(struct pml__share *share, const struct pml_event *ev, const st
 void pml__sde_close(struct pml__share *share);
 void pml__sde_describe(const struct pml__share *share, uint32_t k, struct pml_eventset_event *info);
 enum pml_type pml__sde_type(const struct pml__share *share, uint32_t k);
+enum pml_type pml__sde_declared(const struct pml__share *share, uint32_t k, unsigned *may);
 
 /* As pml__nearest_text(), of the events LIB::EVENT that are registered: pml_event_sde.c */
 const char *pml__sde_nearest(const char *name, char *buf, size_t size);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core/substrate/flow/pml_flow_gpr.c - enters and leaves that need no memory, with general registers only. */
+#include "base/pml_value.h"
 #include "substrate/flow/pml_flow_private.h"
 
 /* The edge to the node of @e; 0: no edge yet. */
@@ -86,11 +87,11 @@ uint64_t pml__flow_enter_fast_values(void *track, const struct pml_stream_event 
 /* Returns false if floating point is needed, or the values have an unknown list of metrics. */
 static bool add_values(struct pml__flow_track *t, const struct pml__flow_frame *f, const struct pml_stream_event *e) {
   const struct pml__flow_list *list = pml__flow_list(t, e->metrics);
-  if (list == NULL || (list->real & f->has) != 0) return false;
+  if (list == NULL || pml_stream_metrics_any_real(e->metrics)) return false;
   const uint64_t *value = t->value + (size_t)(f - t->frame) * t->nmetrics;
   uint64_t *sum = t->sum + (size_t)f->node->index * t->nmetrics;
   for (uint32_t i = 0; i < t->nmetrics; i++)
-    if ((list->has & f->has) >> i & 1) sum[i] += e->values[list->at[i]] - value[i];
+    if ((list->has & f->has) >> i & 1) sum[i] += pml_value_change(value[i], e->values[list->at[i]], false);
   return true;
 }
 

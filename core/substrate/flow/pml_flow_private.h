@@ -24,7 +24,7 @@ struct pml__flow_edge {
 /* The position of each metric of the flow among the values of @metrics. */
 struct pml__flow_list {
   const struct pml_stream_metrics *metrics;
-  uint32_t has, real;               /* a bit for each metric that is present; and for each that is a double */
+  uint32_t has;                     /* a bit for each metric that is present */
   uint8_t at[PML_FLOW_METRICS_MAX]; /* index among the values; PML__FLOW_NONE: absent */
 };
 

@@ -80,16 +80,15 @@ static bool is_metric(const char *name, const char *wanted) {
 static void add_list(struct pml__flow_track *t, const struct pml_stream_metrics *metrics) {
   struct pml__flow_list *list = &t->list[t->nlists < PML__FLOW_LISTS ? t->nlists++ : t->replace++ % PML__FLOW_LISTS];
   list->metrics = metrics;
-  list->has = list->real = 0;
+  list->has = 0;
   for (uint32_t i = 0; i < t->nmetrics; i++) {
     uint32_t k = 0;
     while (k < metrics->n && !is_metric(metrics->name[k], t->flow->metric[i])) k++;
     list->at[i] = k < metrics->n ? (uint8_t)k : PML__FLOW_NONE;
     if (k == metrics->n) continue;
     list->has |= UINT32_C(1) << i;
-    if (pml_stream_metrics_real(metrics, k)) list->real |= UINT32_C(1) << i;
+    if (pml_stream_metrics_real(metrics, k)) t->real |= UINT32_C(1) << i;
   }
-  t->real |= list->real;
 }
 
 static struct pml__flow_edge *add_edge(struct pml__flow_track *t, struct pml__profile_node *to) {
@@ -145,8 +144,9 @@ __attribute__((noinline, cold)) static void leave_with_values(struct pml__flow_t
   uint64_t *sum = t->sum + (size_t)f->node->index * t->nmetrics;
   for (uint32_t i = 0; i < t->nmetrics; i++)
     if ((list->has & f->has) >> i & 1) {
-      bool real = list->real >> i & 1;
-      sum[i] = pml_value_plus(sum[i], pml_value_minus(e->values[list->at[i]], value[i], real), real);
+      bool real = pml_stream_metrics_real(e->metrics, list->at[i]); /* may have become real since the list came */
+      if (real) t->real |= UINT32_C(1) << i;
+      sum[i] = pml_value_plus(sum[i], pml_value_change(value[i], e->values[list->at[i]], real), real);
     }
   pml__flow_end_call(t, f, e->ticks);
 }

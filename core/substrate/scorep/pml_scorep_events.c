@@ -169,6 +169,12 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
   atomic_load_explicit(&l->leave, memory_order_relaxed)(l->location, e->ticks, e->region, l->values);
 }
 
+/* A metric keeps the type of its first value; a software-defined event may become a double when it is registered. */
+static uint64_t whole_of(const struct pml_stream_metrics *m, uint32_t i, uint64_t bits, double real) {
+  if (!pml_stream_metrics_real(m, i)) return bits;
+  return pml_value_is_int64(real) ? (uint64_t)(int64_t)real : 0;
+}
+
 static uint64_t trigger(uint64_t arg) {
   const struct calling *c = (const struct calling *)(uintptr_t)arg; /* NOLINT(performance-no-int-to-ptr) */
   const struct pml__scorep_stream *l = c->stream;
@@ -179,10 +185,11 @@ static uint64_t trigger(uint64_t arg) {
     double real;
     memcpy(&real, &l->values[at], sizeof real);
     enum pml_plugin_value type = pml__scorep_metric_type(at);
+    uint64_t whole = whole_of(l->last, i, l->values[at], real);
     if (type == PML_PLUGIN_UINT64)
-      f->whole(l->location, c->ticks, PML__SCOREP_SET | at, l->values[at]);
+      f->whole(l->location, c->ticks, PML__SCOREP_SET | at, whole);
     else if (type == PML_PLUGIN_INT64)
-      f->whole_signed(l->location, c->ticks, PML__SCOREP_SET | at, (int64_t)l->values[at]);
+      f->whole_signed(l->location, c->ticks, PML__SCOREP_SET | at, (int64_t)whole);
     else
       f->real(l->location, c->ticks, PML__SCOREP_SET | at, real);
   }
