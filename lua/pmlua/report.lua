@@ -322,7 +322,7 @@ function M.notes(survey)
   return notes
 end
 
-local function nothing(processes)
+local function nothing(processes, asked)
   for _, p in ipairs(processes) do
     if (p.missing or 0) > 0 then return refuse("EFORMAT", p.name .. ": the log is cut short; all its sections are lost") end
     if p.refused then
@@ -331,6 +331,9 @@ local function nothing(processes)
     end
   end
   local name = processes[1].name
+  if asked then
+    return refuse("ENODATA", name .. ": no section was used yet", ("its events: pmlua query %s"):format(sections.show(asked)))
+  end
   local log <close> = core.recording.open(name)
   local remedy = log and ("its calls are recorded: pmlua record --finish %s prints them"):format(name:match "^(.*)/" or ".")
   return refuse("ENODATA", name .. ": no section, counter or recorder was used", remedy)
@@ -343,7 +346,7 @@ end
 function M.build(survey, order)
   local processes, list = survey.processes, gather(survey)
   local counters, recorders = left(processes, "counters"), left(processes, "recorders")
-  if #list + #counters + #recorders == 0 then return nothing(processes) end
+  if #list + #counters + #recorders == 0 then return nothing(processes, survey.asked) end
   local whole, of = total(list)
   for _, s in ipairs(list) do derive(s, survey, whole, of) end
   sort(list, order or "time")

@@ -185,6 +185,19 @@ end
     assert.equal("5\tnil\n", answer)
     assert.matches("no running application is called 'NOSUCH'", twice)
   end)
+
+  it("is referred to pmlua query if it has events and no section", function()
+    local dir = support.folder()
+    support.spit(dir .. "/run.lua", [[
+local pml = require "pmlua"
+assert(pml.live.start { name = "EVENTS" })
+pml.sde.library "E":counter "n":add(3)
+os.execute(arg[1] .. " report EVENTS 2>&1")
+]])
+    local out = support.done(support.shell(("cd %s && export XDG_RUNTIME_DIR=%s; %s run.lua %s"):format(dir, dir, command,
+      command)))
+    assert.matches("^pmlua report: EVENTS %(%d+%): no section was used yet; its events: pmlua query EVENTS\n", out)
+  end)
 end)
 
 describe("A program under pmlua live", function()

@@ -79,7 +79,10 @@ local function ask(which, o)
   if not bytes then return nil, ("%s (%d): %s"):format(app.name, app.pid, why) end
   o.folder, why = require "pmlua.internal.temporary".folder "report"
   if not o.folder then return nil, why end
-  return require "pmlua.internal.report.survey".of(bytes, ("%s (%d)"):format(app.name, app.pid), o.folder)
+  local survey
+  survey, why = require "pmlua.internal.report.survey".of(bytes, ("%s (%d)"):format(app.name, app.pid), o.folder)
+  if survey then survey.asked = app.name end
+  return survey, why
 end
 
 local CONSTRUCTS <const> = 40 -- most OpenMP constructs in a table

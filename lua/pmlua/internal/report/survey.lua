@@ -139,6 +139,7 @@ local M = {}
 ---@field summary userdata the sections of all of them, added up by name: core.summary
 ---@field left_out pmlua.Failure[] files in folders that could not be read
 ---@field index table<integer, integer> a process's place by its number
+---@field asked? string the running program that sent it
 
 --- A log into the survey: its process, without sections and timeline.
 local function add_file(survey, path, number)
