@@ -242,7 +242,7 @@ local function cut_short(p)
     return ("ended with status %d by the system call exit_group itself; calls until then are included"):format(p.status)
   end
   if p.signal then return ("was cut short by signal %d; calls until then are included"):format(p.signal) end
-  return "was cut short by a signal, exit_group, or an unrecorded program; calls until then are included, "
+  return "was cut short by a signal, a system call that ends it, or an unrecorded program; calls until then are included, "
     .. "open ones until the last began"
 end
 
