@@ -23,8 +23,10 @@ PML_BEGIN_DECLS
  * Cost of a call: two reads of the set. A set of one source is read with general registers only if it consists of
  * events of the kernel in one group with pages, or of software-defined integers that are plain loads; with consumers
  * that accept values this way (pml_stream.h), no other registers are saved. Any other set requires saving all
- * registers; without a page to read, it takes two system calls for each event. The descriptors are visible in the
- * process; see pml_counter_read() for programs that close them.
+ * registers; without a page to read, it takes two system calls for each event. Once a signal handler has switched to
+ * another stack while a call of its thread was being counted, each enter and each leave of this thread takes two more
+ * system calls, with a page as well: signals are blocked, because all stacks of a thread read into one array of values.
+ * The descriptors are visible in the process; see pml_counter_read() for programs that close them.
  */
 PML__SHARED int pml_intercept_count(const char *const *names, size_t n, void (*lost)(int err),
                                     const struct pml_stream_metrics **metrics);
