@@ -181,11 +181,15 @@ uint32_t pml_region_count(void) {
   return atomic_load_explicit(&count, memory_order_acquire);
 }
 
+/* A program that is linked with the archive may have exported its own table of regions: then it interned @id. */
+static bool is_known(pml_region_t id) {
+  return id != 0 && id <= atomic_load_explicit(&count, memory_order_acquire);
+}
+
 void pml__region_overlaps(pml_region_t id) {
-  atomic_store_explicit(&entry_of(id)->overlaps, true, memory_order_relaxed);
+  if (is_known(id)) atomic_store_explicit(&entry_of(id)->overlaps, true, memory_order_relaxed);
 }
 
 bool pml__region_may_overlap(pml_region_t id) {
-  bool known = id != 0 && id <= atomic_load_explicit(&count, memory_order_acquire);
-  return known && atomic_load_explicit(&entry_of(id)->overlaps, memory_order_relaxed);
+  return is_known(id) && atomic_load_explicit(&entry_of(id)->overlaps, memory_order_relaxed);
 }

@@ -43,8 +43,8 @@ PML_API uint32_t pml_region_count(void);
  * pml__region_may_overlap - whether this was called. Lock-free, async-signal-safe.
  */
 #define PML__REGION_INSIDE 64u
-PML__SHARED void pml__region_overlaps(pml_region_t id);
-PML__SHARED bool pml__region_may_overlap(pml_region_t id);
+void pml__region_overlaps(pml_region_t id);
+bool pml__region_may_overlap(pml_region_t id);
 
 /*
  * pml__region_hash - of the three, none of them NULL. pml__region_intern - the same as pml_region_intern(), for a
