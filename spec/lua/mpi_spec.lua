@@ -109,6 +109,20 @@ for _, name in ipairs(NAMES) do
       assert.are.same({ ["0.2"] = "0 2 4", ["1.2"] = "1 3 5" }, members)
     end)
 
+    it_is("have the bytes of operations in place, to and from other ranks alone", function()
+      local logs = record(name, 3, compile(name, "in_place"))
+      check(logs, 3)
+      local got = {}
+      for _, list in pairs(mpi.collectives(logs)) do
+        for _, one in ipairs(list) do got[one.operation] = one.sent end
+      end
+      -- as in other buffers, less a rank's own part; of Alltoallv r + i over all pairs of two ranks to 12
+      for operation, bytes in pairs { gather = 32, gatherv = 32, scatter = 48, scatterv = 32, allgather = 96, allgatherv = 96,
+        alltoall = 48, alltoallv = 96, alltoallw = 12, reduce_scatter = 96, reduce_scatter_block = 96 } do
+        assert.are.same({ operation, bytes }, { operation, got[operation] })
+      end
+    end)
+
     it_is("have every function of MPI as a region, once a call", function()
       local logs = record(name, 2, compile(name, "messages"))
       local calls = mpi.calls(logs[1])
