@@ -87,6 +87,18 @@ describe("compare", function()
     assert.same({ "same" }, (verdicts({ around(7, 0) }, { around(7, 0) })))
   end)
 
+  it("prints huge and tiny ratios with four digits", function()
+    local function compared(a, b)
+      local code, out = support.pmlua(("compare %s %s"):format(demo.run_folder { around(a, 0) },
+        demo.run_folder { around(b, 0) }))
+      assert.equal(0, code)
+      return support.cells(out, "path=p1")
+    end
+    assert.equal("2.5e+299", compared(4, 1e300)[4])
+    assert.equal("4e-300", compared(1e300, 4)[4])
+    assert.equal("2.0000", compared(4, 8)[4])
+  end)
+
   it("judges by differences if a value is 0 or negative, because these have no ratio", function()
     assert.same({ "slower, from 0 to 1" }, (verdicts({ around(0, 0) }, { around(1, 0) })))
     assert.same({ "faster, from 0 to -1" }, (verdicts({ around(0, 0) }, { around(-1, 0) })))

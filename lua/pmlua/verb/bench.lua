@@ -233,8 +233,8 @@ local function verdicts_of(benchmark)
   for _, result in ipairs(benchmark.comparisons) do
     for _, c in ipairs(result.cells) do
       others = others or c.label ~= "all"
-      rows[#rows + 1] = { c.label, c.level_a, c.level_b, result.metric or "time", c.ratio and ("%.4f"):format(c.ratio) or nil,
-        c.low and ("%.4f .. %.4f"):format(c.low, c.high) or nil, c.verdict }
+      rows[#rows + 1] = { c.label, c.level_a, c.level_b, result.metric or "time", c.ratio and common.ratio(c.ratio) or nil,
+        c.low and common.ratio(c.low) .. " .. " .. common.ratio(c.high) or nil, c.verdict }
     end
   end
   if others then table.insert(names, 1, "with") end

@@ -88,8 +88,8 @@ local function table_of(r, by)
   local names = { "cell", "median A" .. unit, "median B" .. unit, "B/A", "95 % interval", "verdict" }
   local rows = {}
   for i, c in ipairs(r.cells) do
-    local interval = c.low and ("%.4f .. %.4f"):format(c.low, c.high) or nil
-    rows[i] = { c.label, c.a, c.b, c.ratio and ("%.4f"):format(c.ratio) or nil, interval, c.verdict }
+    local interval = c.low and common.ratio(c.low) .. " .. " .. common.ratio(c.high) or nil
+    rows[i] = { c.label, c.a, c.b, c.ratio and common.ratio(c.ratio) or nil, interval, c.verdict }
     if by then
       table.insert(rows[i], 2, c.level_b)
       table.insert(rows[i], 2, c.level_a)

@@ -135,4 +135,11 @@ function M.simulated_places(names)
   return places
 end
 
+--- A ratio in a table: four decimals, or as many digits of one that these would not show or that is huge.
+---@param x number
+function M.ratio(x)
+  local size = math.abs(x)
+  return ((size == 0 or size >= 0.001 and size < 1e6) and "%.4f" or "%.4g"):format(x)
+end
+
 return M
