@@ -135,7 +135,7 @@ function M.simulated_places(names)
   return places
 end
 
---- A ratio in a table: four decimals, or as many digits of one that these would not show or that is huge.
+--- A ratio in a table: four decimals, or four digits if it is tiny or huge.
 ---@param x number
 function M.ratio(x)
   local size = math.abs(x)
