@@ -105,6 +105,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct text *t, const char
 static void note(const char *key, const char *text) {
   pml_recording_note(record.calls, key, text);
 }
+
 /* Also frees it. */
 static void note_text(const char *key, struct text *t) {
   note(key, t->at != NULL ? t->at : "");
@@ -399,9 +400,9 @@ static int start_trace(void) {
   struct pml_recording_limits limits = {.max_depth = (uint32_t)number("PMLUA_RECORD_MAX_DEPTH"),
                                         .max_calls = (uint32_t)number("PMLUA_RECORD_MAX_CALLS"),
                                         .min_ticks = (uint64_t)((double)ns * pml__clock.ticks_per_second * 1e-9),
-                                        .last_bytes = number("PMLUA_RECORD_LAST")};
-  limits.metrics = record.event;
-  limits.nmetrics = record.nevents;
+                                        .last_bytes = number("PMLUA_RECORD_LAST"),
+                                        .metrics = record.event,
+                                        .nmetrics = record.nevents};
   int err = record.nevents > 0 ? pml_recording_sum(record.calls, record.event, record.nevents) : 0;
   record.trace = number("PMLUA_RECORD_TRACE") == 1;
   record.flow = number("PMLUA_RECORD_FLOW") == 1;
@@ -412,8 +413,8 @@ static int start_trace(void) {
 static void start_substrates(void) {
   char directory[PATH_MAX];
   const char *log = strrchr(pml_recording_path(record.calls), '/'), *pid = strchr(log, '.') + 1;
-  (void)snprintf(directory, sizeof directory, "%s/substrates-%.*s", record.dir, (int)(strlen(pid) - strlen(".pmlog")),
-                 pid);
+  int digits = (int)(strlen(pid) - strlen(".pmlog"));
+  (void)snprintf(directory, sizeof directory, "%s/substrates-%.*s", record.dir, digits, pid);
   record.nsubstrates = pml__record_substrates_open(directory);
 }
 
@@ -456,8 +457,7 @@ static void add_values(void *recording, const struct pml_wrap_function *f, bool 
   const struct pml_wrap_value *value = results ? f->out : f->in;
   struct pml_recording_value v[PML_WRAP_VALUES_MAX];
   uint32_t n = 0, all = results ? f->nout : f->nin;
-  if (record.here != NULL && __atomic_load_n(record.here, __ATOMIC_RELAXED) == 0)
-    return; /* the call belongs to the parent */
+  if (record.here != NULL && __atomic_load_n(record.here, __ATOMIC_RELAXED) == 0) return; /* the parent's call */
   for (uint32_t i = 0; i < all; i++)
     if (value[i].type != PML_WRAP_TEXT)
       v[n++] = (struct pml_recording_value){value[i].name, value[i].type == PML_WRAP_REAL, values[i]};
