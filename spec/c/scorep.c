@@ -215,7 +215,7 @@ static void bad(void) {
   int err = pml_scorep_open(&p, &(struct pml_scorep_options){.name = "text", .path = written});
   CHECK(err == -ENOEXEC, "a file that is no library is refused: %s", pml_error_detail(err));
   CHECK(open_plugin("bad_newer", &p) == 0 && is_said("bad_newer: version 4 of the interface; pmlua offers 3") &&
-            is_said("bad_newer: asks for 1000 kinds of events"),
+            is_said("bad_newer: requests 1000 kinds of events"),
         "a newer one runs, and that is said");
   pml_scorep_close(p);
   pml_scorep_close(NULL);

@@ -128,7 +128,7 @@ describe("An event's name", function()
     for _, name in ipairs { "INST_RETIRED", "skx::INST_RETIRED" } do
       local status, _, err = support.shell(run:format(name))
       assert.equal(1, status)
-      assert.matches("^pmlua stat: [^\n]*libpfm%.so%.4, which knows the events of PMUs, is not installed [^\n]*\n$", err)
+      assert.matches("^pmlua stat: [^\n]*libpfm%.so%.4, which lists the events of PMUs, is not installed [^\n]*\n$", err)
     end
     local out, err = support.done(support.shell(run:format("page-faults")))
     assert.matches("page%-faults +%d+", out .. err)

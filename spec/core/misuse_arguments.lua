@@ -30,7 +30,7 @@ M.functions = {
               report = { {} }, reset = {}, enable = { true }, snapshot = { {} }, timeline = { 8 },
               write = { dir .. "/nowhere/sections" } },
   profile = { open = {}, bucket_ns = { 100 } },
-  recording = { clock = {}, open = { dir .. "/nosuch.pmlog" }, reasons = { dir .. "/nowhere" },
+  recording = { clock = {}, interfaces = {}, open = { dir .. "/nosuch.pmlog" }, reasons = { dir .. "/nowhere" },
                 series = { dir .. "/nowhere/series", dir .. "/nowhere/to" }, waited = { dir .. "/nosuch.pmlog", 0, 0, 1 },
                 archive = { dir .. "/nosuch", { { path = dir .. "/nosuch.pmlog", series = {} } }, function() end } },
   buffer = { open = { { records = 256, threads = 2 } } },

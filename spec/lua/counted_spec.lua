@@ -140,7 +140,7 @@ describe("A program that counts", function()
   counted("has counts by function when its calls are recorded", function()
     local line = quote(command) .. " record --lib 'libsum*' --event " .. FLOPS .. " -o recorded -- ./source"
     local _, out = support.done(shell(line))
-    assert.matches("\nlibsum%.so +sum +10 +[^\n]* 10000\n", "\n" .. out)
+    assert.matches("\nlibsum%.so +sum +10 +[^\n]* 10000 +library\n", "\n" .. out)
     os.execute("rm -rf " .. quote(folder) .. "/recorded")
   end)
 

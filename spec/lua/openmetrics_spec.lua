@@ -69,7 +69,7 @@ describe("The text for Prometheus", function()
     families:event({}, { name = "L::r", recorder = { count = 0, dropped = 0 } })
     assert.equal([[
 # TYPE pmlua_recorder_dropped counter
-# HELP pmlua_recorder_dropped values that recorders did not keep
+# HELP pmlua_recorder_dropped values that recorders dropped
 pmlua_recorder_dropped_total{pid="1",event="L::r"} 2
 pmlua_recorder_dropped_total{event="L::r"} 0
 # TYPE sde_L_r summary

@@ -98,7 +98,7 @@ describe("A program with sections", function()
     local function recorded(out, variables, argument)
       local run = "cd %s && %s %s record -o %s --lib 'libm*' --csv -- %s ends.lua %s"
       local _, table_of = support.shell(run:format(dir, variables, command, out, command, argument))
-      assert.matches("\nlibm[^\n]*,exp,9,", table_of)
+      assert.matches("\nlibm[^\n]*,exp,library,9,", table_of)
       local _, logs = support.shell(("cd %s && ls -d */*.pmlog | cut -d/ -f1"):format(dir))
       return select(2, pmlua(("%s/%s"):format(dir, out))), logs
     end

@@ -267,6 +267,20 @@ for i in range(2):
     assert.are.same({ { 2 }, { 1 }, { 2 } }, { series[2].counts, series[2].least, series[2].most })
   end)
 
+  it("has the times of clocks that begin anywhere", function()
+    for _, start in ipairs { "0", "2**62", "2**63 - 250", "2**63", "2**64 - 2000" } do
+      local path = write_python("clock", ([==[
+r = d.region("f"); g = d.location_group("p", system_tree_parent=d.system_tree_node("m"))
+e = w.event_writer_from_location(d.location("t", group=g))
+for k in range(4): e.enter(%s + k * 200, r); e.leave(%s + k * 200 + 50, r)]==]):format(start, start))
+      if not path then pending "python3-otf2 is not installed" return end
+      local t <close> = assert(pml.trace.open(path))
+      local rows, odd = assert(t:group())
+      assert.are.same({ 4, 0 }, { rows[1].calls, odd.backward }, start)
+      assert.is_near(200e-9, rows[1].inclusive_s, 1e-12, start)
+    end
+  end)
+
   it("is refused if the anchor and the definitions disagree", function()
     local path = write_broken "none"
     local anchor = assert(io.open(path, "rb")):read "a"

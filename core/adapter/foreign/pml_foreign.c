@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define NO_BEGIN "(no begin)"
 #define OTHERS "(other names)"
@@ -21,6 +22,14 @@ const struct pml_foreign_about *pml_foreign_about(enum pml_foreign_interface i) 
   static const struct pml_foreign_about about[] = {PML_FOREIGN_LIST(ROW)};
 #undef ROW
   return &about[i];
+}
+
+void *pml__foreign_map(void **at, size_t bytes) {
+  void *other = NULL, *table = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (table == MAP_FAILED) return NULL;
+  if (__atomic_compare_exchange_n(at, &other, table, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) return table;
+  (void)munmap(table, bytes);
+  return other;
 }
 
 /* ---- labels ---- */

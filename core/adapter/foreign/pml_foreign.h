@@ -72,6 +72,17 @@ PML__SHARED struct pml_section *pml_foreign_transfer(enum pml_foreign_interface 
  */
 PML__SHARED void pml_foreign_count(const char *const *list, size_t n);
 
+/*
+ * pml__foreign_table - the table of @bytes of zeros at *@at, which is mapped at its first use, because few programs
+ * need it, and the size of a library's data counts against the limits of all. Lock-free: the table that is stored
+ * first, with release, is the one; it is loaded with acquire. Never freed. NULL: no memory.
+ */
+PML__SHARED void *pml__foreign_map(void **at, size_t bytes);
+static inline void *pml__foreign_table(void **at, size_t bytes) {
+  void *table = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+  return PML_LIKELY(table != NULL) ? table : pml__foreign_map(at, bytes);
+}
+
 /* pml_foreign_unmatched - count an end without a begin whose label is unknown: a misuse of the section "(no begin)". */
 PML__SHARED void pml_foreign_unmatched(enum pml_foreign_interface i);
 

@@ -464,10 +464,20 @@ static void let_other_tool(struct pml_itt_global *g, int group, size_t row_bytes
   }
 }
 
+/* Whether the runtime of OpenMP contains @g: OMPT reports the same regions. */
+static bool is_openmp(const struct pml_itt_global *g) {
+  Dl_info in, there;
+  if (dladdr(g, &in) == 0) return false;
+  void *file = dlopen(in.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  void *fork = file != NULL ? dlsym(file, "__kmpc_fork_call") : NULL;
+  if (file != NULL) (void)dlclose(file);
+  return fork != NULL && dladdr(fork, &there) != 0 && there.dli_fbase == in.dli_fbase;
+}
+
 /* Rows begin alike in all versions. */
-static void store(const struct pml_itt_function_without_none *row, bool has_none) {
+static void store(const struct pml_itt_function_without_none *row, bool has_none, bool recorded) {
   const struct pml_itt_function *whole = (const void *)row;
-  const struct ours o = ours_of(row->name);
+  const struct ours o = recorded ? ours_of(row->name) : (struct ours){0};
   void *there = *row->at, *none = has_none ? whole->none : NULL;
   bool theirs = there != NULL && there != row->first && there != none;
   if (o.function != NULL && there == o.function) return;
@@ -488,7 +498,7 @@ PML_API void __itt_api_init(struct pml_itt_global *g, int group) {
     pml_foreign_mark(pml_foreign_section(ITT, "(unknown version of ITT)"), 0);
     return;
   }
-  bool has_none = g->build > PML_ITT_BUILD_WITHOUT_NONE;
+  bool recorded = !is_openmp(g), has_none = g->build > PML_ITT_BUILD_WITHOUT_NONE;
   size_t row_bytes = has_none ? sizeof(struct pml_itt_function) : sizeof(struct pml_itt_function_without_none);
   const char *at = g->functions;
   let_other_tool(g, group, row_bytes);
@@ -496,7 +506,7 @@ PML_API void __itt_api_init(struct pml_itt_global *g, int group) {
   for (unsigned k = 0; k < ROWS_MAX; k++, at += row_bytes) {
     const struct pml_itt_function_without_none *row = (const void *)at;
     if (row->name == NULL) break;
-    if (row->at != NULL) store(row, has_none);
+    if (row->at != NULL) store(row, has_none, recorded);
   }
   pml__lock_leave(&lock);
 }

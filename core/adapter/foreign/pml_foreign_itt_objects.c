@@ -227,17 +227,18 @@ void pml__itt_set(const struct pml_itt_counter *c, const void *value) {
 /* ---- locks ---- */
 
 #define LOCKS 32768u
-static struct {
+struct named {
   uintptr_t lock;              /* atomic */
   struct pml_section *section; /* atomic: a lock may be created again at the same address */
-} named[2 * LOCKS];
+};
+static void *all_named; /* struct named[2 * LOCKS], of pml__foreign_table() */
 static uint32_t nnamed;
 
-static size_t place_of(uintptr_t of) {
+static struct named *place_of(struct named *named, uintptr_t of) {
   size_t k = (pml__hash(PML__HASH, of) >> 16) % (2 * LOCKS);
   for (uintptr_t is; (is = __atomic_load_n(&named[k].lock, __ATOMIC_ACQUIRE)) != 0 && is != of;)
     k = (k + 1) % (2 * LOCKS);
-  return k;
+  return &named[k];
 }
 
 void pml__itt_lock(const void *of, const char *name) {
@@ -245,19 +246,22 @@ void pml__itt_lock(const void *of, const char *name) {
   if (of == NULL) return;
   (void)snprintf(text, sizeof text, "wait %.4000s", name != NULL ? name : "(null)");
   struct pml_section *s = pml_foreign_section(PML_FOREIGN_ITT, text);
+  struct named *all = pml__foreign_table(&all_named, sizeof *all * 2 * LOCKS);
+  if (all == NULL) return;
   pml__lock_take(&lock);
-  size_t k = place_of((uintptr_t)of);
-  bool there = named[k].lock != 0;
-  if (there || nnamed < LOCKS) __atomic_store_n(&named[k].section, s, __ATOMIC_RELEASE);
+  struct named *n = place_of(all, (uintptr_t)of);
+  bool there = n->lock != 0;
+  if (there || nnamed < LOCKS) __atomic_store_n(&n->section, s, __ATOMIC_RELEASE);
   if (!there && nnamed < LOCKS) {
     nnamed++;
-    __atomic_store_n(&named[k].lock, (uintptr_t)of, __ATOMIC_RELEASE);
+    __atomic_store_n(&n->lock, (uintptr_t)of, __ATOMIC_RELEASE);
   }
   pml__lock_leave(&lock);
 }
 
 struct pml_section *pml__itt_lock_section(const void *of) {
-  struct pml_section *s =
-      of != NULL ? __atomic_load_n(&named[place_of((uintptr_t)of)].section, __ATOMIC_ACQUIRE) : NULL;
+  struct named *all = __atomic_load_n(&all_named, __ATOMIC_ACQUIRE);
+  bool may = of != NULL && all != NULL;
+  struct pml_section *s = may ? __atomic_load_n(&place_of(all, (uintptr_t)of)->section, __ATOMIC_ACQUIRE) : NULL;
   return s != NULL ? s : pml_foreign_section(PML_FOREIGN_ITT, "wait (unnamed lock)");
 }

@@ -86,13 +86,15 @@ struct object {
 
 /* By handle, from 1 on. Stored with release, when the object is complete; loaded with acquire. */
 #define OBJECTS (PML_FOREIGN_NAMES_MAX + 4)
-static struct object *object[OBJECTS];
+static void *all_objects;       /* struct object *[OBJECTS], of pml__foreign_table() */
 static struct pml__map objects; /* the lock guards it, and additions */
 static struct pml__lock lock;
 
 static inline struct object *object_of(const void *handle, enum kind kind) {
   uintptr_t at = (uintptr_t)handle;
-  struct object *o = at > 0 && at < OBJECTS ? __atomic_load_n(&object[at], __ATOMIC_ACQUIRE) : NULL;
+  struct object **object = __atomic_load_n(&all_objects, __ATOMIC_ACQUIRE);
+  bool may = at > 0 && at < OBJECTS && object != NULL;
+  struct object *o = may ? __atomic_load_n(&object[at], __ATOMIC_ACQUIRE) : NULL;
   return o != NULL && o->kind == kind ? o : NULL;
 }
 
@@ -130,6 +132,8 @@ static uintptr_t find(enum kind kind, void *domain, const char *name, struct pml
   uint64_t hash = pml__hash(pml__hash(PML__HASH, kind), (uintptr_t)domain);
   hash = pml__hash_bytes(hash, name, strnlen(name, TEXT_BYTES));
   uint32_t at = 0, i;
+  struct object **object = pml__foreign_table(&all_objects, sizeof(struct object *) * OBJECTS);
+  if (object == NULL) return 0;
   while ((i = pml__map_next(&objects, hash, &at)) != PML__MAP_NONE) {
     const struct object *o = object[i + 1];
     if (o->kind == kind && o->domain == (uintptr_t)domain && strncmp(o->name, name, TEXT_BYTES) == 0) return i + 1;

@@ -62,10 +62,14 @@ struct open {
   struct pml_section *section;
   uint64_t ticks, other;
 };
-static _Alignas(64) struct open bucket[1u << BUCKET_BITS][ENTRIES];
+static void *buckets; /* struct open[1 << BUCKET_BITS][ENTRIES], of pml__foreign_table() */
 
 static uint64_t key_of(enum pml_foreign_interface i, uint64_t key) {
   return pml__hash(PML__HASH + i, key) | 2;
+}
+
+static struct open *bucket_of(void *all, uint64_t key) {
+  return (struct open *)all + (key >> (64 - BUCKET_BITS)) * ENTRIES;
 }
 
 static bool take(struct open *o, uint64_t key) {
@@ -75,9 +79,11 @@ static bool take(struct open *o, uint64_t key) {
 }
 
 bool pml__foreign_open(enum pml_foreign_interface i, struct pml_section *s, uint64_t key, uint64_t other) {
+  void *all = pml__foreign_table(&buckets, sizeof(struct open) * (ENTRIES << BUCKET_BITS));
+  if (all == NULL || s == NULL) return false;
   key = key_of(i, key);
-  struct open *o = bucket[key >> (64 - BUCKET_BITS)];
-  for (unsigned k = 0; k < ENTRIES && s != NULL; k++) {
+  struct open *o = bucket_of(all, key);
+  for (unsigned k = 0; k < ENTRIES; k++) {
     if (!take(&o[k], 0)) continue;
     o[k].section = s;
     o[k].other = other;
@@ -90,9 +96,10 @@ bool pml__foreign_open(enum pml_foreign_interface i, struct pml_section *s, uint
 
 bool pml__foreign_close(enum pml_foreign_interface i, uint64_t key, uint64_t *other) {
   uint64_t ticks = pml_clock_ticks();
+  void *all = __atomic_load_n(&buckets, __ATOMIC_ACQUIRE);
   key = key_of(i, key);
-  struct open *o = bucket[key >> (64 - BUCKET_BITS)];
-  for (unsigned k = 0; k < ENTRIES; k++) {
+  struct open *o = bucket_of(all, key);
+  for (unsigned k = 0; k < ENTRIES && all != NULL; k++) {
     if (!take(&o[k], key)) continue;
     const struct open was = o[k];
     __atomic_store_n(&o[k].key, 0, __ATOMIC_RELEASE);

@@ -152,9 +152,10 @@ uint64_t pml__otf2_first(const struct pml_otf2_read *t, const struct pml_otf2_qu
 uint64_t pml__otf2_ticks(const struct pml_otf2_read *t, double s);
 
 /* pml__otf2_time - an event's time after libotf2's correction: a time that the correction moves below 0 has wrapped
- * around, and becomes 0. A clock that begins in the upper half of the range is left alone. */
+ * around, and becomes 0. Times are less than 2^63 from the start, so the distance tells these from large times. */
 static inline uint64_t pml__otf2_time(const struct pml_otf2_read *t, uint64_t time) {
-  return (time & ~t->start) >> 63 ? 0 : time;
+  int64_t distance = (int64_t)(time - t->start);
+  return distance < 0 && UINT64_C(0) - (uint64_t)distance > t->start ? 0 : time;
 }
 
 /* pml__otf2_is_damage - whether @err concerns the events of one location only. */
