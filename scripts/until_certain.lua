@@ -63,9 +63,11 @@ return pml.experiment {
   units = { effect = "%" },
   help = { effect = "true difference of the pairs", plan = "when the run ends" },
   options = {
-    { name = "spread", default = 4, min = 0.1, max = 100, metavar = "PERCENT", help = "standard deviation of a pair's ratio" },
-    { name = "most", default = 500, min = 20, max = 5000, metavar = "N", help = "give up after N rounds" },
-    { name = "power", default = 99.9, min = 50, max = 99.99, metavar = "PERCENT", help = "power of the fixed plan" },
+    { name = "spread", type = "number", default = 4, min = 0.1, max = 100, metavar = "PERCENT",
+      help = "standard deviation of a pair's ratio" },
+    { name = "most", type = "integer", default = 500, min = 20, max = 5000, metavar = "N", help = "give up after N rounds" },
+    { name = "power", type = "number", default = 99.9, min = 50, max = 99.99, metavar = "PERCENT",
+      help = "power of the fixed plan" },
   },
   cell_setup = function(p, o)
     local state = { rng = uniform(1 + p.effect), effect = math.log(1 + p.effect / 100), spread = o.spread / 100 }

@@ -85,7 +85,7 @@ Waits of ranks and threads for each other, of the whole run
 WAIT         IN             LATE ONE WAS IN     RANK  FOR RANK  TIMES      TIME
 late sender  main/MPI_Recv  main/solve, 88.9 %     1         0      1  90.00 ms
 
-What those who were late were in meanwhile
+Regions in which late ranks and threads were meanwhile
 WAS IN      RANK  OTHERS WAITED   SHARE
 main/solve     0       80.00 ms  88.9 %
 main           0       10.00 ms  11.1 %
