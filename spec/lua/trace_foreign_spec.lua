@@ -285,15 +285,19 @@ for k in range(4): e.enter(%s + k * 200, r); e.leave(%s + k * 200 + 50, r)]==]):
     local path = write_broken "none"
     local anchor = assert(io.open(path, "rb")):read "a"
     local found = 0
-    for at = 8, #anchor - 1 do -- the numbers of locations and of definitions are among its bytes
+    local damaged = 0
+    for i = 8 * 8, 8 * #anchor - 1 do -- the numbers of locations, definitions and properties are among its bytes
+      local at, bit = i // 8, 1 << i % 8
       local f <close> = assert(io.open(path, "wb"))
-      f:write(anchor:sub(1, at), string.char(anchor:byte(at + 1) ~ 1), anchor:sub(at + 2))
+      f:write(anchor:sub(1, at), string.char(anchor:byte(at + 1) ~ bit), anchor:sub(at + 2))
       f:close()
       local t, err = pml.trace.open(path)
       if t then t:close()
-      elseif tostring(err):find "of %d+ definitions, %d+ of %d+ locations" then found = found + 1 end
+      elseif tostring(err):find "of %d+ definitions, %d+ of %d+ locations" then found = found + 1
+      elseif tostring(err):find "a damaged anchor file" then damaged = damaged + 1 end
     end
     assert.is_true(found >= 2, found)
+    assert.is_true(damaged >= 28, damaged) -- properties that the file has no room for
   end)
 
   it("does not give wrong names if a location's definitions are missing", function()

@@ -19,16 +19,42 @@ int pml__otf2_failed_read(const struct pml_otf2_read *t, const char *what, OTF2_
   return pml__otf2_failed(code, what, t->path);
 }
 
-/* libotf2 leaks 10 KB at each failed open. */
+/*
+ * An anchor is a magic number, fixed fields, three strings, and a number of properties, each of them two strings.
+ * libotf2 multiplies this number without a look at the file, and writes behind the memory that it got; so the file must
+ * have room for them. It also leaks 10 KB at each failed open.
+ */
+#define STRINGS_AT 46u
+#define ANCHOR_BYTES (1u << 20) /* that the strings are in */
+static int read_anchor(int fd, uint64_t size, uint8_t *bytes) {
+  static const char magic[] = "\3BOTF2";
+  ssize_t n = pread(fd, bytes, ANCHOR_BYTES, 0);
+  if (n < (ssize_t)STRINGS_AT || memcmp(bytes, magic, sizeof magic - 1) != 0) return -ENOEXEC;
+  size_t at = STRINGS_AT;
+  for (unsigned strings = 0; strings < 3; strings++) {
+    const uint8_t *end = memchr(bytes + at, 0, (size_t)n - at);
+    if (end == NULL) return -EBADMSG;
+    at = (size_t)(end + 1 - bytes);
+  }
+  uint32_t properties;
+  if ((size_t)n - at < sizeof properties) return -EBADMSG;
+  memcpy(&properties, bytes + at, sizeof properties);
+  return properties <= (size - at) / 2 && properties < INT32_MAX ? 0 : -EBADMSG;
+}
+
 static int check_anchor(const struct pml_otf2_read *t) {
-  static const char magic[] = "\3BOTF2", ending[] = ".otf2";
-  char first[sizeof magic - 1];
+  static const char ending[] = ".otf2";
+  uint64_t size;
   size_t n = strlen(t->path), m = sizeof ending - 1;
-  int fd = pml_file_open(t->path, UINT64_MAX, NULL);
+  int fd = pml_file_open(t->path, UINT64_MAX, &size);
   if (fd < 0) return fd;
-  bool is = read(fd, first, sizeof first) == (ssize_t)sizeof first && memcmp(first, magic, sizeof first) == 0;
+  uint8_t *bytes = malloc(ANCHOR_BYTES);
+  int err = bytes != NULL ? read_anchor(fd, size, bytes) : -ENOMEM;
+  free(bytes);
   close(fd);
-  if (is && n > m && strcmp(t->path + n - m, ending) == 0) return 0;
+  if (err == -ENOMEM) return pml_fail(-ENOMEM, "%.300s: no memory to read it", t->path);
+  if (err == -EBADMSG) return pml_fail(PML_EFORMAT, "%.300s: a damaged anchor file of an OTF2 archive", t->path);
+  if (err == 0 && n > m && strcmp(t->path + n - m, ending) == 0) return 0;
   return pml_fail(PML_EFORMAT, "%.300s: not an OTF2 archive; name its anchor file, which ends in .otf2", t->path);
 }
 
