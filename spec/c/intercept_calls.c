@@ -39,10 +39,10 @@ static void use_registers(void) {
 #ifdef __x86_64__
   static uint32_t events; /* atomic */
   uint32_t turn = __atomic_fetch_add(&events, 1, __ATOMIC_RELAXED) % 3;
-  volatile double third = 1;
-  volatile long double longer = 1;
-  third /= 3;                 /* inexact */
-  if (turn == 0) longer /= 3; /* so in the x87 */
+  volatile double third = 3;
+  volatile long double longer = 3;
+  third = 1 / third;                  /* 1 / 3: inexact */
+  if (turn == 0) longer = 1 / longer; /* so in the x87 */
   if (turn == 1) __asm__ volatile("pcmpeqd %mm0, %mm0\n pcmpeqd %mm7, %mm7\n emms");
   __asm__ volatile("pcmpeqd %%xmm0, %%xmm0\n pcmpeqd %%xmm1, %%xmm1\n pcmpeqd %%xmm7, %%xmm7"
                    :

@@ -98,8 +98,8 @@ bool pml__foreign_close(enum pml_foreign_interface i, uint64_t key, uint64_t *ot
   uint64_t ticks = pml_clock_ticks();
   void *all = __atomic_load_n(&buckets, __ATOMIC_ACQUIRE);
   key = key_of(i, key);
-  struct open *o = bucket_of(all, key);
-  for (unsigned k = 0; k < ENTRIES && all != NULL; k++) {
+  struct open *o = all != NULL ? bucket_of(all, key) : NULL;
+  for (unsigned k = 0; k < ENTRIES && o != NULL; k++) {
     if (!take(&o[k], key)) continue;
     const struct open was = o[k];
     __atomic_store_n(&o[k].key, 0, __ATOMIC_RELEASE);
