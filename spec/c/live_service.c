@@ -18,7 +18,7 @@ static int sum_up(const struct pmlua_reading *r, void *sum) {
 
 static void readings(struct pmlua_client *c) {
   static double real = 0.5;
-  static int64_t one = 1, many = INT64_C(1) << 62;
+  static int64_t one = 1, many = INT64_C(1) << 61;
   struct pml_sde_library *lib;
   int64_t sum = 0;
   pml_sde_library(&lib, "CLIENT");
