@@ -305,8 +305,28 @@ static void change_no_register(int bytes, const char *how) {
   CHECK(more == 0, "no register is in use that was not%s: 0x%x", how, more);
 }
 
+/* As change_no_register(), but the x87 is in use, with a status. */
+static void change_no_status(void) {
+#ifdef __x86_64__
+  uint16_t before = 0, after = 0;
+  bool same = true;
+  forget();
+  for (int i = 0; i < 100 && same; i++) {
+    put_out_of_use();
+    __asm__ volatile("fld1\n fldz\n fdivrp\n fstp %%st(0)\n fnstsw %0" : "=a"(before)); /* 1 / 0: ZE */
+    call_registers();
+    __asm__ volatile("fnstsw %0" : "=a"(after));
+    same = before == after && as_given(&seen, "with a status of the x87");
+    __asm__ volatile("fnclex");
+  }
+  CHECK(same && before == 0x4 && balanced("lib_registers", 100), "a call changes no status of the x87: 0x%x, 0x%x",
+        before, after);
+#endif
+}
+
 static void conventions(void) {
   for (int bytes = 16; bytes <= widest(); bytes *= 2) change_no_register(bytes, "");
+  change_no_status();
 #ifdef __x86_64__
   const uint32_t chosen = pml__arch_state;
   if (chosen == 0) {

@@ -36,7 +36,9 @@ known:
  * The x87, vector and mask registers to the stack, for a function in C, whose x87 is empty; and back. State that is not
  * in use stays so: zeros loaded into upper halves would slow all SSE code that follows. Moves of the registers in use
  * take a third of the time of XSAVEC and XRSTOR on some processors; where XGETBV does not tell which are in use, or the
- * x87 is, these save all. -16(%rbp): the components that moves saved, and MOVED; or 0. Clobber rax, rcx, rdx.
+ * x87 has values on its stack, these save all. Without values only the status of the x87 can change, because functions
+ * in C preserve its control word, and no convention preserves MMX registers.
+ * -16(%rbp): the components that moves saved, and MOVED; or 0. Clobber rax, rcx, rdx.
  */
 #define STATE_XSAVEC 0x80000000
 #define STATE_MOVES 0x40000000
@@ -44,7 +46,10 @@ known:
 #define AVX 0x04
 #define AVX512 0xe0
 #define MOVED 0x100
-/* In the area, behind the header that XRSTOR reads. */
+#define TOP 0x3800 /* of the x87's stack, in its status */
+/* In the area: MXCSR, the x87's status, its environment; and behind the header that XRSTOR reads. */
+#define STATUS_AT 4
+#define ENVIRONMENT_AT 64
 #define REGISTERS_AT 576
 #define MASKS_AT 576 + 32 * 64
 
@@ -83,11 +88,21 @@ known:
   jz 4f
   movl $1, %ecx
   xgetbv
+  xorl %edx, %edx
   testl $X87, %eax
+  jz 7f
+  movl %eax, %ecx
+  fnstsw %ax
+  movzwl %ax, %edx
+  movl %ecx, %eax
+  testl $TOP, %edx
   jnz 4f
+  emms
+7:
   orl $MOVED, %eax
   movl %eax, -16(%rbp)
   stmxcsr (%rsp)
+  movl %edx, STATUS_AT(%rsp)
   testl $AVX512, %eax
   jnz 6f
   testl $AVX, %eax
@@ -124,15 +139,22 @@ known:
 /*
  * What the function in C began to use is put out of use by XRSTOR; with the upper halves of AVX, by vzeroupper: moves of
  * xmm registers clear them, but some processors slow SSE code until then. XGETBV takes longer than the moves, so it is
- * left out where only the x87 can be in use, whose status is not 0 then if anything can be seen of it.
+ * left out where only the x87 can have come into use, whose status is not 0 then if anything can be seen of it.
  */
   .macro load_state
   movl -16(%rbp), %ecx
   testl %ecx, %ecx
   jz 4f
   fnstsw %ax
-  testw %ax, %ax
-  jnz 1f
+  cmpw %ax, STATUS_AT(%rsp)
+  je 2f
+  testl $X87, %ecx
+  jz 1f
+  fnstenv ENVIRONMENT_AT(%rsp)
+  movl STATUS_AT(%rsp), %eax
+  movw %ax, 4 + ENVIRONMENT_AT(%rsp)
+  fldenv ENVIRONMENT_AT(%rsp)
+2:
   testl $AVX512, %ecx
   jnz 3f
   testl $AVX512, pml__arch_state(%rip)
