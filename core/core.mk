@@ -144,7 +144,7 @@ $(B)/preload/libpmlua-record.so: $(RECORD_OBJ) | $(B)/libpmlua.so
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) $(DENSE_LD) -shared -Wl,-z,nodelete -Wl,-soname,libpmlua-record.so -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' $(RECORD_OBJ) \
 	  -L$(B) -lpmlua -lpthread -ldl -o $@
 
-# For programs that need libcaliper where there is none; pmlua record adds its folder to LD_LIBRARY_PATH then.
+# For programs whose libcaliper is missing: pmlua record adds the folder of this library to LD_LIBRARY_PATH.
 $(CALIPER_SO): $(B)/obj/core/compat/libcaliper.o
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) $(HARDEN_LD) -shared -Wl,-soname,libcaliper.so.2 $< -o $@

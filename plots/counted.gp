@@ -39,7 +39,7 @@ if (has("absent.dat")) { stats "absent.dat" using (lacking = lacking . (lacking 
 
 set multiplot
 set label 1 headed(1, "What kernels do, by counter") at screen 0.012, 0.962 left font ",16" noenhanced
-set label 2 headed(2, "counts per call, over those of the source; at the left edge: less, or none" . (narrow ? "; notes.dat: why they differ" : "")) \
+set label 2 headed(2, "counts per call as multiples of the source's counts; at the left edge: less, or none" . (narrow ? "; notes.dat: why they differ" : "")) \
   at screen 0.012, 0.922 left font ",10" textcolor rgb col_grey noenhanced
 if (lacking ne "") {
   set label 3 headed(3, "not counted by " . lacking) at screen 0.012, 0.048 left font text_font(9) textcolor rgb col_vermillion noenhanced

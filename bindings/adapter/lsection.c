@@ -5,6 +5,7 @@
 
 #include "adapter/section/pml_section_file.h"
 #include "adapter/section/pml_section_snapshot.h"
+#include "base/text/pml_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -234,7 +235,7 @@ static int l_snapshot(lua_State *L) {
   size_t n;
   char *at;
   bool timeline = lutil_flag(L, 1, "timeline");
-  struct lutil_guard *bytes = lutil_guard(L, free);
+  struct lutil_guard *bytes = lutil_guard(L, pml__free);
   int err = pml__section_snapshot(timeline, &at, &n);
   if (err < 0) return pml_pusherr(L, err, "section.snapshot");
   bytes->of = at;

@@ -2,6 +2,8 @@
 /* bindings/live/live_talk.c - one connection of the service, non-blocking. */
 #include "live/live.h"
 
+#include "base/text/pml_text.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +86,7 @@ static bool take_answer(struct live_connection *c, const struct live *l, double 
                                      : "the answer is longer than 16 MB; request less");
     else
       set_answer(c, ok ? LIVE_OK : LIVE_ERROR, text, text != NULL ? n : 0);
-    free(text);
+    pml__free(text);
     return c->answer != NULL;
   }
   if (now < live__worker_due(c->worker)) return true;

@@ -3,6 +3,7 @@
 #include "live/live.h"
 
 #include "adapter/section/pml_section_snapshot.h"
+#include "base/text/pml_text.h"
 #include "source/plugin/pml_plugin.h"
 #include "source/sde/pml_sde_values.h"
 
@@ -12,7 +13,7 @@
 #include <string.h>
 
 static bool failed(char **text, size_t *n, int err) {
-  free(*text);
+  pml__free(*text);
   *text = strdup(pml_error_detail(err));
   *n = *text != NULL ? strlen(*text) : 0;
   return false;

@@ -8,6 +8,7 @@
  */
 #include "live/live.h"
 
+#include "base/text/pml_text.h"
 #include "handle.h"
 #include "pml.h"
 #include "source/sde/pml_sde_values.h"
@@ -146,7 +147,7 @@ static void free_worker(struct live_worker *w) {
   pthread_cond_destroy(&w->changed);
   pthread_mutex_destroy(&w->mutex);
   live_frame_reset(&w->question);
-  free(w->text);
+  pml__free(w->text);
   pml__sde_values_close(w->values);
   free(w);
 }
@@ -237,7 +238,7 @@ bool live__worker_has_rules(struct live_worker *w) {
 
 /* Its session is the next client's, if nothing was left half-way. */
 static void end_own(struct live *l, struct live_worker *w) {
-  free(w->text);
+  pml__free(w->text);
   live_frame_reset(&w->question);
   w->text = NULL;
   w->asked = w->answered = false;

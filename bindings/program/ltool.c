@@ -2,6 +2,7 @@
 /* bindings/program/ltool.c - pmlua.core.tool: run a helper program to completion, without a shell. */
 #include "module.h"
 
+#include "base/text/pml_text.h"
 #include "program/pml_tool.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@ static int l_run(lua_State *L) {
   option_read(L, 2, known, &tool);
   tool.timeout_ms *= 1000;
   const char **argv = lua_newuserdatauv(L, (ARGUMENTS_MAX + 1) * sizeof *argv, 0);
-  struct lutil_guard *output = lutil_guard(L, free);
+  struct lutil_guard *output = lutil_guard(L, pml__free);
   argv[lutil_names(L, 1, argv, ARGUMENTS_MAX)] = NULL;
   tool.argv = (char *const *)(uintptr_t)argv;
   int err = pml_tool_run(&tool, &status, &text, &length);

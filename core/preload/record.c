@@ -22,8 +22,7 @@
  * Each program that a process runs writes HOST.PID.pmlog (pml_recording.h) continuously, so that nothing is lost
  * however it ends, and no work remains for the end. A forked child creates its own log at its first recorded call, or
  * before it drops the rights to create one (confine.h, rights.c). Until then its parent's log lists it. The library
- * never prints, and adds no thread or signal handler. pmlua record reads the logs; a log without the mark of its
- * program's end was cut short.
+ * never prints, and adds no thread or signal handler. A log without the mark of its program's end was cut short.
  */
 #include "preload/confine.h"
 #include "preload/memory.h"
@@ -161,8 +160,7 @@ static int say_unrecorded(const struct pml_intercept_unrecorded *f, void *arg) {
   return 0;
 }
 
-/* Noted at the beginning, so that it survives however the process ends; noted again at the end if libraries loaded
- * later added slots. */
+/* Noted at the beginning, to survive any end; noted again at the end if libraries loaded later added slots. */
 static void note_left(bool at_end) {
   static uint64_t noted; /* slots */
   struct pml_intercept_stats s;

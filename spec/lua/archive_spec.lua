@@ -209,7 +209,7 @@ describe("the archive of a job of MPI", function()
   it("has both jobs whose logs are in one folder, each with its own ranks, messages and waits", function()
     assert.equal(0, (shell(("mkdir both && %s write both exact && %s write both late"):format(made, made))))
     local _, err = support.done(shell(("%s trace both"):format(command)))
-    assert.matches("pmlua trace: the logs are of 2 jobs of MPI; the ranks of each follow those of the previous job\n", err)
+    assert.matches("pmlua trace: the logs come from 2 MPI jobs, whose ranks are numbered one after the other\n", err)
     assert.equal("ok: 8 locations, 5600 events\n", verdict "both" or "ok: 8 locations, 5600 events\n")
     local _, text = shell(("%s trace --waits --json both/traces.otf2"):format(command))
     local read, sent, waited = require "pmlua.json".decode(text), {}, {}

@@ -158,13 +158,29 @@ describe("A client of running programs", function()
     for _, text in ipairs(texts) do assert.is_nil(text:find "[\0-\8\11-\31\127\155]", text) end
   end)
 
+  it("reads a program whose calls are recorded: libpmlua has a heap of its own there", function()
+    start(command .. " record -o recorded -- ./program recorded")
+    support.eventually(function() return sockets() == 1 end)
+    for _ = 1, 3 do
+      for question, expected in pairs { ["query recorded"] = "DEMO::n +7 ",
+        ["query recorded --openmetrics"] = "DEMO::n\"} 7\n" } do
+        local status, text, errors = pmlua(question)
+        assert.equal(0, status, errors)
+        assert.matches(expected, text)
+      end
+    end
+  end)
+
   it("reads programs that fork, execute, close their descriptors, stop or are traced", function()
     for _, what in ipairs { "forks", "executes", "closes", "stops", "works" } do start("./program " .. what) end
-    local job = check { "closes", "executed", "forks", "forks", "works" }
-    local stopped
-    for _, rank in ipairs(job.ranks) do
-      if rank.name == "stops" then stopped = rank end
-    end
+    local job, stopped
+    support.eventually(function() -- a slow program may not have stopped yet
+      job = check { "closes", "executed", "forks", "forks", "works" }
+      for _, rank in ipairs(job.ranks) do
+        if rank.name == "stops" then stopped = rank end
+      end
+      return stopped.stopped
+    end)
     assert.same({ false, true }, { stopped.up, stopped.stopped })
     if not os.execute "strace -V >/dev/null 2>&1" then return pending "strace is not installed" end
     local working

@@ -364,7 +364,7 @@ for name in pairs(mpi_job.RUN) do
         { whole:sub(1, 8) .. "\99" .. whole:sub(10), "a log of version 99; this pmlua reads version 3; left out",
           "a log of version 99; this pmlua reads version 3" },
         { foreign, "logs of another job than that of the other ranks: 1; name the files of one job",
-          "the logs are of 2 jobs of MPI; the ranks of each follow those of the previous job" },
+          "the logs come from 2 MPI jobs, whose ranks are numbered one after the other" },
       }
       for i, case in ipairs(cases) do
         support.spit(path, case[1])

@@ -198,6 +198,9 @@ describe("pmlua record --lua", function()
       local expected = chosen == "library" and own.library or own.lua + own.library -- Lua's functions call all others
       assert.truthy(math.abs(time - expected) <= 1e-9 * expected)
     end
+    local _, _, wrong = support.pmlua(("record --finish %s/kinds --kind lua,pyhton"):format(at.dir))
+    assert.truthy(wrong:find("no call is of kind pyhton; the kinds are library, lua\n", 1, true), wrong)
+    assert.equal(1, (support.pmlua(("flame %s/kinds --kind pyhton"):format(at.dir))))
     local _, picture = support.pmlua(("flame %s/kinds --kind library"):format(at.dir))
     assert.truthy(picture:find("crc32_z", 1, true) and not picture:find("app.run", 1, true))
   end)

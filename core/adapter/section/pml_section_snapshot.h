@@ -16,7 +16,7 @@ PML__SHARED uint32_t pml__section_count(void);
  * pml__section_snapshot - the bytes of a log (docs/log.md) with a row for each section and thread and, if
  * @timeline, the timeline. Threads may continue: each row is as of one moment.
  * Returns 0, -ENOMEM, -EAGAIN (a thread was held within an update for a second), -errno (the system has no file in
- * memory), or what the first definition returned, with a sentence. *@bytes is freed with free(); NULL on failure.
+ * memory), or what the first definition returned, with a sentence. *@bytes is freed by pml__free(); NULL on failure.
  * Thread-safe.
  */
 PML__SHARED int pml__section_snapshot(bool timeline, char **bytes, size_t *n);

@@ -34,3 +34,7 @@ void pml__text_plain(struct pml__text *t, const char *text, size_t length) {
   memcpy(t->at + t->n, text, length);
   t->n += length;
 }
+
+void pml__free(void *memory) {
+  free(memory);
+}

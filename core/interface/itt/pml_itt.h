@@ -25,7 +25,7 @@
 struct pml_itt_function {
   const char *name; /* "__itt_task_begin"; NULL ends the list. Several rows may have one name */
   void **at;        /* the pointer that calls go through; NULL there: the call does nothing */
-  void *first;      /* what it points at before initialisation */
+  void *first;      /* the function to which @at points before initialisation */
   void *none;       /* for a function that the tool does not have */
   int group;
 };

@@ -44,9 +44,8 @@ struct pml__sde_values_head {
  * pml__sde_values_open - without a list yet: the first answer makes it. Returns 0 or -ENOMEM.
  * pml__sde_values_take - the values now; the list is made again if the registry or the patterns have changed since.
  *   @known: the generation of the names that the client has for these patterns, 0: none. @patterns: a line each (* and
- *   ?; without "::" of all libraries); "": all events. *@bytes is the caller's, to be freed. 0, -ENOMEM, -E2BIG (1000
- *   patterns), or -EFBIG for more than 4 GB.
- * pml__sde_values_close - releases the events; NULL is fine.
+ *   ?; without "::" of all libraries); "": all events. *@bytes is the caller's, freed by pml__free(). 0, -ENOMEM,
+ * -E2BIG (1000 patterns), or -EFBIG for more than 4 GB. pml__sde_values_close - releases the events; NULL is fine.
  *
  * One thread at a time. The list holds a reference to each event until the next answer or the close. Callbacks of the
  * program run in the calling thread. Cost: some 10 instructions for a counter or a 64-bit variable, 60 ns for a
@@ -60,8 +59,8 @@ PML__SHARED void pml__sde_values_close(struct pml__sde_values *v);
 
 /*
  * pml__sde_series_take - values of a recorder as they were pushed, of its type, PML__SDE_SERIES at most. @question:
- * "FIRST LIB::RECORDER", FIRST from 1. *@bytes is to be freed, NULL on failure. 0, -EINVAL, PML_ENOEVENT, PML_EMODE (no
- * recorder; it keeps a sketch), -ENOMEM. Thread-safe.
+ * "FIRST LIB::RECORDER", FIRST from 1. *@bytes is freed by pml__free(), NULL on failure. 0, -EINVAL, PML_ENOEVENT,
+ * PML_EMODE (no recorder; it keeps a sketch), -ENOMEM. Thread-safe.
  */
 PML__SHARED int pml__sde_series_take(const char *question, char **bytes, size_t *n);
 

@@ -152,6 +152,7 @@ function M.check(o)
     o.events, err = common.event_names(o.lists)
     if err then return err end
   end
+  if o.until_interval == 0 then return "--until needs a percentage above 0" end
   if (o.min_runs or 1) > (o.max_runs or math.huge) then return "--min-runs is more than --max-runs" end
   if o.reference then table.insert(o.commands, 1, o.reference) end
   if o.reference and o.names then table.insert(o.names, 1, o.reference) end

@@ -23,7 +23,7 @@ wrong events, and its exit status is 1 if an event is wrong. It also prints the 
 processor's counters.
 
 With PROGRAM, pmlua doctor reports what this program offers to pmlua record instead, and the command to use: libraries, functions
-of its own, symbols, source lines, interpreters, and annotations. It reads the file and runs nothing.]],
+of its own, symbols, source lines, interpreters, and annotations. doctor reads the file and runs nothing.]],
   arguments = { { name = "PROGRAM", key = "program", kind = "file", optional = true } },
   options = {
     { name = "verify", help = "compare the counters with loops whose event counts are known" },

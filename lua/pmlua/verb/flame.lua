@@ -43,6 +43,7 @@ function M.run(o)
   local where = (o.window or o.where) and { window = o.window, region = o.where } or nil
   local stacks, err = require("pmlua.internal.export.stacks").read(o.path, { value = o.value, where = where, kinds = o.kind })
   if not stacks then return complain(err) end
+  if o.kind and #stacks.nodes == 0 then return complain(o.path .. ": no recorded call is of the kinds of --kind") end
   for _, note in ipairs(stacks.notes) do say("note: " .. note) end
   local file, why = io.stdout, nil
   if o.out then file, why = require "pmlua.internal.file".output(o.out) end

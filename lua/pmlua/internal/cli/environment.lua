@@ -82,8 +82,8 @@ M.groups = {
   { title = "Set by verbs for the programs that they start", variables = {
     { name = "PMLUA_RECORD_*", about = "what pmlua record records: DIR, JOB, LIB, SYM, FUNC, NOT, FILTER, EVENTS, TRACE, FLOW, "
       .. "OVERHEAD and limits" },
-    { name = "LUA_INIT_5_4", about = "pmlua record --lua sets it, to record an interpreter of Lua, and keeps its code or that of "
-      .. "LUA_INIT" },
+    { name = "LUA_INIT_5_4", about = "pmlua record --lua sets it to record an interpreter of Lua, which still runs the "
+      .. "user's code in this variable or in LUA_INIT" },
     { name = "PYTHONPATH", about = "pmlua record --python puts a folder in front, whose module sitecustomize records "
       .. "functions" },
     { name = "PMLUA_INSTRUMENT", about = "what pmlua cc --count tells its compiler plugin" },

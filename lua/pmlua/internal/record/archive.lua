@@ -143,7 +143,7 @@ function M.notes(story)
   local function say(n, text, ...)
     if n > 0 then lines[#lines + 1] = text:format(...) end
   end
-  say(story.jobs > 1 and story.jobs or 0, "the logs are of %d jobs of MPI; the ranks of each follow those of the previous job",
+  say(story.jobs > 1 and story.jobs or 0, "the logs come from %d MPI jobs, whose ranks are numbered one after the other",
     story.jobs)
   say(story.missing, "%d of %d ranks have no log%s; the trace has them without events", story.missing,
     story.ranks + story.missing, #story.gone > 0 and ": " .. units.ranges(story.gone) or "")

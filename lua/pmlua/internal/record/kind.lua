@@ -3,6 +3,8 @@
 --
 -- Try:  print(require("pmlua.internal.record.kind").of("libz.so.1"))
 
+local keys = require "pmlua.internal.keys"
+
 local M = {}
 
 --- The kind by the library of a region. Interfaces and languages report their own name as the library, such as MPI or Python;
@@ -51,6 +53,27 @@ function M.keep(paths, kinds, program)
     end
   end
   return kept
+end
+
+--- The recorded calls of these kinds alone, and a sentence on kinds that no call has.
+---@param all table as functions.lua makes it
+---@param kinds table<string, boolean>
+---@return table all, string? missing
+function M.narrow(all, kinds)
+  local there, missing, results = {}, {}, {}
+  for _, f in ipairs(all.functions) do there[f.kind] = true end
+  for _, name in ipairs(keys(kinds)) do missing[#missing + 1] = not there[name] and name or nil end
+  for i, p in ipairs(all.processes) do
+    local copy = {}
+    for key, value in pairs(p) do copy[key] = value end
+    copy.paths = M.keep(p.paths, kinds, p.program or "")
+    results[i] = { process = copy }
+  end
+  local narrowed = require "pmlua.internal.record.functions".of(results)
+  if #missing == 0 then return narrowed end
+  local list = table.concat(keys(there), ", ")
+  return narrowed, ("--kind: no call is of kind %s; %s"):format(table.concat(missing, " or "),
+    list ~= "" and "the kinds are " .. list or "no call was recorded")
 end
 
 return M

@@ -528,19 +528,12 @@ local function gather(o, dir)
   return results
 end
 
---- Only the calls of these kinds.
-local function of_kinds(all, kinds)
-  local results = lists.map(all.processes, function(p)
-    local copy = {}
-    for key, value in pairs(p) do copy[key] = value end
-    copy.paths = require "pmlua.internal.record.kind".keep(p.paths, kinds, p.program or "")
-    return { process = copy }
-  end)
-  return calls.of(results)
-end
-
 local function print_all(all, o, dir, complain)
-  if o.kind then all = of_kinds(all, o.kind) end
+  if o.kind then
+    local missing
+    all, missing = require "pmlua.internal.record.kind".narrow(all, o.kind)
+    if missing then complain(missing) end
+  end
   if o.json then print_json(all)
   elseif o.csv then io.write(require "pmlua.internal.cli.csv".table(csv_rows(all)))
   else print_table(all, dir) end
