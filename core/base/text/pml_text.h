@@ -21,8 +21,8 @@ PML__SHARED void pml__text_add(struct pml__text *t, const char *format, ...) PML
 PML__SHARED void pml__text_plain(struct pml__text *t, const char *text, size_t length);
 PML__SHARED char *pml__text_room(struct pml__text *t, size_t bytes);
 
-/* pml__free - free memory that a function of libpmlua.so allocated, or malloc(). In a recorded program libpmlua.so has a
- * private heap, whose blocks free() of other libraries refuses. */
+/* pml__free - free memory that a function of libpmlua.so allocated, or malloc(). In a recorded program libpmlua.so has
+ * a private heap, whose blocks free() of other libraries refuses. */
 PML__SHARED void pml__free(void *memory);
 
 #endif
