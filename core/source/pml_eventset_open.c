@@ -21,30 +21,31 @@ static uint32_t events_of(const struct pml__source *source, const struct pml_eve
   return own;
 }
 
-static int add_share(struct pml_eventset *s, const struct pml__source *source, const struct pml_event *ev, uint32_t n) {
-  struct pml__share *share = calloc(1, source->share_bytes + 2 * n * sizeof(uint32_t));
-  if (share == NULL) return pml_fail(-ENOMEM, "event set of %u events: out of memory", s->n);
-  uint32_t *event = (uint32_t *)(void *)((char *)share + source->share_bytes);
-  share->source = source;
-  share->set = s;
-  share->event = event;
-  share->word = event + n;
+static int add_backend(struct pml_eventset *s, const struct pml__source *source, const struct pml_event *ev,
+                       uint32_t n) {
+  struct pml__backend *backend = calloc(1, source->backend_bytes + 2 * n * sizeof(uint32_t));
+  if (backend == NULL) return pml_fail(-ENOMEM, "event set of %u events: out of memory", s->n);
+  uint32_t *event = (uint32_t *)(void *)((char *)backend + source->backend_bytes);
+  backend->source = source;
+  backend->set = s;
+  backend->event = event;
+  backend->word = event + n;
   for (uint32_t i = 0; i < s->n; i++) {
     if (source_of(&ev[i]) != source) continue;
-    s->info[i].share = share;
-    s->info[i].k = share->n;
-    event[share->n++] = i;
+    s->info[i].backend = backend;
+    s->info[i].k = backend->n;
+    event[backend->n++] = i;
   }
-  share->next = s->share; /* each before the previous one: the kernel, the last in the table, is read first */
-  s->share = share;
+  backend->next = s->backend; /* each before the previous one: the kernel, the last in the table, is read first */
+  s->backend = backend;
   return 0;
 }
 
-static int add_shares(struct pml_eventset *s, const struct pml_event *ev) {
+static int add_backends(struct pml_eventset *s, const struct pml_event *ev) {
   const struct pml__source *source;
   for (size_t i = 0; (source = pml__source_at(i)) != NULL; i++) {
     uint32_t n = events_of(source, ev, s->n);
-    int rc = n > 0 ? add_share(s, source, ev, n) : 0;
+    int rc = n > 0 ? add_backend(s, source, ev, n) : 0;
     if (rc < 0) return rc;
   }
   return 0;
@@ -57,35 +58,35 @@ static uint64_t *new_snapshot(size_t words) {
   return snapshot;
 }
 
-/* Place each share's block; shares that count the time use the word behind all blocks. */
+/* Place each backend's block; backends that count the time use the word behind all blocks. */
 static void lay_out(struct pml_eventset *s) {
-  struct pml__share **read = &s->read_share, **difference = &s->difference_share, **add = &s->add_share;
-  for (struct pml__share *share = s->share; share != NULL; share = share->next) {
-    share->at = s->clock_word;
-    s->clock_word += share->words;
-    if (share->words > 0) {
-      *read = share;
-      read = &share->next_read;
+  struct pml__backend **read = &s->read_backend, **difference = &s->difference_backend, **add = &s->add_backend;
+  for (struct pml__backend *backend = s->backend; backend != NULL; backend = backend->next) {
+    backend->at = s->clock_word;
+    s->clock_word += backend->words;
+    if (backend->words > 0) {
+      *read = backend;
+      read = &backend->next_read;
     }
-    if (share->difference != NULL) {
-      *difference = share;
-      difference = &share->next_difference;
+    if (backend->difference != NULL) {
+      *difference = backend;
+      difference = &backend->next_difference;
     }
-    if (share->prepare_add != NULL) {
-      *add = share;
-      add = &share->next_add;
+    if (backend->prepare_add != NULL) {
+      *add = backend;
+      add = &backend->next_add;
     }
   }
-  if (s->read_share == NULL) s->read_share = s->share; /* its snapshot reads only the time */
+  if (s->read_backend == NULL) s->read_backend = s->backend; /* its snapshot reads only the time */
   s->words = s->clock_word + 1;
-  s->mixed = s->difference_share != NULL;
+  s->mixed = s->difference_backend != NULL;
 }
 
 static void lay_out_events(struct pml_eventset *s) {
-  for (struct pml__share *share = s->share; share != NULL; share = share->next) {
-    if (share->words == 0) share->at = s->clock_word;
-    s->clocked |= share->words == 0;
-    for (uint32_t k = 0; k < share->n; k++) s->word[share->event[k]] = share->at + share->word[k];
+  for (struct pml__backend *backend = s->backend; backend != NULL; backend = backend->next) {
+    if (backend->words == 0) backend->at = s->clock_word;
+    s->clocked |= backend->words == 0;
+    for (uint32_t k = 0; k < backend->n; k++) s->word[backend->event[k]] = backend->at + backend->word[k];
   }
 }
 
@@ -102,9 +103,9 @@ static int open_all(struct pml_eventset *s, const struct pml_event *ev, const st
     memcpy(e->name, ev[i].name, sizeof e->name);
     memcpy(e->unit, ev[i].unit, sizeof e->unit);
   }
-  int rc = add_shares(s, ev);
-  for (struct pml__share *share = s->share; rc == 0 && share != NULL; share = share->next)
-    rc = share->source->open(share, ev, options);
+  int rc = add_backends(s, ev);
+  for (struct pml__backend *backend = s->backend; rc == 0 && backend != NULL; backend = backend->next)
+    rc = backend->source->open(backend, ev, options);
   if (rc < 0) return rc;
   lay_out(s);
   lay_out_events(s);
@@ -161,11 +162,11 @@ int pml_eventset_open(struct pml_eventset **set, const char *const *names, size_
 
 void pml_eventset_close(struct pml_eventset *s) {
   if (s == NULL) return;
-  while (s->share != NULL) {
-    struct pml__share *share = s->share;
-    s->share = share->next;
-    if (share->source->close != NULL) share->source->close(share);
-    free(share);
+  while (s->backend != NULL) {
+    struct pml__backend *backend = s->backend;
+    s->backend = backend->next;
+    if (backend->source->close != NULL) backend->source->close(backend);
+    free(backend);
   }
   free(s->info);
   free(s->word);
@@ -174,29 +175,29 @@ void pml_eventset_close(struct pml_eventset *s) {
   free(s);
 }
 
-#define SHARE_BYTES 512u /* bytes of an event in its share: about the size for most sources */
+#define BACKEND_BYTES 512u /* bytes of an event in its backend: about the size for most sources */
 
 size_t pml_eventset_bytes(size_t n) {
   const struct pml_eventset *s = NULL;
   size_t words = 8 * sizeof(uint64_t); /* for both snapshots */
-  return sizeof *s + n * (sizeof *s->info + sizeof *s->word + words + SHARE_BYTES);
+  return sizeof *s + n * (sizeof *s->info + sizeof *s->word + words + BACKEND_BYTES);
 }
 
 int pml_eventset_event(const struct pml_eventset *s, size_t i, struct pml_eventset_event *info) {
   if (i >= s->n) return -ENOENT;
   const struct pml__eventset_info *e = &s->info[i];
   *info = (struct pml_eventset_event){.name = e->name, .unit = e->unit, .scale = e->scale, .path = PML_PATH_PAGE};
-  if (e->share->source->describe != NULL) e->share->source->describe(e->share, e->k, info);
+  if (e->backend->source->describe != NULL) e->backend->source->describe(e->backend, e->k, info);
   return 0;
 }
 
 bool pml_eventset_typed(const struct pml_eventset *s) {
-  for (const struct pml__share *share = s->share; share != NULL; share = share->next)
-    if (share->source->type != NULL || share->source->absent != NULL) return true;
+  for (const struct pml__backend *backend = s->backend; backend != NULL; backend = backend->next)
+    if (backend->source->type != NULL || backend->source->absent != NULL) return true;
   return false;
 }
 
 bool pml_eventset_absent(const struct pml_eventset *s, size_t i, uint64_t value) {
-  if (i >= s->n || s->info[i].share->source->absent == NULL) return false;
-  return s->info[i].share->source->absent(s->info[i].share, s->info[i].k, value);
+  if (i >= s->n || s->info[i].backend->source->absent == NULL) return false;
+  return s->info[i].backend->source->absent(s->info[i].backend, s->info[i].k, value);
 }

@@ -47,8 +47,8 @@ static bool clash(const struct pml__source *a, const struct pml__source *b) {
 int pml__source_add(const struct pml__source *source) {
   if (!source->prefix || !*source->prefix || !source->name || !source->parse || !source->walk || !source->open)
     return pml_fail(-EINVAL, "a source needs a prefix, a name, and functions that parse, list and open its events");
-  if (source->share_bytes < sizeof(struct pml__share))
-    return pml_fail(-EINVAL, "source \"%s\": its share begins with a struct pml__share", source->name);
+  if (source->backend_bytes < sizeof(struct pml__backend))
+    return pml_fail(-EINVAL, "source \"%s\": its backend begins with a struct pml__backend", source->name);
   for (size_t i = 0; i < BUILT_IN + ADDED_MAX; i++) {
     const struct pml__source *other = NULL;
     if (i < BUILT_IN)

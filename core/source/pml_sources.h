@@ -7,7 +7,7 @@
 
 /*
  * pml__source_add - add @source, which is not copied, to the table for the life of the process. Returns 0, -EINVAL (no
- * prefix, name, parse, walk or open, no room for a share), -EEXIST (its prefix begins another's, or another's begins
+ * prefix, name, parse, walk or open, no room for a backend), -EEXIST (its prefix begins another's, or another's begins
  * it), PML_EFULL. Thread-safe, without a lock; later parses and lists include it.
  */
 int pml__source_add(const struct pml__source *source);

@@ -300,7 +300,7 @@ static int dress(struct pml_eventset **set, uint32_t n, bool restarts) {
   int rc = open_software(set, n);
   if (rc < 0) return rc;
   struct pml_eventset *s = *set;
-  struct pml__kernel_share *k = pml__kernel_share_of(s);
+  struct pml__kernel_backend *k = pml__kernel_backend_of(s);
   k->owner = pml_thread_self()->id;
   k->restarts = restarts;
   k->group[0].paged = true;

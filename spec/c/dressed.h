@@ -16,7 +16,7 @@ static inline struct pml_eventset *open_dressed(volatile struct perf_event_mmap_
   struct pml_event ev[MEMBERS] = {faults(), task_clock(), switches()};
   struct pml_eventset *s;
   if (pml__eventset_open_events(&s, ev, MEMBERS, NULL) != 0) return NULL;
-  struct pml__kernel_share *k = pml__kernel_share_of(s);
+  struct pml__kernel_backend *k = pml__kernel_backend_of(s);
   k->owner = pml_thread_self()->id;
   k->restarts = restarts;
   k->group[0].paged = true;

@@ -79,7 +79,7 @@ static void single_group(void) {
   struct pml_eventset *s;
   int rc = pml__eventset_open_events(&s, ev, 3, NULL);
   if (!CHECK(rc == 0, "a set of three software events: %s", pml_error_detail(rc))) return;
-  CHECK(pml_eventset_size(s) == 3 && pml__kernel_share_of(s)->ngroups == 1 && s->simple, "is one kernel group");
+  CHECK(pml_eventset_size(s) == 3 && pml__kernel_backend_of(s)->ngroups == 1 && s->simple, "is one kernel group");
   meanings(s, 1, "one group");
   read_ts(s, 1);
   struct pml_eventset_event info;
@@ -104,7 +104,7 @@ static void ungrouped(void) {
   struct pml_eventset_options o = {.flags = PML_EVENTSET_UNGROUPED};
   struct pml_eventset *s;
   int rc = pml__eventset_open_events(&s, ev, 3, &o);
-  if (!CHECK(rc == 0 && pml__kernel_share_of(s)->ngroups == 3, "an ungrouped set reads event by event")) return;
+  if (!CHECK(rc == 0 && pml__kernel_backend_of(s)->ngroups == 3, "an ungrouped set reads event by event")) return;
   meanings(s, 1, "ungrouped");
   pml_eventset_close(s);
 }
@@ -190,7 +190,7 @@ static void other_pmus(void) {
     return;
   }
   if (!CHECK(rc == 0, "msr/tsc/ beside software events: %s", pml_error_detail(rc))) return;
-  CHECK(pml__kernel_share_of(s)->ngroups == 1, "it joins their group");
+  CHECK(pml__kernel_backend_of(s)->ngroups == 1, "it joins their group");
   uint64_t v[3];
   warm(s);
   pml_eventset_start(s);
@@ -206,7 +206,7 @@ static void as_many_as_go(void) {
   if (ev == NULL) return;
   for (unsigned i = 0; i <= PML_EVENTSET_MAX; i++) ev[i] = i % 2 ? task_clock() : faults();
   int rc = pml__eventset_open_events(&s, ev, PML_EVENTSET_MAX, NULL);
-  if (CHECK(rc == 0 && pml__kernel_share_of(s)->ngroups == 1, "a set takes %u events: %s", PML_EVENTSET_MAX,
+  if (CHECK(rc == 0 && pml__kernel_backend_of(s)->ngroups == 1, "a set takes %u events: %s", PML_EVENTSET_MAX,
             pml_error_detail(rc))) {
     meanings(s, 126, "128 events");
     pml_eventset_close(s);

@@ -46,7 +46,7 @@ static void a_set(bool restarts, const char *how) {
   const char *why = NULL;
   struct pml_eventset *s = open_dressed(new_page, restarts);
   if (!CHECK(s != NULL, "a set opens")) return;
-  struct pml__kernel_share *k = pml__kernel_share_of(s);
+  struct pml__kernel_backend *k = pml__kernel_backend_of(s);
   CHECK(pml_counter_path(&k->counter[1], NULL) == PML_PATH_PAGE, "%s: its events seem to be read by page", how);
   bool good = pml_eventset_start(s) >= 0;
   for (int i = 0; i < 20; i++) good &= pml_eventset_read(s, v) >= 0 && v[1] < (uint64_t)OFFSET;
@@ -60,7 +60,7 @@ static void a_counter_and_a_group(bool restarts, const char *how) {
   struct pml_reading r[MEMBERS] = {{0}}, one = {0};
   struct pml_eventset *s = open_dressed(new_page, restarts);
   if (!CHECK(s != NULL, "a set opens")) return;
-  struct pml_group g = {.member = pml__kernel_share_of(s)->counter, .buffer = buffer, .n = MEMBERS};
+  struct pml_group g = {.member = pml__kernel_backend_of(s)->counter, .buffer = buffer, .n = MEMBERS};
   bool counter = pml_counter_read(&g.member[1], &one) == 0 && by_kernel(&one);
   bool group = pml_group_read(&g, r) == 0 && by_kernel(&r[0]) && by_kernel(&r[2]) && r[1].raw > 0;
   CHECK(counter && group, "%s: a counter and a group read on, too", how);

@@ -57,7 +57,7 @@ static volatile struct perf_event_mmap_page *page_at(uint32_t i) {
 }
 
 static void close_dressed(struct pml_eventset *s) {
-  for (uint32_t i = 0; i < MEMBERS; i++) pml__kernel_share_of(s)->counter[i].page = NULL;
+  for (uint32_t i = 0; i < MEMBERS; i++) pml__kernel_backend_of(s)->counter[i].page = NULL;
   pml_eventset_close(s);
 }
 
@@ -106,7 +106,7 @@ struct visitor {
 };
 
 static struct pml_group as_group(struct pml_eventset *s, uint64_t *buffer) {
-  return (struct pml_group){.member = pml__kernel_share_of(s)->counter, .buffer = buffer, .n = MEMBERS};
+  return (struct pml_group){.member = pml__kernel_backend_of(s)->counter, .buffer = buffer, .n = MEMBERS};
 }
 
 static void *visit(void *arg) {
@@ -115,12 +115,12 @@ static void *visit(void *arg) {
   struct pml_reading r[MEMBERS];
   struct pml_group g = as_group(o->set, buffer);
   unsigned before = trap.taken;
-  o->rc = pml_eventset_read(o->set, v) | pml_counter_read(&pml__kernel_share_of(o->set)->counter[1], &r[0]);
+  o->rc = pml_eventset_read(o->set, v) | pml_counter_read(&pml__kernel_backend_of(o->set)->counter[1], &r[0]);
   if (pml__eventset_plain_read(o->set)(o->set, v) == 0) o->rc = -EINVAL;
   o->by_set = trap.taken - before;
   o->rc |= pml_group_read(&g, r);
   o->emulated = trap.taken - before;
-  o->path = pml_counter_path(&pml__kernel_share_of(o->set)->counter[0], NULL);
+  o->path = pml_counter_path(&pml__kernel_backend_of(o->set)->counter[0], NULL);
   return NULL;
 }
 
@@ -141,8 +141,9 @@ static void counters_and_groups(struct pml_eventset *s) {
   counter[0] = 7, counter[2] = 9;
   interruptions = 1;
   CHECK(pml_group_read(&g, r) == 1 && r[0].raw == 1000007 && r[2].raw == 3000009, "a group reads its members' pages");
-  CHECK(pml_counter_read(&pml__kernel_share_of(s)->counter[2], &r[0]) == 0 && r[0].raw == 3000009, "a counter its own");
-  CHECK(pml_counter_path(&pml__kernel_share_of(s)->counter[2], NULL) == PML_PATH_PAGE, "and reports that");
+  CHECK(pml_counter_read(&pml__kernel_backend_of(s)->counter[2], &r[0]) == 0 && r[0].raw == 3000009,
+        "a counter its own");
+  CHECK(pml_counter_path(&pml__kernel_backend_of(s)->counter[2], NULL) == PML_PATH_PAGE, "and reports that");
   page[1].cap_user_rdpmc = 0;
   CHECK(pml_group_read(&g, r) == 0 && r[0].raw < 1000000, "unless one of them may not: then read(2) for all");
 }
@@ -284,7 +285,7 @@ static void unmapped(void) {
   pml_group_close(&g);
   CHECK(was && !is_mapped(at[0]) && !is_mapped(at[1]), "a group's close also closes the pages of its members");
   if (!CHECK(pml__eventset_open_events(&s, ev, 2, NULL) == 0, "a set with pages")) return;
-  at[0] = pml__kernel_share_of(s)->counter[0].page, at[1] = pml__kernel_share_of(s)->counter[1].page;
+  at[0] = pml__kernel_backend_of(s)->counter[0].page, at[1] = pml__kernel_backend_of(s)->counter[1].page;
   was = at[0] != NULL && at[1] != NULL && is_mapped(at[0]) && is_mapped(at[1]);
   pml_eventset_close(s);
   CHECK(was && !is_mapped(at[0]) && !is_mapped(at[1]), "a set's close, too");

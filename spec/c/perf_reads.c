@@ -39,7 +39,7 @@ static struct pml_eventset *open_form(enum form form) {
 
 static void start_long_ago(struct pml_eventset *s) {
   pml_eventset_start(s);
-  const struct pml__kernel_share *k = pml__kernel_share_of(s);
+  const struct pml__kernel_backend *k = pml__kernel_backend_of(s);
   for (uint32_t g = 0; g < k->ngroups; g++) {
     uint64_t *block = s->base + k->group[g].offset;
     for (uint32_t w = 0; w < k->group[g].n; w++) s->base[k->group[g].values + w] -= LONG;
@@ -145,7 +145,7 @@ static void short_set(enum form form, size_t bytes) {
   struct pml_reading r[3];
   uint64_t v[3] = {0}, ticks;
   if (s == NULL) return;
-  int fd = pml__kernel_share_of(s)->group[0].fd, rc[7];
+  int fd = pml__kernel_backend_of(s)->group[0].fd, rc[7];
   for (int i = 0; i < 7; i++) {
     if (become_short(fd, words, bytes) < 0) break;
     rc[i] = i == 0   ? pml_eventset_read(s, v)

@@ -82,7 +82,7 @@ static void full_group(void) {
 
 static bool kernel_set_read(const struct pml_eventset *s, uint64_t *values) {
   uint64_t snapshot[4 * PML_EVENTSET_MAX] = {0};
-  const struct pml__kernel_share *k = pml__kernel_share_of(s);
+  const struct pml__kernel_backend *k = pml__kernel_backend_of(s);
   for (uint32_t i = 0; i < k->ngroups; i++)
     if (pml__kernel_read_block(&k->group[i], snapshot + k->group[i].offset) < 0) return false;
   for (uint32_t i = 0; i < s->n; i++) values[i] = snapshot[s->word[i]] - s->base[s->word[i]];
@@ -97,13 +97,13 @@ static void multiplexed_set(void) {
   size_t n = 2 * fits;
   for (size_t i = 0; i < n; i++) ev[i] = insns;
   int rc = pml__eventset_open_events(&s, ev, n, &options);
-  if (!CHECK(rc == 0 && pml__kernel_share_of(s)->ngroups > 1, "%zu events make a multiplexed set: %s", n,
+  if (!CHECK(rc == 0 && pml__kernel_backend_of(s)->ngroups > 1, "%zu events make a multiplexed set: %s", n,
              pml_error_detail(rc)))
     return;
   for (unsigned i = 0; i < TRIES; i++) {
     uint64_t before[2 * PMU_MOST], now[2 * PMU_MOST], after[2 * PMU_MOST];
     bool all = kernel_set_read(s, before);
-    for (size_t e = 0; e < n; e++) pml__kernel_share_of(s)->page[e]->index != 0 ? on++ : off++;
+    for (size_t e = 0; e < n; e++) pml__kernel_backend_of(s)->page[e]->index != 0 ? on++ : off++;
     all = pml_eventset_read(s, now) >= 0 && all;
     all = kernel_set_read(s, after) && all;
     for (size_t e = 0; e < n; e++) all = all && before[e] <= now[e] && now[e] <= after[e];

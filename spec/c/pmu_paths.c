@@ -98,7 +98,7 @@ static void *visits(void *arg) {
   struct other *o = arg;
   pmu_spin(8u * LOOP); /* would be seen, if this thread's own register were read */
   o->rc = pml_eventset_read(o->set, &o->value);
-  o->path = pml_counter_path(&pml__kernel_share_of(o->set)->counter[0], NULL);
+  o->path = pml_counter_path(&pml__kernel_backend_of(o->set)->counter[0], NULL);
   return NULL;
 }
 

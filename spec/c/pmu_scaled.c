@@ -20,7 +20,7 @@ static struct pml_eventset *open_many(size_t *n) {
   for (size_t i = 0; i < MOST; i++) ev[i] = insns;
   for (*n = 2; *n <= MOST; ++*n) {
     if (pml__eventset_open_events(&s, ev, *n, &options) != 0) return NULL;
-    if (pml__kernel_share_of(s)->ngroups >= 3) return s;
+    if (pml__kernel_backend_of(s)->ngroups >= 3) return s;
     pml_eventset_close(s);
     s = NULL;
   }

@@ -95,7 +95,7 @@ struct visitor {
 
 static bool kernel_count(const struct pml_eventset *s, uint64_t *value) {
   uint64_t b[PML__WORD_GROUP_VALUES];
-  if (read(pml__kernel_share_of(s)->group[0].fd, b, sizeof b) != (ssize_t)sizeof b) return false;
+  if (read(pml__kernel_backend_of(s)->group[0].fd, b, sizeof b) != (ssize_t)sizeof b) return false;
   *value = b[PML__WORD_SINGLE_VALUE] - s->base[s->word[0]];
   return true;
 }

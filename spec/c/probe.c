@@ -47,7 +47,7 @@ static void failure(void) {
   struct pml_probe p;
   if (pml__eventset_open_events(&set, &ev, 1, NULL) != 0 || pml_samples_open(&samples, 4) != 0) return;
   pml_probe_init(&p, PML_PROBE_READ, set, &samples);
-  struct pml__kernel_group *group = pml__kernel_share_of(set)->group;
+  struct pml__kernel_group *group = pml__kernel_backend_of(set)->group;
   int fd = group->fd;
   group->fd = -1;
   pml_probe_hit(&p);

@@ -11,7 +11,7 @@
 
 static uint64_t toys[2];
 static const char *const names[] = {"ball", "kite"};
-static int open_shares;
+static int open_backends;
 
 static int parse_toy(struct pml_event *ev, const char *rest);
 
@@ -28,39 +28,40 @@ static int walk_toys(const struct pml__walk *w) {
   return rc;
 }
 
-struct toy_share {
-  struct pml__share share;
+struct toy_backend {
+  struct pml__backend backend;
   const uint64_t *toy[PML_EVENTSET_MAX];
 };
 
-static int read_toys(struct pml__share *share, uint64_t *words, bool times) {
+static int read_toys(struct pml__backend *backend, uint64_t *words, bool times) {
   (void)times;
-  for (uint32_t k = 0; k < share->n; k++) words[k] = *((struct toy_share *)share)->toy[k];
+  for (uint32_t k = 0; k < backend->n; k++) words[k] = *((struct toy_backend *)backend)->toy[k];
   return 0;
 }
 
-static int open_toys(struct pml__share *share, const struct pml_event *ev, const struct pml_eventset_options *options) {
+static int open_toys(struct pml__backend *backend, const struct pml_event *ev,
+                     const struct pml_eventset_options *options) {
   (void)options;
-  for (uint32_t k = 0; k < share->n; k++) {
-    const char *rest = pml__source_rest(share->source, ev[share->event[k]].name);
-    ((struct toy_share *)share)->toy[k] = &toys[strcmp(rest, names[1]) == 0];
-    share->word[k] = k;
+  for (uint32_t k = 0; k < backend->n; k++) {
+    const char *rest = pml__source_rest(backend->source, ev[backend->event[k]].name);
+    ((struct toy_backend *)backend)->toy[k] = &toys[strcmp(rest, names[1]) == 0];
+    backend->word[k] = k;
   }
-  share->words = share->n;
-  share->snapshot = read_toys;
-  open_shares++;
+  backend->words = backend->n;
+  backend->snapshot = read_toys;
+  open_backends++;
   return 0;
 }
 
-static void close_toys(struct pml__share *share) {
-  if (share->snapshot != NULL) open_shares--;
+static void close_toys(struct pml__backend *backend) {
+  if (backend->snapshot != NULL) open_backends--;
 }
 
 static const struct pml__source toy = {.name = "toy",
                                        .prefix = "toy::",
                                        .parse = parse_toy,
                                        .walk = walk_toys,
-                                       .share_bytes = sizeof(struct toy_share),
+                                       .backend_bytes = sizeof(struct toy_backend),
                                        .open = open_toys,
                                        .close = close_toys};
 
@@ -69,15 +70,15 @@ static int parse_anything(struct pml_event *ev, const char *rest) {
   return 0;
 }
 
-static int take_nothing(struct pml__share *share, uint64_t *words, bool times) {
-  (void)share, (void)words, (void)times;
+static int take_nothing(struct pml__backend *backend, uint64_t *words, bool times) {
+  (void)backend, (void)words, (void)times;
   return 0;
 }
 
-static int open_times(struct pml__share *share, const struct pml_event *ev,
+static int open_times(struct pml__backend *backend, const struct pml_event *ev,
                       const struct pml_eventset_options *options) {
   (void)ev, (void)options;
-  share->snapshot = take_nothing;
+  backend->snapshot = take_nothing;
   return 0;
 }
 
@@ -85,7 +86,7 @@ static const struct pml__source now = {.name = "now",
                                        .prefix = "now::",
                                        .parse = parse_anything,
                                        .walk = walk_toys,
-                                       .share_bytes = sizeof(struct pml__share),
+                                       .backend_bytes = sizeof(struct pml__backend),
                                        .open = open_times};
 
 static int parse_toy(struct pml_event *ev, const char *rest) {
@@ -120,7 +121,7 @@ static void alone(void) {
   toys[1] += 1;
   CHECK(pml_eventset_read(s, v) == 0 && v[0] == 1, "and stand still");
   pml_eventset_close(s);
-  CHECK(open_shares == 0, "its share is closed with the set");
+  CHECK(open_backends == 0, "its backend is closed with the set");
 }
 
 static void beside_others(void) {
@@ -137,7 +138,7 @@ static void beside_others(void) {
   pml_eventset_close(s);
   CHECK(pml_eventset_open(&s, (const char *const[]){"toy::ball", "page-faults:u", "sde:::TOYS::NONE"}, 3,
                           &(struct pml_eventset_options){.target = {.pid = 1}}) < 0 &&
-            s == NULL && open_shares == 0,
+            s == NULL && open_backends == 0,
         "a failed open leaves nothing open");
 }
 
@@ -197,7 +198,7 @@ static void in_lua(void) {
 int main(void) {
   struct pml_event ev;
   struct pml__source within = toy, nameless = toy, clock = toy, shareless = toy;
-  within.prefix = "toy::b", nameless.name = NULL, clock.prefix = "clock::", shareless.share_bytes = 8;
+  within.prefix = "toy::b", nameless.name = NULL, clock.prefix = "clock::", shareless.backend_bytes = 8;
   int n = 0;
   CHECK(pml_event_parse(&ev, "toy::ball") == PML_ENOEVENT, "before there is such a source its names are nothing");
   CHECK(pml__source_add(&toy) == 0, "a source is added");
@@ -205,7 +206,7 @@ int main(void) {
   CHECK(pml__source_add(&clock) == -EEXIST, "nor in the place of a built-in source");
   nameless.prefix = shareless.prefix = "x::";
   CHECK(pml__source_add(&nameless) == -EINVAL && pml__source_add(&shareless) == -EINVAL,
-        "nor without a name, or room for a share");
+        "nor without a name, or room for a backend");
   CHECK(pml_event_parse(&ev, "toy::kite") == 0 && strcmp(ev.unit, "toys") == 0 && ev.nparts == 0, "its names parse");
   CHECK(strcmp(pml_event_source("toy::kite"), "toy") == 0 && strcmp(pml_event_source("cycles"), "perf") == 0,
         "and distinguished from others'");

@@ -8,16 +8,16 @@
 #include <errno.h>
 #include <string.h>
 
-/* Take a snapshot of several shares. */
+/* Take a snapshot of several backends. */
 static inline int pass(const struct pml_eventset *s, uint64_t *snapshot, bool times) {
-  struct pml__share *share = s->read_share;
+  struct pml__backend *backend = s->read_backend;
   int again = 0;
   do {
-    int rc = share->snapshot(share, snapshot + share->at, times);
+    int rc = backend->snapshot(backend, snapshot + backend->at, times);
     if (PML_UNLIKELY(rc < 0)) return rc;
     again += rc;
-    share = share->next_read;
-  } while (share != NULL);
+    backend = backend->next_read;
+  } while (backend != NULL);
   return again;
 }
 
@@ -26,11 +26,11 @@ static int snapshot_all(struct pml_eventset *s, uint64_t *snapshot) {
   return pass(s, snapshot, true);
 }
 
-/* Take a snapshot of one share; other shares at most count the time. */
+/* Take a snapshot of one backend; other backends at most count the time. */
 static int snapshot_first(struct pml_eventset *s, uint64_t *snapshot) {
   uint64_t now = pml_clock_ticks();
   snapshot[s->clock_word] = now;
-  return s->read_share->snapshot(s->read_share, snapshot, true);
+  return s->read_backend->snapshot(s->read_backend, snapshot, true);
 }
 
 /* Most sets are simple, and their read costs no more than read(2), because no other field is tested. The block of a
@@ -41,9 +41,9 @@ static inline int snapshot(struct pml_eventset *s, uint64_t *into) {
 }
 
 __attribute__((noinline)) void pml__eventset_differences_mixed(const struct pml_eventset *s, uint64_t *values) {
-  const struct pml__share *share = s->difference_share;
-  for (; share->next_difference != NULL; share = share->next_difference) share->difference(share, values);
-  share->difference(share, values);
+  const struct pml__backend *backend = s->difference_backend;
+  for (; backend->next_difference != NULL; backend = backend->next_difference) backend->difference(backend, values);
+  backend->difference(backend, values);
 }
 
 int pml_eventset_start(struct pml_eventset *s) {
@@ -64,7 +64,7 @@ static int read_all(struct pml_eventset *s, uint64_t *values) {
 
 static int read_first(struct pml_eventset *s, uint64_t *values) {
   if (s->clocked) s->now[s->clock_word] = pml_clock_ticks();
-  int rc = s->read_share->snapshot(s->read_share, s->now, false);
+  int rc = s->read_backend->snapshot(s->read_backend, s->now, false);
   if (PML_LIKELY(rc >= 0)) pml__eventset_differences(s, values);
   return rc;
 }
@@ -75,8 +75,8 @@ static int read_stopped(struct pml_eventset *s, uint64_t *values) {
 }
 
 void pml__eventset_choose_read(struct pml_eventset *s) {
-  const struct pml__share *first = s->share;
-  bool alone = s->read_share->next_read == NULL;
+  const struct pml__backend *first = s->backend;
+  bool alone = s->read_backend->next_read == NULL;
   s->snapshot = alone ? snapshot_first : snapshot_all;
   s->read_running = alone ? read_first : read_all;
   if (first->next == NULL && first->read != NULL) s->read_running = first->read;
@@ -84,7 +84,7 @@ void pml__eventset_choose_read(struct pml_eventset *s) {
 }
 
 pml__source_plain_read *pml__eventset_plain_read(const struct pml_eventset *s) {
-  return s->share->next == NULL ? s->share->plain_read : NULL;
+  return s->backend->next == NULL ? s->backend->plain_read : NULL;
 }
 
 int pml_eventset_read(struct pml_eventset *s, uint64_t *values) {
@@ -114,10 +114,10 @@ int pml_eventset_reset(struct pml_eventset *s) {
 
 static __attribute__((noinline)) void prepare_add_mixed(const struct pml_eventset *s, const uint64_t *values,
                                                         uint64_t *count) {
-  const struct pml__share *share = s->add_share;
-  if (share == NULL) return;
-  for (; share->next_add != NULL; share = share->next_add) share->prepare_add(share, values, count);
-  share->prepare_add(share, values, count);
+  const struct pml__backend *backend = s->add_backend;
+  if (backend == NULL) return;
+  for (; backend->next_add != NULL; backend = backend->next_add) backend->prepare_add(backend, values, count);
+  backend->prepare_add(backend, values, count);
 }
 
 int pml_eventset_accum(struct pml_eventset *s, uint64_t *values) {
@@ -136,14 +136,14 @@ int pml_eventset_accum(struct pml_eventset *s, uint64_t *values) {
 }
 
 enum pml_type pml__eventset_declared(const struct pml_eventset *s, size_t i, unsigned *may) {
-  const struct pml__source *source = s->info[i].share->source;
+  const struct pml__source *source = s->info[i].backend->source;
   *may = 0;
-  return source->declared != NULL ? source->declared(s->info[i].share, s->info[i].k, may) : pml_eventset_type(s, i);
+  return source->declared != NULL ? source->declared(s->info[i].backend, s->info[i].k, may) : pml_eventset_type(s, i);
 }
 
 enum pml_type pml_eventset_type(const struct pml_eventset *s, size_t i) {
-  if (i >= s->n || s->info[i].share->source->type == NULL) return PML_TYPE_INT64;
-  return s->info[i].share->source->type(s->info[i].share, s->info[i].k);
+  if (i >= s->n || s->info[i].backend->source->type == NULL) return PML_TYPE_INT64;
+  return s->info[i].backend->source->type(s->info[i].backend, s->info[i].k);
 }
 
 /* The value, and the time that passed. */
@@ -162,9 +162,9 @@ int pml_eventset_scaled(struct pml_eventset *s, struct pml_reading *out, double 
   pml__eventset_differences(s, values);
   for (uint32_t i = 0; i < s->n; i++) {
     const struct pml__eventset_info *e = &s->info[i];
-    const struct pml__source *source = e->share->source;
+    const struct pml__source *source = e->backend->source;
     if (source->reading != NULL)
-      source->reading(e->share, e->k, &out[i], &scaled[i]);
+      source->reading(e->backend, e->k, &out[i], &scaled[i]);
     else
       read_plainly(s, i, values[i], &out[i], &scaled[i]);
   }
@@ -177,10 +177,10 @@ int pml_eventset_readings(struct pml_eventset *s, struct pml_reading *out) {
 }
 
 int pml_eventset_part(struct pml_eventset *s, size_t i, unsigned p, const char **pmu, struct pml_reading *out) {
-  if (i >= s->n || s->info[i].share->source->part == NULL) return -ENOENT;
+  if (i >= s->n || s->info[i].backend->source->part == NULL) return -ENOENT;
   int rc = s->running ? snapshot(s, s->now) : 0;
   if (rc < 0) return rc;
-  int err = s->info[i].share->source->part(s->info[i].share, s->info[i].k, p, pmu, out);
+  int err = s->info[i].backend->source->part(s->info[i].backend, s->info[i].k, p, pmu, out);
   return err < 0 ? err : rc;
 }
 

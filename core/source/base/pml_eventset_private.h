@@ -9,25 +9,25 @@
 #include <unistd.h>
 
 /*
- * One pass over all shares fills a snapshot: an array of 64-bit words in which each share has a block, and the last
+ * One pass over all backends fills a snapshot: an array of 64-bit words in which each backend has a block, and the last
  * word is the time. Every count is made of the differences between two snapshots: `base`, taken at start, and `now`.
- * The words of an only share begin at 0.
+ * The words of an only backend begin at 0.
  */
 
 /* Events of the kernel that are scheduled together. Its block in a snapshot is what read(2) writes. */
 struct pml__kernel_group {
   int fd;                                            /* the leader's */
   bool paged;                                        /* every member has a page */
-  uint32_t offset;                                   /* of its block, in words of the share */
-  uint32_t values;                                   /* of its first value, in words of the share */
+  uint32_t offset;                                   /* of its block, in words of the backend */
+  uint32_t values;                                   /* of its first value, in words of the backend */
   uint32_t n;                                        /* members */
   size_t bytes;                                      /* of its block */
-  const volatile struct perf_event_mmap_page **page; /* [n] in the share's page[] */
+  const volatile struct perf_event_mmap_page **page; /* [n] in the backend's page[] */
 };
 
 /* Data of an event besides its words; cold. */
 struct pml__eventset_info {
-  const struct pml__share *share;
+  const struct pml__backend *backend;
   uint32_t k; /* among its events */
   char name[PML_EVENT_NAME_MAX];
   char unit[16];
@@ -52,8 +52,8 @@ struct pml_eventset {
   uint64_t *base, *now;                  /* snapshots, cache-line aligned */
   uint32_t *word;                        /* [n] of each event's value */
   const struct pml__kernel_group *group; /* of a simple set */
-  struct pml__share *share; /* the first share; then the first that is read, and the first with a difference */
-  struct pml__share *read_share, *difference_share, *add_share;
+  struct pml__backend *backend; /* the first backend; then the first that is read, and the first with a difference */
+  struct pml__backend *read_backend, *difference_backend, *add_backend;
 
   /* Fields that only opening, closing and queries touch. */
   size_t words;
@@ -64,7 +64,7 @@ struct pml_eventset {
 int pml__eventset_open_events(struct pml_eventset **set, const struct pml_event *ev, size_t n,
                               const struct pml_eventset_options *options);
 
-/* Choose @read and @snapshot for the set's shares: after opening, and when a share's read function changed. */
+/* Choose @read and @snapshot for the set's backends: after opening, and when a backend's read function changed. */
 void pml__eventset_choose_read(struct pml_eventset *s);
 
 static inline int pml__kernel_read_block(const struct pml__kernel_group *g, uint64_t *block) {
@@ -80,15 +80,15 @@ static inline int pml__kernel_read_block(const struct pml__kernel_group *g, uint
 enum { PML__MAY_LACK_VALUE = 1u, PML__MAY_CHANGE_TYPE = 2u };
 enum pml_type pml__eventset_declared(const struct pml_eventset *s, size_t i, unsigned *may);
 
-/* Where a share's words are in the snapshots. */
-static inline const uint64_t *pml__share_now(const struct pml__share *share) {
-  return share->set->now + share->at;
+/* Where a backend's words are in the snapshots. */
+static inline const uint64_t *pml__backend_now(const struct pml__backend *backend) {
+  return backend->set->now + backend->at;
 }
-static inline const uint64_t *pml__share_base(const struct pml__share *share) {
-  return share->set->base + share->at;
+static inline const uint64_t *pml__backend_base(const struct pml__backend *backend) {
+  return backend->set->base + backend->at;
 }
 
-/* Let all shares correct the differences of words. */
+/* Let all backends correct the differences of words. */
 void pml__eventset_differences_mixed(const struct pml_eventset *s, uint64_t *values);
 
 static inline void pml__eventset_differences(const struct pml_eventset *s, uint64_t *values) {

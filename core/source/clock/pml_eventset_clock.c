@@ -32,30 +32,30 @@ static int walk(const struct pml__walk *w) {
 
 /* ---- in an event set: its word is the set's, of which each pass says when it was ---- */
 
-struct clock_share {
-  struct pml__share share;
+struct clock_backend {
+  struct pml__backend backend;
   uint32_t nns;
   uint32_t ns[PML_EVENTSET_MAX]; /* numbers in the set */
 };
 
-static int snapshot_nothing(struct pml__share *share, uint64_t *words, bool times) {
-  (void)share, (void)words, (void)times;
+static int snapshot_nothing(struct pml__backend *backend, uint64_t *words, bool times) {
+  (void)backend, (void)words, (void)times;
   return 0;
 }
 
-static void difference(const struct pml__share *share, uint64_t *values) {
-  const struct clock_share *c = (const struct clock_share *)share;
+static void difference(const struct pml__backend *backend, uint64_t *values) {
+  const struct clock_backend *c = (const struct clock_backend *)backend;
   for (uint32_t i = 0; i < c->nns; i++) values[c->ns[i]] = pml_clock_ticks_to_ns(values[c->ns[i]]);
 }
 
-static int open_share(struct pml__share *share, const struct pml_event *ev,
-                      const struct pml_eventset_options *options) {
-  struct clock_share *c = (struct clock_share *)share;
+static int open_backend(struct pml__backend *backend, const struct pml_event *ev,
+                        const struct pml_eventset_options *options) {
+  struct clock_backend *c = (struct clock_backend *)backend;
   (void)options;
-  for (uint32_t k = 0; k < share->n; k++)
-    if (strcmp(ev[share->event[k]].unit, "ns") == 0) c->ns[c->nns++] = share->event[k];
-  share->snapshot = snapshot_nothing;
-  share->difference = c->nns > 0 ? difference : NULL;
+  for (uint32_t k = 0; k < backend->n; k++)
+    if (strcmp(ev[backend->event[k]].unit, "ns") == 0) c->ns[c->nns++] = backend->event[k];
+  backend->snapshot = snapshot_nothing;
+  backend->difference = c->nns > 0 ? difference : NULL;
   return 0;
 }
 
@@ -63,5 +63,5 @@ const struct pml__source pml__source_clock = {.name = "clock",
                                               .prefix = "clock::",
                                               .parse = parse,
                                               .walk = walk,
-                                              .share_bytes = sizeof(struct clock_share),
-                                              .open = open_share};
+                                              .backend_bytes = sizeof(struct clock_backend),
+                                              .open = open_backend};

@@ -115,7 +115,7 @@ static int walk(const struct pml__walk *w) {
 const struct pml__source pml__source_kernel = {.name = "perf",
                                                .parse = parse,
                                                .walk = walk,
-                                               .share_bytes = sizeof(struct pml__kernel_share),
+                                               .backend_bytes = sizeof(struct pml__kernel_backend),
                                                .open = pml__kernel_open,
                                                .close = pml__kernel_close,
                                                .describe = pml__kernel_describe,

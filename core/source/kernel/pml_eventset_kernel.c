@@ -31,7 +31,7 @@ static inline __attribute__((always_inline)) int read_pages(const struct pml__ke
   return again;
 }
 
-static inline __attribute__((always_inline)) int snapshot_groups(const struct pml__kernel_share *k, uint64_t *words,
+static inline __attribute__((always_inline)) int snapshot_groups(const struct pml__kernel_backend *k, uint64_t *words,
                                                                  bool times, bool restarts) {
   bool owner = k->owner == pml_thread_id();
   const struct pml__kernel_group *g = k->group, *end = g + k->ngroups;
@@ -45,35 +45,35 @@ static inline __attribute__((always_inline)) int snapshot_groups(const struct pm
   return again;
 }
 
-static int snapshot_kernel(struct pml__share *share, uint64_t *words, bool times) {
-  return snapshot_groups((const struct pml__kernel_share *)share, words, times, false);
+static int snapshot_kernel(struct pml__backend *backend, uint64_t *words, bool times) {
+  return snapshot_groups((const struct pml__kernel_backend *)backend, words, times, false);
 }
 
 /* Where cores differ in kind. */
-static int snapshot_restartable(struct pml__share *share, uint64_t *words, bool times) {
-  return snapshot_groups((const struct pml__kernel_share *)share, words, times, true);
+static int snapshot_restartable(struct pml__backend *backend, uint64_t *words, bool times) {
+  return snapshot_groups((const struct pml__kernel_backend *)backend, words, times, true);
 }
 
 /* Snapshot of a single group without pages, whose block begins at 0. */
-static int snapshot_block(struct pml__share *share, uint64_t *words, bool times) {
+static int snapshot_block(struct pml__backend *backend, uint64_t *words, bool times) {
   (void)times;
-  return pml__kernel_read_block(((const struct pml__kernel_share *)share)->group, words);
+  return pml__kernel_read_block(((const struct pml__kernel_backend *)backend)->group, words);
 }
 
 static int read_kernel(struct pml_eventset *s, uint64_t *values) {
-  int rc = snapshot_kernel(s->share, s->now, false);
+  int rc = snapshot_kernel(s->backend, s->now, false);
   if (PML_LIKELY(rc >= 0)) pml__eventset_differences(s, values);
   return rc;
 }
 
 static int read_restartable(struct pml_eventset *s, uint64_t *values) {
-  int rc = snapshot_restartable(s->share, s->now, false);
+  int rc = snapshot_restartable(s->backend, s->now, false);
   if (PML_LIKELY(rc >= 0)) pml__eventset_differences(s, values);
   return rc;
 }
 
 static __attribute__((noinline)) int read_again(struct pml_eventset *s, uint64_t *values, int tried) {
-  bool restarts = ((const struct pml__kernel_share *)s->share)->restarts;
+  bool restarts = ((const struct pml__kernel_backend *)s->backend)->restarts;
   int rc = restarts ? read_restartable(s, values) : read_kernel(s, values);
   return rc < 0 ? rc : rc + tried;
 }
@@ -94,9 +94,9 @@ static int read_simple(struct pml_eventset *s, uint64_t *values) {
 }
 
 /* The other parts of an event. */
-static void difference(const struct pml__share *share, uint64_t *values) {
-  const uint64_t *now = pml__share_now(share), *base = pml__share_base(share);
-  const struct pml__kernel_share *k = (const struct pml__kernel_share *)share;
+static void difference(const struct pml__backend *backend, uint64_t *values) {
+  const uint64_t *now = pml__backend_now(backend), *base = pml__backend_base(backend);
+  const struct pml__kernel_backend *k = (const struct pml__kernel_backend *)backend;
   for (uint32_t i = 0; i < k->nextra; i++) {
     uint32_t word = k->extra[i].word;
     values[k->extra[i].event] += now[word] - base[word];
@@ -104,33 +104,33 @@ static void difference(const struct pml__share *share, uint64_t *values) {
 }
 
 /* All are in one group that has pages, and nothing else is in the set: its first event is the group's first member. */
-static bool is_paged_alone(const struct pml__kernel_share *k) {
-  bool alone = k->ngroups == 1 && k->group[0].paged && k->nextra == 0 && k->share.next == NULL;
-  for (uint32_t i = 0; alone && i < k->share.n; i++) alone = k->share.word[i] == k->group[0].values + i;
+static bool is_paged_alone(const struct pml__kernel_backend *k) {
+  bool alone = k->ngroups == 1 && k->group[0].paged && k->nextra == 0 && k->backend.next == NULL;
+  for (uint32_t i = 0; alone && i < k->backend.n; i++) alone = k->backend.word[i] == k->group[0].values + i;
   return alone;
 }
 
-void pml__kernel_choose_read(struct pml__kernel_share *k) {
+void pml__kernel_choose_read(struct pml__kernel_backend *k) {
   bool paged = false;
   for (uint32_t i = 0; i < k->ngroups; i++) paged |= k->group[i].paged;
-  bool block = k->ngroups == 1 && !paged, simple = block && k->share.next == NULL, alone = is_paged_alone(k);
-  k->share.set->simple = simple;
-  k->share.set->group = &k->group[0];
-  k->share.read = simple ? read_simple : alone ? read_paged : read_kernel;
-  k->share.plain_read = alone ? pml__kernel_plain_read : NULL;
-  k->share.snapshot = block ? snapshot_block : snapshot_kernel;
+  bool block = k->ngroups == 1 && !paged, simple = block && k->backend.next == NULL, alone = is_paged_alone(k);
+  k->backend.set->simple = simple;
+  k->backend.set->group = &k->group[0];
+  k->backend.read = simple ? read_simple : alone ? read_paged : read_kernel;
+  k->backend.plain_read = alone ? pml__kernel_plain_read : NULL;
+  k->backend.snapshot = block ? snapshot_block : snapshot_kernel;
   if (paged && k->restarts) {
-    k->share.read = alone ? read_paged_restartable : read_restartable;
-    k->share.plain_read = alone ? pml__kernel_plain_read_restartable : NULL;
-    k->share.snapshot = snapshot_restartable;
+    k->backend.read = alone ? read_paged_restartable : read_restartable;
+    k->backend.plain_read = alone ? pml__kernel_plain_read_restartable : NULL;
+    k->backend.snapshot = snapshot_restartable;
   }
-  k->share.difference = k->nextra > 0 ? difference : NULL;
+  k->backend.difference = k->nextra > 0 ? difference : NULL;
 }
 
 /* ---- what they are ---- */
 
-static struct pml_reading part_reading(const struct pml__kernel_share *k, const struct pml__kernel_part *p) {
-  const uint64_t *now = pml__share_now(&k->share), *base = pml__share_base(&k->share);
+static struct pml_reading part_reading(const struct pml__kernel_backend *k, const struct pml__kernel_part *p) {
+  const uint64_t *now = pml__backend_now(&k->backend), *base = pml__backend_base(&k->backend);
   uint32_t block = k->group[p->group].offset;
   return (struct pml_reading){
       .raw = now[p->word] - base[p->word],
@@ -163,8 +163,8 @@ struct pml_reading pml__reading_of_turns(const struct pml_reading *part, uint32_
   return sum;
 }
 
-void pml__kernel_reading(const struct pml__share *share, uint32_t k, struct pml_reading *out, double *scaled) {
-  const struct pml__kernel_share *kernel = (const struct pml__kernel_share *)share;
+void pml__kernel_reading(const struct pml__backend *backend, uint32_t k, struct pml_reading *out, double *scaled) {
+  const struct pml__kernel_backend *kernel = (const struct pml__kernel_backend *)backend;
   const struct pml__kernel_event *e = &kernel->event[k];
   struct pml_reading part[PML_EVENT_PARTS_MAX] = {{0}};
   for (uint32_t p = 0; p < e->nparts; p++) part[p] = part_reading(kernel, &e->part[p]);
@@ -176,9 +176,9 @@ void pml__kernel_reading(const struct pml__share *share, uint32_t k, struct pml_
   *scaled = pml_reading_scaled(out);
 }
 
-int pml__kernel_part(const struct pml__share *share, uint32_t k, unsigned p, const char **pmu,
+int pml__kernel_part(const struct pml__backend *backend, uint32_t k, unsigned p, const char **pmu,
                      struct pml_reading *out) {
-  const struct pml__kernel_share *kernel = (const struct pml__kernel_share *)share;
+  const struct pml__kernel_backend *kernel = (const struct pml__kernel_backend *)backend;
   const struct pml__kernel_event *e = &kernel->event[k];
   if (p >= e->nparts) return -ENOENT;
   *pmu = e->part[p].pmu;
@@ -187,7 +187,7 @@ int pml__kernel_part(const struct pml__share *share, uint32_t k, unsigned p, con
 }
 
 /* A group takes the page path only as a whole: one member that cannot decides for all. */
-static enum pml_path part_path(const struct pml__kernel_share *k, const struct pml__kernel_part *part,
+static enum pml_path part_path(const struct pml__kernel_backend *k, const struct pml__kernel_part *part,
                                const char **why) {
   if (pml_counter_path(&k->counter[part->counter], why) == PML_PATH_READ) return PML_PATH_READ;
   const struct pml__kernel_group *g = &k->group[part->group];
@@ -209,8 +209,8 @@ static void find_power(double scale, struct pml_eventset_event *info) {
   if (info->exponent == 0) info->binary = false;
 }
 
-void pml__kernel_describe(const struct pml__share *share, uint32_t k, struct pml_eventset_event *info) {
-  const struct pml__kernel_share *kernel = (const struct pml__kernel_share *)share;
+void pml__kernel_describe(const struct pml__backend *backend, uint32_t k, struct pml_eventset_event *info) {
+  const struct pml__kernel_backend *kernel = (const struct pml__kernel_backend *)backend;
   const struct pml__kernel_event *e = &kernel->event[k];
   info->nparts = e->nparts;
   for (uint32_t p = 0; p < e->nparts && info->path == PML_PATH_PAGE; p++)

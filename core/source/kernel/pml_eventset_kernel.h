@@ -14,7 +14,7 @@ struct pml__kernel_part {
   uint32_t counter; /* in counter[] */
   uint32_t group;
   uint32_t position; /* in the group */
-  uint32_t word;     /* of its value, in words of the share */
+  uint32_t word;     /* of its value, in words of the backend */
 };
 
 struct pml__kernel_event {
@@ -28,8 +28,8 @@ struct pml__kernel_extra {
   uint32_t event, word;
 };
 
-struct pml__kernel_share {
-  struct pml__share share;
+struct pml__kernel_backend {
+  struct pml__backend backend;
   uint64_t owner; /* thread that may use the pages */
   uint32_t ngroups;
   bool restarts; /* cores differ in kind: pages are read in restartable sections */
@@ -42,12 +42,12 @@ struct pml__kernel_share {
   uint32_t ncounters;
   struct pml_counter *counter;
   struct pml__kernel_part *part;
-  struct pml__kernel_event *event; /* [share.n] */
+  struct pml__kernel_event *event; /* [backend.n] */
 };
 
-/* The kernel's share of @s, which has one. It comes first. */
-static inline struct pml__kernel_share *pml__kernel_share_of(const struct pml_eventset *s) {
-  return (struct pml__kernel_share *)s->share;
+/* The kernel's backend of @s, which has one. It comes first. */
+static inline struct pml__kernel_backend *pml__kernel_backend_of(const struct pml_eventset *s) {
+  return (struct pml__kernel_backend *)s->backend;
 }
 
 /* The kernel's entry in the table of sources: pml_eventset_kernel_open.c, pml_eventset_kernel.c */
@@ -59,17 +59,19 @@ static inline struct pml__kernel_share *pml__kernel_share_of(const struct pml_ev
 #define PML__KERNEL_RANKS 5
 int pml__kernel_rank(const struct perf_event_attr *attr, const char *pmu, bool intel);
 
-int pml__kernel_open(struct pml__share *share, const struct pml_event *ev, const struct pml_eventset_options *options);
-void pml__kernel_close(struct pml__share *share);
-void pml__kernel_describe(const struct pml__share *share, uint32_t k, struct pml_eventset_event *info);
-void pml__kernel_reading(const struct pml__share *share, uint32_t k, struct pml_reading *out, double *scaled);
-int pml__kernel_part(const struct pml__share *share, uint32_t k, unsigned p, const char **pmu, struct pml_reading *out);
+int pml__kernel_open(struct pml__backend *backend, const struct pml_event *ev,
+                     const struct pml_eventset_options *options);
+void pml__kernel_close(struct pml__backend *backend);
+void pml__kernel_describe(const struct pml__backend *backend, uint32_t k, struct pml_eventset_event *info);
+void pml__kernel_reading(const struct pml__backend *backend, uint32_t k, struct pml_reading *out, double *scaled);
+int pml__kernel_part(const struct pml__backend *backend, uint32_t k, unsigned p, const char **pmu,
+                     struct pml_reading *out);
 
-/* As pml__share.plain_read, of an only group with pages; the second where cores differ in kind. */
+/* As pml__backend.plain_read, of an only group with pages; the second where cores differ in kind. */
 pml__source_plain_read pml__kernel_plain_read, pml__kernel_plain_read_restartable;
 
-/* Choose the read functions of the share, and of its set if it is the only share, by its events and their pages. */
-void pml__kernel_choose_read(struct pml__kernel_share *k);
+/* Choose the read functions of the backend, and of its set if it is the only backend, by its events and their pages. */
+void pml__kernel_choose_read(struct pml__kernel_backend *k);
 
 /*
  * pml__reading_of_turns - the reading of a hybrid event from the readings of its @n parts, of which one counts at a

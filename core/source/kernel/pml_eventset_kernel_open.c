@@ -16,13 +16,13 @@ _Static_assert(sizeof(struct pml__eventset_info) + sizeof(struct pml__kernel_eve
                    512,
                "what a set knows of an event of one part is small");
 
-/* One part of one event of the share, on its way into a group. */
+/* One part of one event of the backend, on its way into a group. */
 struct place {
   uint32_t event, part;
 };
 
 struct opening {
-  struct pml__kernel_share *k;
+  struct pml__kernel_backend *k;
   const struct pml_event *ev; /* the set's events */
   const struct pml_eventset_options *options;
   struct place place[PML__GROUP_MAX]; /* in the order of opening, as counter[] */
@@ -31,7 +31,7 @@ struct opening {
 };
 
 static const struct pml_event *event_at(const struct opening *o, uint32_t k) {
-  return &o->ev[o->k->share.event[k]];
+  return &o->ev[o->k->backend.event[k]];
 }
 
 static const struct pml_event *event_of(const struct opening *o, uint32_t counter) {
@@ -55,7 +55,7 @@ int pml__kernel_rank(const struct perf_event_attr *attr, const char *pmu, bool i
 }
 
 static int list_places(struct opening *o) {
-  uint32_t most = 0, n = o->k->share.n;
+  uint32_t most = 0, n = o->k->backend.n;
   for (uint32_t k = 0; k < n; k++) most += event_at(o, k)->nparts;
   if (most > PML__GROUP_MAX)
     return pml_fail(PML_ETOOMANY,
@@ -129,7 +129,7 @@ static bool overfills(const struct opening *o, uint32_t counter, const struct pm
 
 /* Returns 0 when it joined, 1 when the group is not for it, or a negative code. */
 static int try_group(struct opening *o, uint32_t counter, uint32_t group) {
-  struct pml__kernel_share *k = o->k;
+  struct pml__kernel_backend *k = o->k;
   const struct pml_counter *leader = &k->counter[o->leader[group]];
   const struct pml_event_part mine = part_of(o, counter), first = part_of(o, o->leader[group]);
   if (mine.cpu_any != first.cpu_any) return 1;
@@ -145,7 +145,7 @@ static int try_group(struct opening *o, uint32_t counter, uint32_t group) {
 }
 
 static int lead_group(struct opening *o, uint32_t counter) {
-  struct pml__kernel_share *k = o->k;
+  struct pml__kernel_backend *k = o->k;
   bool alone = o->nplaces == 1 || (o->options->flags & PML_EVENTSET_UNGROUPED) != 0;
   unsigned asked = o->options->flags & (PML_OPEN_NO_PAGE | PML_OPEN_ON_EXEC);
   unsigned flags = PML_OPEN_DISABLED | asked | (alone ? 0 : PML__OPEN_GROUP);
@@ -168,7 +168,7 @@ static int open_counter(struct opening *o, uint32_t counter) {
 
 /* Where each group's block lies. */
 static void lay_out(struct opening *o) {
-  struct pml__kernel_share *k = o->k;
+  struct pml__kernel_backend *k = o->k;
   uint32_t word = 0, member = 0;
   for (uint32_t i = 0; i < k->ngroups; i++) {
     struct pml__kernel_group *g = &k->group[i];
@@ -183,15 +183,15 @@ static void lay_out(struct opening *o) {
     word += words;
     member += g->n;
   }
-  k->share.words = word;
+  k->backend.words = word;
 }
 
-static void set_owner(struct pml__kernel_share *k, uint64_t owner) {
+static void set_owner(struct pml__kernel_backend *k, uint64_t owner) {
   k->owner = owner & ~PML__OWNER_RESTARTS;
   k->restarts = (owner & PML__OWNER_RESTARTS) != 0;
 }
 
-static void lay_out_event(struct pml__kernel_share *k, uint32_t i) {
+static void lay_out_event(struct pml__kernel_backend *k, uint32_t i) {
   struct pml__kernel_event *e = &k->event[i];
   for (uint32_t p = 0; p < e->nparts; p++) {
     struct pml__kernel_part *part = &e->part[p];
@@ -199,9 +199,9 @@ static void lay_out_event(struct pml__kernel_share *k, uint32_t i) {
     const struct pml_counter *c = &k->counter[part->counter];
     part->word = g->values + part->position;
     if (p == 0)
-      k->share.word[i] = part->word;
+      k->backend.word[i] = part->word;
     else
-      k->extra[k->nextra++] = (struct pml__kernel_extra){k->share.event[i], part->word};
+      k->extra[k->nextra++] = (struct pml__kernel_extra){k->backend.event[i], part->word};
     g->page[part->position] = c->page;
     if (c->page == NULL)
       g->paged = false;
@@ -211,7 +211,7 @@ static void lay_out_event(struct pml__kernel_share *k, uint32_t i) {
 }
 
 static int allocate(struct opening *o) {
-  struct pml__kernel_share *k = o->k;
+  struct pml__kernel_backend *k = o->k;
   uint32_t n = o->nplaces, part = 0;
   if (n == 0) return pml_fail(-EINVAL, "an event of the kernel has no parts");
   k->counter = calloc(n, sizeof *k->counter);
@@ -219,10 +219,10 @@ static int allocate(struct opening *o) {
   k->page = calloc(n, sizeof *k->page);
   k->extra = calloc(n, sizeof *k->extra);
   k->part = calloc(n, sizeof *k->part);
-  k->event = calloc(k->share.n, sizeof *k->event);
+  k->event = calloc(k->backend.n, sizeof *k->event);
   if (!k->counter || !k->group || !k->page || !k->extra || !k->part || !k->event)
-    return pml_fail(-ENOMEM, "event set with %u events of the kernel: out of memory", k->share.n);
-  for (uint32_t i = 0; i < k->share.n; i++) {
+    return pml_fail(-ENOMEM, "event set with %u events of the kernel: out of memory", k->backend.n);
+  for (uint32_t i = 0; i < k->backend.n; i++) {
     const struct pml_event *ev = event_at(o, i);
     bool places = ev->nparts > 1 && ev->first.cpu_any >= 0;
     k->event[i] = (struct pml__kernel_event){.nparts = ev->nparts, .places = places, .part = &k->part[part]};
@@ -238,7 +238,7 @@ static bool waits_for_exec(const struct opening *o, uint32_t group) {
 }
 
 static int enable_groups(const struct opening *o) {
-  const struct pml__kernel_share *k = o->k;
+  const struct pml__kernel_backend *k = o->k;
   for (uint32_t i = 0; i < k->ngroups; i++)
     if (!waits_for_exec(o, i) && ioctl(k->group[i].fd, PERF_EVENT_IOC_ENABLE, 0) != 0)
       return pml_fail(-errno, "event set: cannot enable a group: %s", strerror(errno));
@@ -266,14 +266,14 @@ static int refuse_starved(const struct opening *o) {
 static void name_user_only(const struct opening *o) {
   for (uint32_t i = 0; i < o->nplaces; i++) {
     if (o->place[i].part > 0 || !(o->k->counter[i].flags & PML_OPENED_USER_ONLY)) continue;
-    char *name = o->k->share.set->info[o->k->share.event[o->place[i].event]].name;
+    char *name = o->k->backend.set->info[o->k->backend.event[o->place[i].event]].name;
     size_t n = strlen(name);
     (void)snprintf(name + n, PML_EVENT_NAME_MAX - n, "%s", PML__USER_ONLY);
   }
 }
 
 static int open_all(struct opening *o) {
-  struct pml__kernel_share *k = o->k;
+  struct pml__kernel_backend *k = o->k;
   int rc = list_places(o);
   if (rc == 0) rc = allocate(o);
   if (rc < 0) return rc;
@@ -283,23 +283,24 @@ static int open_all(struct opening *o) {
   }
   name_user_only(o);
   lay_out(o);
-  for (uint32_t i = 0; i < k->share.n; i++) lay_out_event(k, i);
+  for (uint32_t i = 0; i < k->backend.n; i++) lay_out_event(k, i);
   pml__kernel_choose_read(k);
   rc = enable_groups(o);
   return rc < 0 ? rc : refuse_starved(o);
 }
 
-int pml__kernel_open(struct pml__share *share, const struct pml_event *ev, const struct pml_eventset_options *options) {
+int pml__kernel_open(struct pml__backend *backend, const struct pml_event *ev,
+                     const struct pml_eventset_options *options) {
   struct opening *o = calloc(1, sizeof *o);
-  if (o == NULL) return pml_fail(-ENOMEM, "event set with %u events of the kernel: out of memory", share->n);
-  *o = (struct opening){.k = (struct pml__kernel_share *)share, .ev = ev, .options = options};
+  if (o == NULL) return pml_fail(-ENOMEM, "event set with %u events of the kernel: out of memory", backend->n);
+  *o = (struct opening){.k = (struct pml__kernel_backend *)backend, .ev = ev, .options = options};
   int rc = open_all(o);
   free(o);
   return rc;
 }
 
-void pml__kernel_close(struct pml__share *share) {
-  struct pml__kernel_share *k = (struct pml__kernel_share *)share;
+void pml__kernel_close(struct pml__backend *backend) {
+  struct pml__kernel_backend *k = (struct pml__kernel_backend *)backend;
   while (k->ncounters > 0) pml_counter_close(&k->counter[--k->ncounters]);
   free(k->counter);
   free(k->group);

@@ -15,7 +15,7 @@
 static inline __attribute__((always_inline)) int
 pml__kernel_read_pages(struct pml_eventset *s, uint64_t *values, bool restarts,
                        int (*otherwise)(struct pml_eventset *s, uint64_t *values, int tried)) {
-  const struct pml__kernel_share *k = (const struct pml__kernel_share *)s->share;
+  const struct pml__kernel_backend *k = (const struct pml__kernel_backend *)s->backend;
   const volatile struct perf_event_mmap_page **page = k->page;
   const uint64_t *base = s->base + k->group->values;
   uint32_t n = s->n, i = 0;

@@ -25,18 +25,18 @@ struct metric {
   const struct pml_plugin_metric *metric;
 };
 
-struct plugin_share {
-  struct pml__share share;
+struct plugin_backend {
+  struct pml__backend backend;
   bool plain;            /* each difference is the plain difference of two words */
   uint64_t epoch;        /* the epoch that reads expect; NEVER if each read needs a fence */
   uint64_t seen;         /* the epoch at which @metric was last updated */
-  struct metric *metric; /* [share.n] */
+  struct metric *metric; /* [backend.n] */
   struct pml__sde_reader *reader;
   const uint64_t *last; /* the words of the last read */
 };
 
-static struct plugin_share *share_of(const struct pml_eventset *s) {
-  return (struct plugin_share *)s->share;
+static struct plugin_backend *backend_of(const struct pml_eventset *s) {
+  return (struct plugin_backend *)s->backend;
 }
 
 /* Choose the function that reads call without a lock: a strictly synchronous metric's own function, if its value needs
@@ -52,19 +52,19 @@ static void choose(struct metric *m) {
 /* Epochs count from 0 and never reach this value. */
 #define NEVER UINT64_MAX
 
-static void note_epoch(struct plugin_share *h, uint64_t epoch) {
+static void note_epoch(struct plugin_backend *h, uint64_t epoch) {
   h->seen = epoch;
   h->epoch = atomic_load_explicit(&pml__sde_expedited, memory_order_relaxed) ? epoch : NEVER;
 }
 
 /* ---- reading ---- */
 
-static void choose_read(struct plugin_share *h);
+static void choose_read(struct plugin_backend *h);
 
 /* A plugin ended or was dropped: its events keep their last values. */
-__attribute__((noinline, cold)) static void look_again(struct plugin_share *h, uint64_t epoch) {
+__attribute__((noinline, cold)) static void look_again(struct plugin_backend *h, uint64_t epoch) {
   note_epoch(h, epoch);
-  for (uint32_t i = 0; i < h->share.n; i++) {
+  for (uint32_t i = 0; i < h->backend.n; i++) {
     struct metric *m = &h->metric[i];
     bool had = m->get != NULL;
     choose(m);
@@ -74,7 +74,7 @@ __attribute__((noinline, cold)) static void look_again(struct plugin_share *h, u
     h->plain = false;
   }
   choose_read(h);
-  pml__eventset_choose_read(h->share.set);
+  pml__eventset_choose_read(h->backend.set);
 }
 
 static uint64_t absent_of(const struct metric *m) {
@@ -89,13 +89,14 @@ __attribute__((noinline)) static uint64_t ask(struct metric *m) {
 }
 
 /* Metric @i threw an exception: it keeps its last value. */
-__attribute__((noinline, cold)) static uint64_t threw(struct plugin_share *h, uint32_t i, struct _Unwind_Exception *e) {
+__attribute__((noinline, cold)) static uint64_t threw(struct plugin_backend *h, uint32_t i,
+                                                      struct _Unwind_Exception *e) {
   pml__plugin_threw(h->metric[i].plugin, "get_current_value", e);
   look_again(h, atomic_load(&pml__plugin_epoch));
   return h->metric[i].last;
 }
 
-static inline uint64_t value_of(struct plugin_share *h, uint32_t i) {
+static inline uint64_t value_of(struct plugin_backend *h, uint32_t i) {
   struct metric *m = &h->metric[i];
   if (PML_UNLIKELY(m->get == NULL)) return ask(m);
   struct pml__guarded got = pml__guard_get(m->id, m->get);
@@ -107,38 +108,38 @@ static inline uint64_t value_of(struct plugin_share *h, uint32_t i) {
  * for the previous one. The thread that ends a plugin polls until it finds the reader outside. A pass that began after
  * the end does not call the plugin any more, so if the polling thread misses a moment outside, it only polls once more.
  */
-__attribute__((noinline, cold)) static void enter_slowly(struct plugin_share *h) {
+__attribute__((noinline, cold)) static void enter_slowly(struct plugin_backend *h) {
   atomic_store_explicit(&h->reader->passes, 1, memory_order_seq_cst);
   uint64_t epoch = atomic_load_explicit(&pml__plugin_epoch, memory_order_seq_cst);
   if (h->seen != epoch) look_again(h, epoch);
 }
 
-static inline void enter(struct plugin_share *h) {
+static inline void enter(struct plugin_backend *h) {
   atomic_store_explicit(&h->reader->passes, 1, memory_order_relaxed);
   atomic_signal_fence(memory_order_seq_cst);
   uint64_t epoch = atomic_load_explicit(&pml__plugin_epoch, memory_order_seq_cst);
   if (PML_UNLIKELY(h->epoch != epoch)) enter_slowly(h);
 }
 
-static inline void leave(struct plugin_share *h, const uint64_t *words) {
+static inline void leave(struct plugin_backend *h, const uint64_t *words) {
   h->last = words;
   atomic_store_explicit(&h->reader->passes, 0, memory_order_release);
 }
 
-static int snapshot_metrics(struct pml__share *share, uint64_t *words, bool times) {
-  struct plugin_share *h = (struct plugin_share *)share;
+static int snapshot_metrics(struct pml__backend *backend, uint64_t *words, bool times) {
+  struct plugin_backend *h = (struct plugin_backend *)backend;
   (void)times;
   enter(h);
-  for (uint32_t i = 0; i < share->n; i++) words[i] = value_of(h, i);
+  for (uint32_t i = 0; i < backend->n; i++) words[i] = value_of(h, i);
   leave(h, words);
   return 0;
 }
 
-static void difference(const struct pml__share *share, uint64_t *values) {
-  const struct plugin_share *h = (const struct plugin_share *)share;
-  const uint64_t *now = pml__share_now(share), *base = pml__share_base(share);
+static void difference(const struct pml__backend *backend, uint64_t *values) {
+  const struct plugin_backend *h = (const struct plugin_backend *)backend;
+  const uint64_t *now = pml__backend_now(backend), *base = pml__backend_base(backend);
   if (h->plain) return; /* every event has the plain difference already */
-  for (uint32_t i = 0; i < share->n; i++) {
+  for (uint32_t i = 0; i < backend->n; i++) {
     const struct metric *m = &h->metric[i];
     if (m->level)
       values[m->event] = now[i];
@@ -149,7 +150,7 @@ static void difference(const struct pml__share *share, uint64_t *values) {
 
 /* Ignores all other sources. */
 static int read_metrics(struct pml_eventset *s, uint64_t *values) {
-  struct plugin_share *h = share_of(s);
+  struct plugin_backend *h = backend_of(s);
   uint64_t *now = s->now;
   const uint64_t *base = s->base;
   uint32_t i = 0;
@@ -158,14 +159,14 @@ static int read_metrics(struct pml_eventset *s, uint64_t *values) {
     uint64_t v = value_of(h, i);
     now[i] = v;
     values[i] = v - base[i];
-  } while (++i < h->share.n);
+  } while (++i < h->backend.n);
   leave(h, now);
-  if (PML_UNLIKELY(!h->plain)) difference(&h->share, values);
+  if (PML_UNLIKELY(!h->plain)) difference(&h->backend, values);
   return 0;
 }
 
 /* Finish a read of one metric. */
-static inline int keep(struct pml_eventset *s, struct plugin_share *h, uint64_t *values, uint64_t value) {
+static inline int keep(struct pml_eventset *s, struct plugin_backend *h, uint64_t *values, uint64_t value) {
   uint64_t *now = s->now;
   *now = value;
   *values = value - *s->base;
@@ -176,7 +177,7 @@ static inline int keep(struct pml_eventset *s, struct plugin_share *h, uint64_t 
 /* The usual case of sets with plugins. It keeps as few registers as possible across the call, because each costs a push
  * and a pop. */
 static int read_metric(struct pml_eventset *s, uint64_t *values) {
-  struct plugin_share *h = share_of(s);
+  struct plugin_backend *h = backend_of(s);
   atomic_store_explicit(&h->reader->passes, 1, memory_order_relaxed);
   atomic_signal_fence(memory_order_seq_cst);
   if (PML_UNLIKELY(h->epoch != atomic_load_explicit(&pml__plugin_epoch, memory_order_seq_cst)))
@@ -186,9 +187,9 @@ static int read_metric(struct pml_eventset *s, uint64_t *values) {
   return keep(s, h, values, got.value);
 }
 
-static void prepare_add(const struct pml__share *share, const uint64_t *values, uint64_t *count) {
-  const struct plugin_share *h = (const struct plugin_share *)share;
-  for (uint32_t i = 0; i < share->n; i++) {
+static void prepare_add(const struct pml__backend *backend, const uint64_t *values, uint64_t *count) {
+  const struct plugin_backend *h = (const struct plugin_backend *)backend;
+  for (uint32_t i = 0; i < backend->n; i++) {
     const struct metric *m = &h->metric[i];
     if (m->level)
       count[m->event] -= values[m->event];
@@ -198,20 +199,20 @@ static void prepare_add(const struct pml__share *share, const uint64_t *values, 
   }
 }
 
-static void choose_read(struct plugin_share *h) {
-  h->share.read = h->share.n == 1 && h->plain ? read_metric : read_metrics;
+static void choose_read(struct plugin_backend *h) {
+  h->backend.read = h->backend.n == 1 && h->plain ? read_metric : read_metrics;
 }
 
 /* ---- open and describe ---- */
 
-static int open_one(struct plugin_share *h, uint32_t k, const char *name) {
+static int open_one(struct plugin_backend *h, uint32_t k, const char *name) {
   struct metric *m = &h->metric[k];
   uint32_t metric = 0;
-  int err = pml__plugin_lookup(pml__source_rest(h->share.source, name), &m->plugin, &metric);
+  int err = pml__plugin_lookup(pml__source_rest(h->backend.source, name), &m->plugin, &metric);
   if (err < 0) return pml_fail(PML_ENOEVENT, "%s was unregistered", name);
   struct pml__plugin_use *use = pml__plugin_join(m->plugin, &err);
   if (err < 0) return err;
-  m->event = h->share.event[k];
+  m->event = h->backend.event[k];
   m->metric = &m->plugin->metric[metric];
   m->mode = m->metric->mode;
   m->counter = use != NULL ? &use->counter[metric] : NULL;
@@ -222,57 +223,57 @@ static int open_one(struct plugin_share *h, uint32_t k, const char *name) {
   m->real = m->metric->value == PML_PLUGIN_DOUBLE && m->counter != NULL;
   choose(m);
   h->plain &= m->get != NULL && !m->level && !m->real;
-  h->share.word[k] = k;
+  h->backend.word[k] = k;
   return 0;
 }
 
-static int open_share(struct pml__share *share, const struct pml_event *ev,
-                      const struct pml_eventset_options *options) {
-  struct plugin_share *h = (struct plugin_share *)share;
+static int open_backend(struct pml__backend *backend, const struct pml_event *ev,
+                        const struct pml_eventset_options *options) {
+  struct plugin_backend *h = (struct plugin_backend *)backend;
   const struct pml_target *target = &options->target;
   if (target->pid != 0 && target->pid != getpid() && target->pid != gettid())
     return pml_fail(PML_EMODE, "plugins measure this process only, not pid %d", (int)target->pid);
-  h->metric = calloc(share->n, sizeof *h->metric);
+  h->metric = calloc(backend->n, sizeof *h->metric);
   h->reader = pml__sde_reader_take();
   if (h->metric == NULL || h->reader == NULL)
-    return pml_fail(-ENOMEM, "event set with %u metrics of plugins: out of memory", share->n);
+    return pml_fail(-ENOMEM, "event set with %u metrics of plugins: out of memory", backend->n);
   atomic_store(&h->reader->alone, &pml__plugin_inside);
   note_epoch(h, atomic_load(&pml__plugin_epoch));
   h->plain = true;
   int rc = 0;
-  for (uint32_t k = 0; rc == 0 && k < share->n; k++) rc = open_one(h, k, ev[share->event[k]].name);
-  share->words = share->n;
-  share->snapshot = snapshot_metrics;
-  share->difference = difference;
-  share->prepare_add = prepare_add;
+  for (uint32_t k = 0; rc == 0 && k < backend->n; k++) rc = open_one(h, k, ev[backend->event[k]].name);
+  backend->words = backend->n;
+  backend->snapshot = snapshot_metrics;
+  backend->difference = difference;
+  backend->prepare_add = prepare_add;
   choose_read(h);
   return rc;
 }
 
-static void close_share(struct pml__share *share) {
-  struct plugin_share *h = (struct plugin_share *)share;
+static void close_backend(struct pml__backend *backend) {
+  struct plugin_backend *h = (struct plugin_backend *)backend;
   if (h->reader != NULL) atomic_store(&h->reader->alone, NULL);
   pml__sde_reader_give_back(h->reader);
   free(h->metric);
 }
 
-static bool is_absent(const struct pml__share *share, uint32_t k, uint64_t value) {
-  const struct metric *m = &((const struct plugin_share *)share)->metric[k];
+static bool is_absent(const struct pml__backend *backend, uint32_t k, uint64_t value) {
+  const struct metric *m = &((const struct plugin_backend *)backend)->metric[k];
   return m->level && value == absent_of(m);
 }
 
-static enum pml_type type_of(const struct pml__share *share, uint32_t k) {
-  return ((const struct plugin_share *)share)->metric[k].real ? PML_TYPE_DOUBLE : PML_TYPE_INT64;
+static enum pml_type type_of(const struct pml__backend *backend, uint32_t k) {
+  return ((const struct plugin_backend *)backend)->metric[k].real ? PML_TYPE_DOUBLE : PML_TYPE_INT64;
 }
 
-static enum pml_type declared(const struct pml__share *share, uint32_t k, unsigned *may) {
-  if (((const struct plugin_share *)share)->metric[k].level) *may = PML__MAY_LACK_VALUE;
-  return type_of(share, k);
+static enum pml_type declared(const struct pml__backend *backend, uint32_t k, unsigned *may) {
+  if (((const struct plugin_backend *)backend)->metric[k].level) *may = PML__MAY_LACK_VALUE;
+  return type_of(backend, k);
 }
 
-static void describe(const struct pml__share *share, uint32_t k, struct pml_eventset_event *info) {
-  const struct metric *m = &((const struct plugin_share *)share)->metric[k];
-  info->type = type_of(share, k);
+static void describe(const struct pml__backend *backend, uint32_t k, struct pml_eventset_event *info) {
+  const struct metric *m = &((const struct plugin_backend *)backend)->metric[k];
+  info->type = type_of(backend, k);
   info->is_unsigned = m->metric->value == PML_PLUGIN_UINT64;
   info->mode = pml_mode_summed(m->mode);
   info->unit = m->metric->unit;
@@ -290,9 +291,9 @@ const struct pml__source pml__source_plugin = {.name = "plugin",
                                                .prefix = PML__PLUGIN_PREFIX,
                                                .parse = pml__plugin_parse,
                                                .walk = pml__plugin_walk,
-                                               .share_bytes = sizeof(struct plugin_share),
-                                               .open = open_share,
-                                               .close = close_share,
+                                               .backend_bytes = sizeof(struct plugin_backend),
+                                               .open = open_backend,
+                                               .close = close_backend,
                                                .describe = describe,
                                                .type = type_of,
                                                .absent = is_absent,

@@ -80,24 +80,24 @@ static int parse(struct pml_event *ev, const char *rest) {
                   pml__sde_nearest(rest, text, sizeof text));
 }
 
-static int open_share(struct pml__share *share, const struct pml_event *ev,
-                      const struct pml_eventset_options *options) {
-  int rc = pml__sde_open(share, ev, options);
-  return rc < 0 ? rc : pml__compiler_open((struct pml__sde_share *)share);
+static int open_backend(struct pml__backend *backend, const struct pml_event *ev,
+                        const struct pml_eventset_options *options) {
+  int rc = pml__sde_open(backend, ev, options);
+  return rc < 0 ? rc : pml__compiler_open((struct pml__sde_backend *)backend);
 }
 
-static void close_share(struct pml__share *share) {
-  pml__sde_close(share);
-  pml__compiler_close((struct pml__sde_share *)share);
+static void close_backend(struct pml__backend *backend) {
+  pml__sde_close(backend);
+  pml__compiler_close((struct pml__sde_backend *)backend);
 }
 
 const struct pml__source pml__source_sde = {.name = "sde",
                                             .prefix = PML__SDE_PREFIX,
                                             .parse = parse,
                                             .walk = walk,
-                                            .share_bytes = sizeof(struct pml__sde_share),
-                                            .open = open_share,
-                                            .close = close_share,
+                                            .backend_bytes = sizeof(struct pml__sde_backend),
+                                            .open = open_backend,
+                                            .close = close_backend,
                                             .describe = pml__sde_describe,
                                             .type = pml__sde_type,
                                             .declared = pml__sde_declared};

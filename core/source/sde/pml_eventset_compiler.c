@@ -83,7 +83,7 @@ struct pml__compiler_list {
   struct ends end[]; /* end of each event's part */
 };
 
-static const struct pml__sde_body *body_in(const struct pml__sde_share *h, uint32_t i) {
+static const struct pml__sde_body *body_in(const struct pml__sde_backend *h, uint32_t i) {
   const struct pml__sde_body *b = pml__sde_body_of(h->event[i]);
   return b != NULL && b->kind == PML_SDE_PER_THREAD ? b : NULL;
 }
@@ -104,7 +104,7 @@ static bool list_terms(struct pml__compiler_list *c, struct pml__sde_terms *t, u
 }
 
 /* The cells of all sums, each once. Every cell with a weight is in at least one sum. */
-static bool list_sums(struct pml__sde_share *h) {
+static bool list_sums(struct pml__sde_backend *h) {
   struct pml__sums *s = h->compiler->sums;
   bool listed[PML_CELL_COUNT] = {false}, good = true;
   s->loads = s->stores = s->floats = s->ones = s->calls = s->others = 0;
@@ -121,20 +121,20 @@ static bool list_sums(struct pml__sde_share *h) {
   return good;
 }
 
-static bool list_all(struct pml__sde_share *h) {
+static bool list_all(struct pml__sde_backend *h) {
   struct pml__compiler_list *c = h->compiler;
   bool good = true;
   c->nonce = c->nweighted = 0;
-  for (uint32_t i = 0; good && i < h->share.n; i++) {
+  for (uint32_t i = 0; good && i < h->backend.n; i++) {
     const struct pml__sde_body *b = body_in(h, i);
     good = b != NULL && list_terms(c, b->terms, i);
   }
-  for (uint32_t i = 0; good && i < h->share.n; i++) c->end[i].weighted = (uint16_t)(c->end[i].weighted + c->nonce);
+  for (uint32_t i = 0; good && i < h->backend.n; i++) c->end[i].weighted = (uint16_t)(c->end[i].weighted + c->nonce);
   return good;
 }
 
 /* Appending a term or unregistering an event increments the epoch afterwards: lists of earlier epochs are stale. */
-static void make_list(struct pml__sde_share *h) {
+static void make_list(struct pml__sde_backend *h) {
   struct pml__compiler_list *c = h->compiler;
   uint64_t epoch = atomic_load_explicit(&pml__sde_compiler_epoch, memory_order_acquire);
   if (c->tried == epoch || h->reader->cells == NULL) return;
@@ -166,18 +166,18 @@ static inline void run(const struct pml__compiler_list *c, const uint64_t *cells
   for (uint32_t i = 0; i < n; i++) *sum++ = all += c->weighted[i].weight * load(cells, c->weighted[i].cell);
 }
 
-static int snapshot_counted(struct pml__share *share, uint64_t *words, bool times) {
-  struct pml__sde_share *h = (struct pml__sde_share *)share;
+static int snapshot_counted(struct pml__backend *backend, uint64_t *words, bool times) {
+  struct pml__sde_backend *h = (struct pml__sde_backend *)backend;
   const struct pml__compiler_list *c = h->compiler;
   if (PML_UNLIKELY(!is_listed(c))) {
-    int rc = pml__sde_share_snapshot(share, words, times);
+    int rc = pml__sde_backend_snapshot(backend, words, times);
     make_list(h);
     return rc;
   }
   uint64_t sum[LISTED_MAX + 1];
   run(c, h->reader->cells, sum);
   uint64_t last = sum[c->nonce];
-  for (uint32_t i = 0; i < share->n; i++, words += PML__SDE_WORDS) {
+  for (uint32_t i = 0; i < backend->n; i++, words += PML__SDE_WORDS) {
     uint64_t now = sum[c->end[i].once] + sum[c->end[i].weighted];
     words[PML__SDE_VALUE] = words[PML__SDE_BASE] = now - last;
     words[PML__SDE_WHAT] = PML__SDE_HAS;
@@ -188,10 +188,10 @@ static int snapshot_counted(struct pml__share *share, uint64_t *words, bool time
 
 /* An event that did not exist at the start has a base of 0. */
 static int read_counted(struct pml_eventset *s, uint64_t *values) {
-  struct pml__sde_share *h = (struct pml__sde_share *)s->share;
+  struct pml__sde_backend *h = (struct pml__sde_backend *)s->backend;
   const struct pml__compiler_list *c = h->compiler;
   if (PML_UNLIKELY(!is_listed(c))) {
-    int rc = pml__sde_share_read(s, values);
+    int rc = pml__sde_backend_read(s, values);
     make_list(h);
     return rc;
   }
@@ -208,11 +208,11 @@ static int read_counted(struct pml_eventset *s, uint64_t *values) {
   return 0;
 }
 
-static int snapshot_sums(struct pml__share *share, uint64_t *words, bool times) {
-  struct pml__sde_share *h = (struct pml__sde_share *)share;
+static int snapshot_sums(struct pml__backend *backend, uint64_t *words, bool times) {
+  struct pml__sde_backend *h = (struct pml__sde_backend *)backend;
   const struct pml__compiler_list *c = h->compiler;
   if (PML_UNLIKELY(!is_listed(c))) {
-    int rc = pml__sde_share_snapshot(share, words, times);
+    int rc = pml__sde_backend_snapshot(backend, words, times);
     make_list(h);
     return rc;
   }
@@ -226,10 +226,10 @@ static int snapshot_sums(struct pml__share *share, uint64_t *words, bool times) 
 }
 
 static int read_sums(struct pml_eventset *set, uint64_t *values) {
-  struct pml__sde_share *h = (struct pml__sde_share *)set->share;
+  struct pml__sde_backend *h = (struct pml__sde_backend *)set->backend;
   const struct pml__compiler_list *c = h->compiler;
   if (PML_UNLIKELY(!is_listed(c))) {
-    int rc = pml__sde_share_read(set, values);
+    int rc = pml__sde_backend_read(set, values);
     make_list(h);
     return rc;
   }
@@ -238,15 +238,15 @@ static int read_sums(struct pml_eventset *set, uint64_t *values) {
   return 0;
 }
 
-static bool is_sums(const struct pml__sde_share *h) {
-  bool are = h->share.n == PML_BYFL_EVENTS;
+static bool is_sums(const struct pml__sde_backend *h) {
+  bool are = h->backend.n == PML_BYFL_EVENTS;
   for (uint32_t e = 0; are && e < PML_BYFL_EVENTS; e++) are = pml__sde_compiler_is_sum(body_in(h, e)->terms, e);
   return are;
 }
 
-int pml__compiler_open(struct pml__sde_share *h) {
+int pml__compiler_open(struct pml__sde_backend *h) {
   bool all = !h->reader->whole;
-  uint32_t n = h->share.n;
+  uint32_t n = h->backend.n;
   pml__sde_enter(h->reader);
   for (uint32_t i = 0; all && i < n; i++) all = body_in(h, i) != NULL;
   bool sums = all && is_sums(h);
@@ -255,16 +255,16 @@ int pml__compiler_open(struct pml__sde_share *h) {
   h->compiler = malloc(sizeof *h->compiler + n * sizeof h->compiler->end[0]);
   struct pml__sums *list = sums && h->compiler != NULL ? malloc(sizeof *list) : NULL;
   if (h->compiler == NULL || (sums && list == NULL))
-    return pml_fail(-ENOMEM, "event set with %u software-defined events: out of memory", h->share.n);
+    return pml_fail(-ENOMEM, "event set with %u software-defined events: out of memory", h->backend.n);
   h->compiler->as_of = h->compiler->tried = 0;
   h->compiler->sums = list;
-  h->share.snapshot = sums ? snapshot_sums : snapshot_counted;
-  h->share.read = sums ? read_sums : read_counted;
-  h->share.plain_read = NULL;
+  h->backend.snapshot = sums ? snapshot_sums : snapshot_counted;
+  h->backend.read = sums ? read_sums : read_counted;
+  h->backend.plain_read = NULL;
   return 0;
 }
 
-void pml__compiler_close(struct pml__sde_share *h) {
+void pml__compiler_close(struct pml__sde_backend *h) {
   if (h->compiler != NULL) free(h->compiler->sums);
   free(h->compiler);
 }

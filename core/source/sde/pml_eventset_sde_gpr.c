@@ -3,16 +3,16 @@
 #include "base/pml_own.h"
 #include "source/sde/pml_eventset_sde.h"
 
-static inline const struct pml__sde_share *share_of(const struct pml_eventset *s) {
-  return (const struct pml__sde_share *)PML__OWN_AGAIN(s->share);
+static inline const struct pml__sde_backend *backend_of(const struct pml_eventset *s) {
+  return (const struct pml__sde_backend *)PML__OWN_AGAIN(s->backend);
 }
 
-/* As pml__sde_share_read(); the kinds of the events are not stored, because they are unchanged. */
+/* As pml__sde_backend_read(); the kinds of the events are not stored, because they are unchanged. */
 int pml__sde_plain_read(void *set, uint64_t *values) {
   const struct pml_eventset *s = set;
   uint64_t v;
-  (void)pml__sde_enter(share_of(s)->reader);
-  struct pml_sde_event *const *event = share_of(s)->event;
+  (void)pml__sde_enter(backend_of(s)->reader);
+  struct pml_sde_event *const *event = backend_of(s)->event;
   const uint64_t *base = s->base, *end = values + s->n;
   do {
     /* an event created since the start has a base of 0 */
@@ -22,6 +22,6 @@ int pml__sde_plain_read(void *set, uint64_t *values) {
     base += PML__SDE_WORDS;
     event++;
   } while (values < end);
-  pml__sde_leave(share_of(s)->reader);
+  pml__sde_leave(backend_of(s)->reader);
   return PML_LIKELY(values == end) ? 0 : -1;
 }

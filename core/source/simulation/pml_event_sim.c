@@ -43,36 +43,36 @@ static int parse(struct pml_event *ev, const char *rest) {
 
 /* ---- in an event set: all of them are a block of words ---- */
 
-struct sim_share {
-  struct pml__share share;
+struct sim_backend {
+  struct pml__backend backend;
   uint64_t owner; /* thread that may read them */
 };
 
-static int snapshot(struct pml__share *share, uint64_t *words, bool times) {
+static int snapshot(struct pml__backend *backend, uint64_t *words, bool times) {
   (void)times;
-  if (((const struct sim_share *)share)->owner != pml_thread_id())
+  if (((const struct sim_backend *)backend)->owner != pml_thread_id())
     return pml_fail(PML_EMODE, "sim:: events are read by the thread that opened the set");
   return pml_sim_read(words, NULL);
 }
 
-static int open_share(struct pml__share *share, const struct pml_event *ev,
-                      const struct pml_eventset_options *options) {
+static int open_backend(struct pml__backend *backend, const struct pml_event *ev,
+                        const struct pml_eventset_options *options) {
   const struct pml_target *target = &options->target;
   if ((target->pid != 0 && target->pid != gettid()) || target->inherit)
     return pml_fail(PML_EMODE,
                     "sim:: events count the calling thread only; count another program with pmlua stat --sim");
   int err = pml_sim_available();
   if (err < 0) return err;
-  ((struct sim_share *)share)->owner = pml_thread_id();
-  for (uint32_t k = 0; k < share->n; k++)
-    share->word[k] = index_of(pml__source_rest(share->source, ev[share->event[k]].name));
-  share->words = PML_SIM_EVENTS;
-  share->snapshot = snapshot;
+  ((struct sim_backend *)backend)->owner = pml_thread_id();
+  for (uint32_t k = 0; k < backend->n; k++)
+    backend->word[k] = index_of(pml__source_rest(backend->source, ev[backend->event[k]].name));
+  backend->words = PML_SIM_EVENTS;
+  backend->snapshot = snapshot;
   return 0;
 }
 
-static void describe_one(const struct pml__share *share, uint32_t k, struct pml_eventset_event *info) {
-  (void)share, (void)k;
+static void describe_one(const struct pml__backend *backend, uint32_t k, struct pml_eventset_event *info) {
+  (void)backend, (void)k;
   info->path = PML_PATH_READ;
   info->why = "callgrind is asked";
 }
@@ -81,6 +81,6 @@ const struct pml__source pml__source_sim = {.name = "sim",
                                             .prefix = PREFIX,
                                             .parse = parse,
                                             .walk = walk,
-                                            .share_bytes = sizeof(struct sim_share),
-                                            .open = open_share,
+                                            .backend_bytes = sizeof(struct sim_backend),
+                                            .open = open_backend,
                                             .describe = describe_one};
