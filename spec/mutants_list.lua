@@ -25,7 +25,7 @@ local RSEQ, FAULT = "core/source/kernel/pml_rseq.h", "core/source/kernel/pml_rdp
 local PRIVATE = "core/source/kernel/pml_counter_private.h"
 local COUNTER, GROUP = "core/source/kernel/pml_counter.c", "core/source/kernel/pml_group.c"
 local SET, LAYOUT = "core/source/base/pml_eventset.c", "core/source/base/pml_eventset_private.h"
-local SHARE, PAGES = "core/source/kernel/pml_eventset_kernel.c", "core/source/kernel/pml_eventset_kernel_read.h"
+local BACKEND, PAGES = "core/source/kernel/pml_eventset_kernel.c", "core/source/kernel/pml_eventset_kernel_read.h"
 local RING = "core/record/pml_ring.h"
 local ARCHIVE = "core/read/archive/pml_archive_"
 local WAITS, PAIRS = ARCHIVE .. "waits.c", ARCHIVE .. "pairs.c"
@@ -46,7 +46,7 @@ local SOURCES_OF = { [PRIVATE] = COUNTER .. " " .. GROUP, [SDE] = "core/source/s
   [BUFFER] = "core/record/events/pml_event_buffer_gpr.c core/record/events/pml_event_buffer.c",
   [ACCUMULATOR] = "core/record/events/pml_recording_sums.c core/record/events/pml_recording_sums_gpr.c",
   [HISTOGRAM] = "core/substrate/profile/pml_profile*.c", [DURATION] = "core/substrate/profile/pml_profile*.c",
-  [LAYOUT] = SET .. " " .. SHARE, [PAGES] = SHARE .. " core/source/kernel/pml_eventset_kernel_gpr.c" }
+  [LAYOUT] = SET .. " " .. BACKEND, [PAGES] = BACKEND .. " core/source/kernel/pml_eventset_kernel_gpr.c" }
 
 --- name, file, text, replacement; `unless`: an architecture on which the mutant is equivalent to the original; `by`: the spec
 --- that judges it instead of the specs of the file; `crashes`: it may end by a signal; `pmu = false`: a real PMU and copies of
@@ -96,9 +96,9 @@ local mutants = {
   { "counter: page though turned off", COUNTER, "if (flags & PML_OPEN_NO_PAGE) return", "if (false) return" },
   { "counter: permission not asked for the path", COUNTER, "else if (!c->page->cap_user_rdpmc)", "else if (false)" },
   { "group: half by page", GROUP, "if (tries == 0) return -EAGAIN;", "if (tries == 0) continue;" },
-  { "set: owner unchecked", SHARE, "bool owner = k->owner == pml_thread_id();", "bool owner = true;" },
+  { "set: owner unchecked", BACKEND, "bool owner = k->owner == pml_thread_id();", "bool owner = true;" },
   { "set: owner unchecked where all are read by page", PAGES, "k->owner != pml_thread_id()", "false" },
-  { "set: half by page", SHARE, "false, restarts);\n    if (PML_UNLIKELY(tries == 0)) return -EAGAIN;",
+  { "set: half by page", BACKEND, "false, restarts);\n    if (PML_UNLIKELY(tries == 0)) return -EAGAIN;",
     "false, restarts);\n    if (tries == 0) continue;" },
 
   { "counter: close leaves the page mapped", COUNTER, "if (c->page != NULL) munmap((void *)(uintptr_t)c->page, page_bytes());",
@@ -141,19 +141,19 @@ local mutants = {
 
   { "set: difference of 32 bits", LAYOUT, "values[i] = now[word[i]] - base[word[i]];",
     "values[i] = (uint32_t)(now[word[i]] - base[word[i]]);", by = "perf_reads" },
-  { "set: a part's difference of 32 bits", SHARE, "+= now[word] - base[word];", "+= (uint32_t)(now[word] - base[word]);",
+  { "set: a part's difference of 32 bits", BACKEND, "+= now[word] - base[word];", "+= (uint32_t)(now[word] - base[word]);",
     by = "perf_reads" },
-  { "set: a reading's difference of 32 bits", SHARE, ".raw = now[p->word] - base[p->word],",
+  { "set: a reading's difference of 32 bits", BACKEND, ".raw = now[p->word] - base[p->word],",
     ".raw = (uint32_t)(now[p->word] - base[p->word]),", by = "perf_reads" },
   { "set: a snapshot of one backend has no time", SET, "snapshot[s->clock_word] = now;", "(void)now;", by = "perf_reads" },
   { "set: a snapshot of several backends has no time", SET, "snapshot[s->clock_word] = pml_clock_ticks();\n  return pass",
     "return pass", by = "perf_reads" },
   { "set: pages are read without times", SET, "return s->read_backend->snapshot(s->read_backend, snapshot, true);",
     "return s->read_backend->snapshot(s->read_backend, snapshot, false);" },
-  { "set: enabled in place of running", SHARE,
+  { "set: enabled in place of running", BACKEND,
     ".running_ns = now[block + PML__WORD_RUNNING] - base[block + PML__WORD_RUNNING],",
     ".running_ns = now[block + PML__WORD_ENABLED] - base[block + PML__WORD_ENABLED],", by = "perf_times" },
-  { "set: hybrid enabled times added up", SHARE,
+  { "set: hybrid enabled times added up", BACKEND,
     "    sum.running_ns += part[i].running_ns;\n    if (part[i].enabled_ns <",
     "    sum.running_ns += part[i].running_ns;\n    sum.enabled_ns += part[i].enabled_ns;\n    if (part[i].enabled_ns <",
     by = "perf_times" },
@@ -399,7 +399,7 @@ local mutants = {
 
 --- files: those that the specs are named for.
 return { list = mutants, sources_of = SOURCES_OF, files = {
-  READER = READER, STREAM = STREAM, SHARE = SHARE, PAGES = PAGES, SET = SET, SECTION = SECTION,
+  READER = READER, STREAM = STREAM, BACKEND = BACKEND, PAGES = PAGES, SET = SET, SECTION = SECTION,
   SECTION_THREAD = SECTION_THREAD,
   SDE_COUNTER = SDE_COUNTER, SDE = SDE, RING = RING, DELIVER = DELIVER, PRIVATE = PRIVATE,
   DELIVERY = DELIVERY, LOG = LOG, JSON = JSON, IMBALANCE = IMBALANCE, GROUP = GROUP,
