@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spec/c/recording_calls.c - communications without a time: they get the time of the call around them, however the
- * extent ends. */
+/* spec/c/recording_calls.c - communications and results without a time: they get the time of the call around them,
+ * however the extent ends. */
 #include "recording.h"
 
 enum { REGION = 5, INSIDE, TID = 77, MOST = 32 };
@@ -8,8 +8,9 @@ enum { REGION = 5, INSIDE, TID = 77, MOST = 32 };
 #define OF(what, n, code) PML__LOG_WORD(PML__LOG_CALL_COMMUNICATION, PML__LOG_COMMUNICATED(what, n, code))
 #define ENTERS(region) PML__LOG_WORD(PML__LOG_ENTER, region)
 #define LEAVES(region) PML__LOG_WORD(PML__LOG_LEAVE, region)
+#define VALUES(results, n) PML__LOG_WORD(PML__LOG_VALUES_OF_CALL, PML__LOG_OF_CALL(results, n, REGION))
 
-/* Received events: calls as 'e' and 'l', communications by their number. */
+/* Received events: calls as 'e' and 'l', their values as 'v', communications by their number. */
 struct one {
   unsigned what;
   uint64_t ticks;
@@ -28,6 +29,12 @@ struct one {
       0                                                                                                                \
     }                                                                                                                  \
   }
+#define VALUED(at, n, value)                                                                                           \
+  {                                                                                                                    \
+    'v', at, n, 0, {                                                                                                   \
+      value                                                                                                            \
+    }                                                                                                                  \
+  }
 #define SAID(what, at, n, code, ...)                                                                                   \
   {                                                                                                                    \
     PML__LOG_##what, at, n, code, {                                                                                    \
@@ -43,7 +50,12 @@ static int hear_call(void *arg, void *track, const struct pml__recording_event *
   struct heard *h = arg;
   (void)track;
   if (h->n == MOST) return -1;
-  h->at[h->n++] = (struct one){.what = e->kind == PML_STREAM_ENTER ? 'e' : 'l', .ticks = e->ticks};
+  h->at[h->n++] = (struct one){.what = e->kind == PML_STREAM_METRIC  ? 'v'
+                                       : e->kind == PML_STREAM_ENTER ? 'e'
+                                                                     : 'l',
+                               .ticks = e->ticks,
+                               .nvalues = e->nvalues,
+                               .value = {e->nvalues > 0 ? e->values[0] : 0}};
   return 0;
 }
 static int hear(void *arg, void *track, const struct pml__recording_communicated *e) {
@@ -56,25 +68,39 @@ static int hear(void *arg, void *track, const struct pml__recording_communicated
   return 0;
 }
 
-static void listen(const struct pml__log_event *event, size_t n, struct heard *h) {
+/* Write the @n events to the extent, at its end if there is a @behind, and that behind it. */
+static void write_events(struct pml__log *log, const struct pml__log_event *event, size_t n,
+                         struct pml__log_event behind) {
+  struct pml__log_entry *track, *other;
+  char *events = pml__log_extent(log, PML__LOG_EVENTS, TID, 1, 4096, 0, &track);
+  struct pml__log_event *next = pml__log_extent(log, PML__LOG_SAMPLES, TID, 1, 4096, 0, &other);
+  if (!CHECK(events != NULL && next != NULL && other->at == track->at + 4096, "two extents are adjacent")) exit(1);
+  struct pml__log_event *at = (void *)(events + sizeof(struct pml__log_buffer));
+  struct pml__log_event *end = (void *)(events + 4096);
+  while (behind.word != 0 && at < end - n) *at++ = (struct pml__log_event){TID, PML__LOG_WORD(PML__LOG_THREAD, 0)};
+  memcpy(at, event, n * sizeof *event);
+  *next = behind;
+}
+
+static void listen(const struct pml__log_event *event, size_t n, struct pml__log_event behind, struct heard *h) {
   static const char *const send[] = {"MPI_Call", ""}, *const inside[] = {"inside", ""};
   const struct pml__log_process p = {"calls", 0, 1, 1000, 1};
   const struct pml__log_region a = {REGION, 0}, b = {INSIDE, 0};
-  struct pml__log_entry *recording, *track;
+  struct pml__log_entry *recording;
   struct pml__log *log;
   memset(h, 0, sizeof *h);
   if (!CHECK(pml__log_open(&log, dir, &p) == 0, "a log is made")) exit(1);
   struct pml__log_recording *is = pml__log_extent(log, PML__LOG_RECORDING, 0, 0, 4096, 0, &recording);
-  char *events = pml__log_extent(log, PML__LOG_EVENTS, TID, 1, 4096, 0, &track);
-  if (!CHECK(is != NULL && events != NULL, "it has room")) exit(1);
+  if (!CHECK(is != NULL, "it has room")) exit(1);
   CHECK(pml__log_define(log, PML__LOG_REGION, &a, sizeof a, send, 2) == 0 &&
             pml__log_define(log, PML__LOG_REGION, &b, sizeof b, inside, 2) == 0,
         "and names");
   is->traced = 1;
-  memcpy(events + sizeof(struct pml__log_buffer), event, n * sizeof *event);
+  write_events(log, event, n, behind);
   pml__log_end(log);
-  CHECK(recording_listen(log->file.path,
-                         (struct pml__recording_listener){.event = hear_call, .communication = hear, .arg = h}) == 0,
+  CHECK(recording_listen(
+            log->file.path,
+            (struct pml__recording_listener){.event = hear_call, .communication = hear, .nmetrics = 1, .arg = h}) == 0,
         "it is read");
   (void)unlink(log->file.path);
   pml__log_close(log);
@@ -128,14 +154,46 @@ static const struct {
              {40, OF(PML__LOG_IRECV_COMPLETE, 1, 1)},
              {3, 0},
              {130, LEAVES(REGION)}},
-            {CALLED(100), LEFT(130)}}};
+            {CALLED(100), LEFT(130)}},
+           {"arguments have the time of the enter, results that of the leave, or of the values before it",
+            {{100, ENTERS(REGION)},
+             {100, VALUES(0, 1)},
+             {6, 0},
+             {100, VALUES(1, 1)},
+             {7, 0},
+             {130, LEAVES(REGION)},
+             {200, ENTERS(REGION)},
+             {200, VALUES(1, 1)},
+             {8, 0},
+             {260, PML__LOG_WORD(PML__LOG_LEFT, REGION)},
+             {300, ENTERS(REGION)},
+             {300, VALUES(1, 1)},
+             {9, 0},
+             {330, PML__LOG_WORD(PML__LOG_METRIC, PML__LOG_OF_LIST(0, 1))},
+             {5, 0},
+             {330, LEAVES(REGION)},
+             {400, ENTERS(REGION)},
+             {400, VALUES(1, 1)},
+             {10, 0},
+             {410, ENTERS(INSIDE)},
+             {420, LEAVES(INSIDE)},
+             {430, LEAVES(REGION)}},
+            {CALLED(100), VALUED(100, 1, 6), VALUED(130, 1, 7), LEFT(130), CALLED(200), VALUED(260, 1, 8), LEFT(260),
+             CALLED(300), VALUED(330, 1, 9), VALUED(330, 0, 0), LEFT(330), CALLED(400), VALUED(400, 1, 10), CALLED(410),
+             LEFT(420), LEFT(430)}},
+           {"behind results at the end of the extent there is no event",
+            {{100, ENTERS(REGION)}, {100, VALUES(1, 1)}, {7, 0}},
+            {CALLED(100), VALUED(100, 1, 7)}}};
 
 int main(void) {
   if (!recording_begin()) return 1;
   for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
     struct heard h;
     bool same = true;
-    listen(row[k].event, MOST, &h);
+    size_t n = MOST;
+    while (row[k].event[n - 1].ticks == 0) n--;
+    bool is_last = k + 1 == sizeof row / sizeof *row;
+    listen(row[k].event, n, is_last ? (struct pml__log_event){900, LEAVES(REGION)} : (struct pml__log_event){0}, &h);
     for (size_t i = 0; i < MOST; i++) {
       const struct one *a = &h.at[i], *b = &row[k].heard[i];
       bool is = a->what == b->what && a->ticks == b->ticks && a->nvalues == b->nvalues && a->code == b->code &&
