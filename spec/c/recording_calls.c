@@ -68,35 +68,23 @@ static int hear(void *arg, void *track, const struct pml__recording_communicated
   return 0;
 }
 
-/* Write the @n events to the extent, at its end if there is a @behind, and that behind it. */
-static void write_events(struct pml__log *log, const struct pml__log_event *event, size_t n,
-                         struct pml__log_event behind) {
-  struct pml__log_entry *track, *other;
-  char *events = pml__log_extent(log, PML__LOG_EVENTS, TID, 1, 4096, 0, &track);
-  struct pml__log_event *next = pml__log_extent(log, PML__LOG_SAMPLES, TID, 1, 4096, 0, &other);
-  if (!CHECK(events != NULL && next != NULL && other->at == track->at + 4096, "two extents are adjacent")) exit(1);
-  struct pml__log_event *at = (void *)(events + sizeof(struct pml__log_buffer));
-  struct pml__log_event *end = (void *)(events + 4096);
-  while (behind.word != 0 && at < end - n) *at++ = (struct pml__log_event){TID, PML__LOG_WORD(PML__LOG_THREAD, 0)};
-  memcpy(at, event, n * sizeof *event);
-  *next = behind;
-}
-
-static void listen(const struct pml__log_event *event, size_t n, struct pml__log_event behind, struct heard *h) {
+static void listen(const struct pml__log_event *event, size_t n, struct heard *h) {
   static const char *const send[] = {"MPI_Call", ""}, *const inside[] = {"inside", ""};
   const struct pml__log_process p = {"calls", 0, 1, 1000, 1};
   const struct pml__log_region a = {REGION, 0}, b = {INSIDE, 0};
-  struct pml__log_entry *recording;
+  struct pml__log_entry *recording, *track;
   struct pml__log *log;
   memset(h, 0, sizeof *h);
   if (!CHECK(pml__log_open(&log, dir, &p) == 0, "a log is made")) exit(1);
   struct pml__log_recording *is = pml__log_extent(log, PML__LOG_RECORDING, 0, 0, 4096, 0, &recording);
-  if (!CHECK(is != NULL, "it has room")) exit(1);
+  char *events =
+      pml__log_extent(log, PML__LOG_EVENTS, TID, 1, sizeof(struct pml__log_buffer) + n * sizeof *event, 0, &track);
+  if (!CHECK(is != NULL && events != NULL, "it has room")) exit(1);
   CHECK(pml__log_define(log, PML__LOG_REGION, &a, sizeof a, send, 2) == 0 &&
             pml__log_define(log, PML__LOG_REGION, &b, sizeof b, inside, 2) == 0,
         "and names");
   is->traced = 1;
-  write_events(log, event, n, behind);
+  memcpy(events + sizeof(struct pml__log_buffer), event, n * sizeof *event);
   pml__log_end(log);
   CHECK(recording_listen(
             log->file.path,
@@ -181,7 +169,7 @@ static const struct {
             {CALLED(100), VALUED(100, 1, 6), VALUED(130, 1, 7), LEFT(130), CALLED(200), VALUED(260, 1, 8), LEFT(260),
              CALLED(300), VALUED(330, 1, 9), VALUED(330, 0, 0), LEFT(330), CALLED(400), VALUED(400, 1, 10), CALLED(410),
              LEFT(420), LEFT(430)}},
-           {"behind results at the end of the extent there is no event",
+           {"behind results at the end of the extent there is nothing", /* AddressSanitizer sees what reads it */
             {{100, ENTERS(REGION)}, {100, VALUES(1, 1)}, {7, 0}},
             {CALLED(100), VALUED(100, 1, 7)}}};
 
@@ -192,8 +180,7 @@ int main(void) {
     bool same = true;
     size_t n = MOST;
     while (row[k].event[n - 1].ticks == 0) n--;
-    bool is_last = k + 1 == sizeof row / sizeof *row;
-    listen(row[k].event, n, is_last ? (struct pml__log_event){900, LEAVES(REGION)} : (struct pml__log_event){0}, &h);
+    listen(row[k].event, n, &h);
     for (size_t i = 0; i < MOST; i++) {
       const struct one *a = &h.at[i], *b = &row[k].heard[i];
       bool is = a->what == b->what && a->ticks == b->ticks && a->nvalues == b->nvalues && a->code == b->code &&
