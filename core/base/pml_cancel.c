@@ -28,10 +28,14 @@ static void set_mask(const uint64_t *mask, uint64_t *before) {
   (void)pml__system(SYS_rt_sigprocmask, argument);
 }
 
+bool pml__cancel_is_confined(void) {
+  return __atomic_load_n(&confined, __ATOMIC_RELAXED);
+}
+
 /* The thread's state changes only while signals are blocked, so a handler that leaves earlier has changed nothing. */
 static void block(void) {
   uint64_t before;
-  if (signals.depth == 0 && !__atomic_load_n(&confined, __ATOMIC_RELAXED)) {
+  if (signals.depth == 0 && !pml__cancel_is_confined()) {
     set_mask(&blocked, &before);
     signals.before = before;
     signals.is_blocked = true;

@@ -34,6 +34,7 @@ PML__SHARED int pml__cancel_hold_open(void);
 
 /* pml__cancel_confine - make no more system calls for this: the process is about to forbid them. */
 PML__SHARED void pml__cancel_confine(void);
+bool pml__cancel_is_confined(void);
 
 /* An object's own lock, made and destroyed with the object. Its holder is held as above. Leave the last taken first. */
 struct pml__mutex {

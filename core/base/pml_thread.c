@@ -2,6 +2,7 @@
 /* core/base/pml_thread.c - thread ids, renewed after a fork. */
 #include "base/pml_thread.h"
 
+#include "base/pml_cancel.h"
 #include "base/pml_libc.h"
 #include "base/pml_process.h"
 
@@ -19,9 +20,18 @@ PML_THREAD_LOCAL struct pml_thread pml__thread __attribute__((tls_model("initial
 static _Atomic uint64_t next_id = 1;
 static _Atomic uint64_t first_id = 1; /* first id of this process; earlier ids were its parents' */
 
+/* A confined process may be killed for gettid(). glibc also knows the id, and stores it in a recursive mutex. */
+static pid_t own_tid(void) {
+#ifdef __GLIBC__
+  pthread_mutex_t m = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+  if (pml__cancel_is_confined() && pthread_mutex_lock(&m) == 0) return m.__data.__owner;
+#endif
+  return gettid();
+}
+
 /* tid before id, so that a signal handler that sees the id also sees the tid. */
 static void take_id(void) {
-  pml__thread.tid = gettid();
+  pml__thread.tid = own_tid();
   atomic_signal_fence(memory_order_release);
   pml__thread.id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed);
 }

@@ -94,7 +94,9 @@ static void root(long n) { needs(chroot("/proc") == 0 && chdir("/") == n); }
 static void user(long n) { needs(setgroups(0, NULL) == 0 && setgid(65534) == 0 && setuid(65534) == n); }
 static void user_unseen(long n) { needs(syscall(SYS_setuid, 65534) == n); }
 static void strict(long n) { needs(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == n); }
-static void filter(long by_call) { /* write, exit and exit_group are left; all else is the end */
+static volatile int late; /* a thread whose first call comes after the filter */
+static void *is_late(void *p) { for (late = 1; late < 2;) {} crc32(0, text, 5); for (late = 3; late;) {} return p; }
+static void filter(long by_call) { /* write, exit and exit_group are left; all else is the end. 2: for all threads */
   struct sock_filter f[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
                             BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 3, 0),
                             BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 2, 0),
@@ -103,8 +105,11 @@ static void filter(long by_call) { /* write, exit and exit_group are left; all e
                             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
   struct sock_fprog program = {sizeof f / sizeof f[0], f};
   needs(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-  needs((by_call ? (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)
+  pthread_t t;
+  if (by_call == 2) for (pthread_create(&t, NULL, is_late, NULL); !late;) {}
+  needs((by_call ? (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, by_call == 2 ? SECCOMP_FILTER_FLAG_TSYNC : 0, &program)
                  : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) == 0);
+  if (by_call == 2) for (late = 2; late == 2;) {}
 }
 static void *is_busy(void *p) { while (!rests) adler32(0, text, 5); return p; }
 static void busy(long n) { (void)n; pthread_create(&busy_thread, NULL, is_busy, NULL); }
