@@ -53,8 +53,9 @@ static const char *how;
 static jmp_buf out;
 static void nothing(void) {}
 static void jumps(void) { longjmp(out, 1); }
-static void ends(void) { pthread_exit(NULL); }
-static void is_cancelled(void) { pthread_cancel(pthread_self()); pthread_testcancel(); }
+static void wait_20_ms(void) { nanosleep(&(struct timespec){0, 20000000}, NULL); }
+static void ends(void) { wait_20_ms(); pthread_exit(NULL); }
+static void is_cancelled(void) { wait_20_ms(); pthread_cancel(pthread_self()); pthread_testcancel(); }
 static void *thread(void *f) { call_back((void (*)(void))f); return NULL; }
 static void in_thread(void (*f)(void)) {
   pthread_t t;
@@ -62,9 +63,8 @@ static void in_thread(void (*f)(void)) {
   pthread_join(t, NULL);
 }
 static void stay(void) {
-  struct timespec for_a_while = {0, 20000000};
   call_twice(nothing);
-  nanosleep(&for_a_while, NULL);
+  wait_20_ms();
   if (how[0] == 'k') raise(SIGKILL);
   if (how[0] == '_') _exit(3);
   if (how[0] == 'b') __asm__ volatile(
@@ -244,13 +244,18 @@ describe("pmlua record in processes and threads", function()
     end)
   end
 
-  for how, expected in pairs { longjmp = { 4, 3 }, thread = { 4, 2 } } do
+  -- A thread's end ends its open calls: each took 20 ms, in the table as in the trace.
+  for how, expected in pairs { longjmp = { 4, 3, 0 }, thread = { 4, 2, 40e6 } } do
     it("counts a call that does not return, and says that it did not: " .. how, function()
       local line = "%s record -o %s-r %s --lib libcalls_back.so -- ./leaves %s"
       local out = support.done(shell(line:format(command, how, "--json --trace", how)))
       local of = by_name(json.decode(out:match "{.*"))
-      assert.same({ expected, 0 }, { { of.call_back.calls, of.call_back.unreturned }, of.call_twice.unreturned })
+      assert.same({ expected[1], expected[2], 0 }, { of.call_back.calls, of.call_back.unreturned, of.call_twice.unreturned })
       assert.equal(expected[1], at.traced(how .. "-r").call_back)
+      assert.is_true(of.call_back.inclusive_ns >= expected[3])
+      local line_of = ("%s trace --csv %s-r/traces.otf2"):format(command, how)
+      local traced_s = support.done(shell(line_of)):match "\ncall_back,[^,]*,[^,]*,[^,]*,[^,]*,([^,]+)"
+      assert.is_true(math.abs(of.call_back.inclusive_ns - 1e9 * traced_s) < 1000, traced_s)
       local _, err = support.done(shell(line:format(command, how .. "-text", "", how)))
       assert.truthy(err:find("calls  did not return", 1, true), err)
       assert.truthy(err:find(("call_back +%d +%d "):format(table.unpack(expected))), err)

@@ -74,24 +74,6 @@ static bool add_frames(struct pml__call_thread *t) {
 
 /* ---- threads ---- */
 
-static void give_back_all(struct pml__call_frame *open) {
-  while (open != NONE && open->outer != NONE) open = open->outer;
-  if (open != NONE) pml__call_give_back(open);
-}
-
-/* Its calls are over with it. Those on other stacks may return on another thread, which then knows nothing of them. */
-static void thread_ends(void *arg) {
-  struct pml__call_thread *t = arg;
-  pml__call_set_busy(t, t->stream, (uintptr_t)__builtin_frame_address(0));
-  pml__call_leave_stacks(t, give_back_all);
-  struct pml__call_frame *open = t->open;
-  t->open = NONE;
-  give_back_all(open);
-  if (pml__call_counting != NULL) pml__call_counting->thread_ends();
-  t->hi = 0;
-  pml__call_end_busy(t, t->stream);
-}
-
 __attribute__((noinline, cold)) static void thread_begins(struct pml__call_thread *t) {
   uintptr_t here = (uintptr_t)__builtin_frame_address(0);
   bool first = here - first_lo < first_hi - first_lo;
@@ -161,6 +143,25 @@ __attribute__((noinline)) static void close_unwound(struct pml__call_thread *t, 
     emit_unwound(t, p);
     pml__call_close(t, p);
   }
+}
+
+static void give_back_all(struct pml__call_frame *open) {
+  while (open != NONE && open->outer != NONE) open = open->outer;
+  if (open != NONE) pml__call_give_back(open);
+}
+
+/* Its open calls end with it. Those on other stacks may return on another thread, which then knows nothing of them. */
+static void thread_ends(void *arg) {
+  struct pml__call_thread *t = arg;
+  pml__call_set_busy(t, t->stream, (uintptr_t)__builtin_frame_address(0));
+  pml__call_leave_stacks(t, give_back_all);
+  close_unwound(t, UINTPTR_MAX, 0);
+  struct pml__call_frame *open = t->open;
+  t->open = NONE;
+  give_back_all(open);
+  if (pml__call_counting != NULL) pml__call_counting->thread_ends();
+  t->hi = 0;
+  pml__call_end_busy(t, t->stream);
 }
 
 static void count_one(uint64_t *counter) {

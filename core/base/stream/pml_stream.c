@@ -110,9 +110,14 @@ static void give_block(struct pml__stream_thread *t) {
   atomic_store_explicit(&t->in_use, false, memory_order_release);
 }
 
-/* The block is another thread's from here on, with all that this one did to it. */
+/*
+ * Waits for a second round of destructors, because those of adapters end open calls in the first round, in any order.
+ * The block is another thread's from here on, with all that this one did to it.
+ */
 static void thread_ends(void *arg) {
   struct pml__stream_thread *t = arg;
+  t->ending = !t->ending && pthread_setspecific(key, t) == 0;
+  if (t->ending) return;
   end_block(t);
   if (pml__stream_own.call.stream == t) pml__stream_own.call.stream = &pml__stream_nobody;
   pml__stream_self = &pml__stream_nobody;

@@ -79,6 +79,7 @@ struct pml__stream_thread {
   uint64_t learnt; /* PML__STREAM_FREE: none. @free is the same unless the thread is suspended */
   uint64_t slow;   /* atomic, one writer: deliveries that used a list */
   bool here;       /* in the list of threads; false for pml__stream_nobody and for a cleared block */
+  bool ending;     /* the thread's data are being destroyed */
   atomic_bool in_use;
   _Atomic uint64_t nested, refused; /* one writer */
   struct pml__stream_counts {
