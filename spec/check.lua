@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- spec/check.lua - runner of the tests: runs them side by side and counts them. Try: lua5.4 spec/check.lua layers c
 --
--- Usage: lua5.4 spec/check.lua STEP... [ONLY=PATTERN]
+-- Usage: [TIMES=1] lua5.4 spec/check.lua STEP... [ONLY=PATTERN]
+--
+-- TIMES=1 lists all jobs at the end, the most expensive first, with seconds of processor time and of the clock.
 --
 -- Every C spec (spec/c/*.c) and every busted spec (spec/*/*_spec.lua, spec/*/*/*_spec.lua) runs as a separate process with a time
 -- limit. As many run at once as there are cpus. A slow spec has a line "Slow: why" in its header, and runs only in the step
@@ -183,12 +185,13 @@ if #jobs == 0 then
   os.exit(2)
 end
 local width = pool.cpus()
-local began, processor = pool.now(), 0
+local began, processor, took = pool.now(), 0, {}
 local failed_once = {}
 local most_again = 12 -- where more jobs fail, something is broken
 
 local function count(job, result)
   processor = processor + result.processor
+  took[#took + 1] = { result.processor, result.elapsed, job.name }
   job.count(job.name, result.out, result.code, result.processor)
 end
 
@@ -224,6 +227,10 @@ elseif #failed_once > 0 then
     count(job, result)
     if tally.failed == failed then tally.unsteady(job.name, times_unsteady(job.name), job.first, ending(result.out)) end
   end)
+end
+if os.getenv "TIMES" then
+  table.sort(took, function(a, b) return a[1] > b[1] end)
+  for _, t in ipairs(took) do print(("%7.1f s %7.1f s  %s"):format(table.unpack(t))) end
 end
 print(("%d jobs took %.0f s of processor time, %.0f s with %d at once"):format(#jobs, processor, pool.now() - began, width))
 tally.finish()

@@ -12,12 +12,14 @@ local M = {}
 local WORKER = [[
 at=$POOL/$1
 unset LIBPFM_FORCE_PMU PMLUA_CLOCK PMLUA_LUA PMLUA_WRAP_PATH PMLUA_COUNT
+read -r began _ </proc/uptime
 mkdir "$at.tmp" && chmod 711 "$at.tmp" && export TMPDIR="$at.tmp" XDG_RUNTIME_DIR="$at.tmp"
 timeout -k 5 "$(cat "$at.seconds")" sh "$at.sh" </dev/null >"$at.out" 2>&1 &
 trap 'kill $!' INT TERM
 wait $!
 status=$?
-times >"$at.times"
+read -r ended _ </proc/uptime
+{ echo "$began $ended"; times; } >"$at.times"
 rm -rf "$at.tmp"
 echo "$1 $status"
 ]]
@@ -56,7 +58,7 @@ end
 --- Run all jobs, at most @width at a time, in their order; @done is called as each ends.
 ---@param jobs { command: string, seconds: integer }[]
 ---@param width integer
----@param done fun(job: table, result: { out: string, code: integer, processor: number })
+---@param done fun(job: table, result: { out: string, code: integer, processor: number, elapsed: number })
 function M.run(jobs, width, done)
   -- specs run programs of other users below it
   local folder = line_of "d=$(mktemp -d /tmp/pmlua-pool-XXXXXX) && chmod 711 $d && echo $d"
@@ -72,8 +74,10 @@ function M.run(jobs, width, done)
   for line in pool:lines() do
     local number, code = line:match("^(%d+) (%d+)$")
     local at = folder .. "/" .. number
+    local times = read(at .. ".times")
+    local began, ended = times:match("^(%S+) (%S+)")
     done(jobs[tonumber(number)], { out = read(at .. ".out"), code = tonumber(code),
-      processor = processor_seconds(read(at .. ".times")) })
+      processor = processor_seconds(times), elapsed = ended - began })
   end
   os.execute("rm -rf " .. folder)
 end
