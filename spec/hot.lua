@@ -47,18 +47,23 @@ local function check_reads(sources)
   local names = {}
   for source in pairs(sources) do names[#names + 1] = source end
   table.sort(names)
+  local objects, source_of = {}, {}
   for _, source in ipairs(names) do
     local object = source:gsub("%.c$", ".o")
-    local out = shell.sh(('nm -u -P "%s/%s" "%s"/*/"%s" 2>/dev/null'):format(root, object, root, object))
-    local built = io.open(("%s/%s"):format(root, object))
-    if built then built:close()
-    elseif not source:find "^core/adapter/mpi/" then fail("%s is listed, and there is no object of it; run make", source) end
-    for symbol in out:gmatch "([%w_]+)[^\n]* [Uwv]" do
-      for _, pattern in ipairs(READS) do
-        local except = EXCEPT[source] and EXCEPT[source][symbol]
-        if symbol:find(pattern) and not except then
-          fail("%s calls %s: what reads is compiled with a stack protector; take it out of core/hot.mk", source, symbol)
-        end
+    local built <close> = io.open(("%s/%s"):format(root, object))
+    if not built and not source:find "^core/adapter/mpi/" then
+      fail("%s is listed, and there is no object of it; run make", source)
+    end
+    objects[#objects + 1] = ('"%s"/%s "%s"/*/%s'):format(root, object, root, object)
+    source_of[object] = source
+  end
+  local out = shell.sh("nm -A -u -P " .. table.concat(objects, " ") .. " 2>/dev/null")
+  for file, symbol in out:gmatch "([^\n]-): ([%w_]+)[^\n]* [Uwv]" do
+    local source = source_of[file:match ".*/(core/.*)"]
+    for _, pattern in ipairs(READS) do
+      local except = EXCEPT[source] and EXCEPT[source][symbol]
+      if symbol:find(pattern) and not except then
+        fail("%s calls %s: what reads is compiled with a stack protector; take it out of core/hot.mk", source, symbol)
       end
     end
   end
