@@ -412,6 +412,15 @@ describe("the tree", function()
     assert.same({ "pmlua " .. version(), 0 }, { sh(build .. "/pmlua --version | cut -d' ' -f1-2 | tr -d '\\n'") })
   end)
 
+  it("has a changelog whose newest release fits a screen", function()
+    local lines = 0
+    for line in io.lines "CHANGELOG.md" do
+      lines = lines + 1
+      if line:find "^## " and lines > 10 then break end
+    end
+    assert.is_true(lines <= 60, lines .. " lines; move the details to a file in docs")
+  end)
+
   it("has a purpose line in every C file", function()
     for file in sh("git ls-files 'core/*.[ch]' 'bindings/*.[ch]'"):gmatch("[^\n]+") do
       local head = assert(io.open(file)):read(600)
