@@ -46,7 +46,7 @@ end
 function M.commands(experiment, folder, options)
   local out = {}
   for i, arguments in ipairs(experiment.arguments) do
-    out[i] = ("%s/pmlua scripts/%s.lua %s --quiet --out %s%s"):format(BUILD, experiment.name, options, folder, arguments)
+    out[i] = ("%s/pmlua scripts/%s.lua %s --quiet -o %s%s"):format(BUILD, experiment.name, options, folder, arguments)
   end
   return out
 end
@@ -54,7 +54,7 @@ end
 --- The README's first experiment, as a reader would save it.
 local function first_touch(folder)
   write(folder .. "/first_touch.lua", read "README.md":match "```lua\n(%-%- first_touch%.lua\n.-)```")
-  return ("%s/pmlua %s/first_touch.lua --quiet --out %s"):format(BUILD, folder, folder)
+  return ("%s/pmlua %s/first_touch.lua --quiet -o %s"):format(BUILD, folder, folder)
 end
 
 local function run_any(commands)

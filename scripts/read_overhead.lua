@@ -96,7 +96,7 @@ number of events. STREAM and LU are read once per phase: 10 times per round and 
   },
   examples = {
     "pmlua scripts/read_overhead.lua --quick",
-    "pmlua scripts/read_overhead.lua --events instructions:u,cycles:u --out /tmp/results",
+    "pmlua scripts/read_overhead.lua --events instructions:u,cycles:u -o /tmp/results",
     "pmlua scripts/read_overhead.lua --image photo.ppm --n 4000 --nb 128",
   },
   measure = function(_, p, n) return lab.measure:cell(p, n) end,

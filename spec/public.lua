@@ -40,7 +40,7 @@ local function names_of(list, prefix)
   local names = {}
   for _, item in ipairs(list or {}) do
     names[#names + 1] = (prefix or "") .. item.name:gsub("%s", "")
-    if item.was then names[#names + 1] = prefix .. item.was end -- deprecated
+    if item.was then names[#names + 1] = prefix:sub(#item.was == 1 and 2 or 1) .. item.was end -- deprecated
   end
   return names
 end

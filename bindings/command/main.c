@@ -270,6 +270,19 @@ static int runverb(lua_State *L, const char *verb, char **argv, int argc, int fi
   return callmodule(L, "internal.cli.verb", "run", 2);
 }
 
+/* Warn about misspelt variables: the names in the environment that begin with PMLUA_ go to Lua. */
+static void checkenvironment(lua_State *L) {
+  int n = 0;
+  lua_newtable(L);
+  for (char **variable = environ; *variable != NULL; variable++)
+    if (strncmp(*variable, "PMLUA_", 6) == 0) {
+      lua_pushlstring(L, *variable, strcspn(*variable, "="));
+      lua_rawseti(L, -2, ++n);
+    }
+  if (n > 0) (void)callmodule(L, "internal.cli.environment", "check", 1);
+  lua_settop(L, 0);
+}
+
 static int runhelp(lua_State *L) {
   lua_pushliteral(L, "help");
   lua_newtable(L);
@@ -298,7 +311,8 @@ static int runname(lua_State *L, char **argv, int argc, int first) {
 
 struct options {
   bool interactive, version, help, code, sim;
-  int first; /* index in argv of the script or verb; argc: neither given */
+  const char *unknown; /* an option that does not exist */
+  int first;           /* index in argv of the script or verb; argc: neither given */
 };
 
 static bool takescode(const char *opt) {
@@ -328,8 +342,10 @@ static int parse(char **argv, int argc, struct options *o) {
     else if (takescode(argv[i])) {
       o->code = true;
       if (argv[i][2] == '\0' && ++i == argc) return misused("-e needs code", "");
-    } else
-      return misused("no such option: ", argv[i]);
+    } else {
+      o->unknown = argv[i];
+      return DONE;
+    }
   }
   o->first = i;
   if (i == argc && !o->interactive && !o->code && !o->version && !o->help) return misused("nothing to run", "");
@@ -371,6 +387,11 @@ static int runsimulated(lua_State *L, char **argv, int argc, const struct option
 
 static int runall(lua_State *L, char **argv, int argc, const struct options *o) {
   int status = DONE;
+  checkenvironment(L);
+  if (o->unknown != NULL) {
+    lua_pushstring(L, o->unknown);
+    return callmodule(L, "internal.cli.verb", "unknown_option", 1);
+  }
   if (o->help) return runhelp(L);
   if (o->sim) return runsimulated(L, argv, argc, o);
   setarg(L, argv, argc, o->first < argc ? o->first : 0);

@@ -22,6 +22,7 @@ local disk = require "pmlua.internal.file"
 local figure = require "pmlua.internal.experiment.figure"
 local json = require "pmlua.json"
 local options = require "pmlua.internal.cli.experiment"
+local cli_parse = require "pmlua.internal.cli.parse"
 local plot = require "pmlua.plot"
 local provenance = require "pmlua.internal.experiment.provenance"
 local printable = require "pmlua.internal.printable"
@@ -370,7 +371,7 @@ end
 local function given_fields(exp)
   local known = { help = true, command = true, debug = true }
   for _, list in ipairs { options.common, exp.options } do
-    for _, o in ipairs(list) do known[(o.name:gsub("-", "_"))] = true end
+    for _, o in ipairs(list) do known[cli_parse.key(o)] = true end
   end
   return known
 end

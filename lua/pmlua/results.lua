@@ -25,7 +25,7 @@ local function make_folders(path)
       local ok, err = lfs.mkdir(made)
       -- another run may have made it in between
       if not ok and lfs.attributes(made, "mode") ~= "directory" then
-        return refuse("EIO", ("cannot make the folder %s: %s"):format(path, err), "name another folder by --out DIR")
+        return refuse("EIO", ("cannot make the folder %s: %s"):format(path, err), "name another folder with -o DIR")
       end
     end
   end
@@ -68,7 +68,7 @@ function M.create(base, name)
       return setmetatable({ path = path, link_error = not pointed and no_link or nil }, Folder)
     end
     if code ~= 17 and lfs.symlinkattributes(path, "mode") == nil then -- not EEXIST
-      return refuse("EIO", ("cannot make the folder %s: %s"):format(path, why), "name another folder by --out DIR")
+      return refuse("EIO", ("cannot make the folder %s: %s"):format(path, why), "name another folder with -o DIR")
     end
   end
   return refuse("EEXIST", ("cannot make a folder with a new name in %s"):format(parent))

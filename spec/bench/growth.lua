@@ -21,7 +21,7 @@ end
 --- @return number bytes
 local function measure(dir, row, n)
   local command, prepare = growth.at(row, n, build)
-  shell(("cd %s && %s && ulimit -s unlimited && %s stat --json -o stat.json -- %s %s >/dev/null 2>&1")
+  shell(("cd %s && %s && ulimit -s unlimited && %s stat --json --out stat.json -- %s %s >/dev/null 2>&1")
     :format(dir, prepare, build, build, command))
   local text = slurp(dir .. "/stat.json")
   local function ended(name) return tonumber(text:match(('"%s": (%%d+)'):format(name))) end

@@ -105,7 +105,7 @@ describe("A metric plugin", function()
         measure = function(_, p) local t = pml.clock.ns() + 1000000 while pml.clock.ns() < t do end return p.n end }]])
     local run = "LD_LIBRARY_PATH=%s SCOREP_METRIC_PLUGINS=steps,series_event,series_async,process SCOREP_METRIC_STEPS=all "
       .. "SCOREP_METRIC_SERIES_EVENT=wave SCOREP_METRIC_SERIES_ASYNC=ticks SCOREP_METRIC_PROCESS=resident "
-      .. "SCOREP_METRIC_PROCESS_EVERY=5ms %s/pmlua %s --no-plot --out %s"
+      .. "SCOREP_METRIC_PROCESS_EVERY=5ms %s/pmlua %s --no-plot -o %s"
     local status, out, err = support.shell(run:format(folder, support.build, script, dir))
     assert.equal(0, status, out .. err)
     local t = assert(require("pmlua.internal.dat").read(dir .. "/plug/latest/plugins.dat"))

@@ -150,7 +150,7 @@ describe("An event of packages", function()
       assert(pml.event.set_sysfs "spec/data/sysfs/twin")
       return pml.experiment { name = "places", factors = { n = { 1 } }, repeats = 2, unit = "#",
         trace_events = { "node/energy/:package1", "node/odd/" }, measure = function(_, p) return p.n end }]])
-    local status, out, err = support.shell(("%s/pmlua %s --no-plot --out %s"):format(support.build, script, dir))
+    local status, out, err = support.shell(("%s/pmlua %s --no-plot -o %s"):format(support.build, script, dir))
     assert.equal(0, status, out .. err)
     if err:find "paranoid" then return pending(tostring(err)) end -- luacheck: ignore 113
     local _, definitions = support.shell(("otf2-print -G %s/places/latest/traces.otf2"):format(dir))

@@ -70,7 +70,7 @@ describe("The examples of CONTRIBUTING.md", function()
 
   it("is an experiment that runs", function()
     assert.truthy(block["scripts/first_touch.lua"])
-    shell.done(("%s/pmlua %s/first_touch.lua --quick --no-plot --out %s/run"):format(build, dir, dir))
+    shell.done(("%s/pmlua %s/first_touch.lua --quick --no-plot -o %s/run"):format(build, dir, dir))
     assert.matches("megabytes", read(dir .. "/run/first_touch/latest/data.dat"))
   end)
 

@@ -151,7 +151,7 @@ describe("the trace of an experiment", function()
           return 1
         end }
     ]])
-    local line = "true; setsid %s slow.lua --out results >said 2>&1 & "
+    local line = "true; setsid %s slow.lua -o results >said 2>&1 & "
       .. "until test -e measured; do sleep 0.05; done; kill -9 -$!; wait"
     shell(line:format(command))
     assert.equal(0, (shell "test -e results/slow/latest/samples.pmlog"))
@@ -160,7 +160,7 @@ describe("the trace of an experiment", function()
     local _, events = shell "otf2-print made/traces.otf2"
     local region, samples = events:find 'ENTER[^\n]*Region: "1"', events:find 'METRIC[^\n]*"samples"'
     assert.truthy(not support.has "otf2-print" or region and samples, events)
-    assert.equal(0, (shell(command .. " slow.lua --out results --quick >said 2>&1")))
+    assert.equal(0, (shell(command .. " slow.lua -o results --quick >said 2>&1")))
     status, said, err = shell(command .. " trace results/slow/latest -o made")
     assert.same({ 1, "" }, { status, said })
     assert.truthy(err:find("this run has its trace: results/slow/latest/traces.otf2", 1, true), err)

@@ -233,7 +233,8 @@ describe("Every verb", function()
       for _, option in ipairs(verb.options or {}) do
         local what = known[option.name]
         local letter = option.short or ""
-        for _, common in ipairs { "json", "csv", "out", "quiet", "event", "plot", "patience" } do
+        if verb.name == "plot" and option.name == "out" then letter = "" end -- as gnuplot's users expect, -o is a file
+        for _, common in ipairs { "json", "csv", "out", "out-dir", "quiet", "event", "plot", "patience" } do
           if option.name == common then
             assert.equal(what or letter, letter, verb.name .. " --" .. option.name)
             known[option.name] = letter
@@ -243,7 +244,7 @@ describe("Every verb", function()
         letters[letter] = option.short
       end
     end)
-    assert.same({ json = "", csv = "", out = "o", quiet = "q", event = "e", plot = "", patience = "" }, known)
+    assert.same({ json = "", csv = "", out = "", ["out-dir"] = "o", quiet = "q", event = "e", plot = "", patience = "" }, known)
   end)
 
   it("has one name for repetitions, --runs, and one for periods, --every; old names work with a warning", function()
@@ -256,7 +257,7 @@ describe("Every verb", function()
       end
     end)
     assert.same({}, others)
-    assert.same({ ["repeat"] = "runs", interval = "every" }, old)
+    assert.same({ ["repeat"] = "runs", interval = "every", o = "out", out = "out-dir" }, old)
     local status, _, err = support.pmlua "stat -e task-clock --repeat=2 -- true"
     assert.equal(0, status)
     assert.matches("^pmlua stat: warning: %-%-repeat is deprecated; use %-%-runs\n", err)
@@ -321,11 +322,12 @@ describe("The common options", function()
     assert.matches("\ngrown,", csv)
   end)
 
-  it("--out takes the printed text, -oFILE and all", function()
+  it("--out takes the printed text; -o FILE and --out DIR, which were 1.0's, work with a warning", function()
     local _, printed = pmlua "events clock::"
-    for _, form in ipairs { "--out to", "--out=to", "-o to", "-oto" } do
+    local warning = "pmlua events: warning: -o is deprecated; use --out\n"
+    for form, warned in pairs { ["--out to"] = "", ["--out=to"] = "", ["-o to"] = warning, ["-oto"] = warning } do
       local status, out, err = pmlua("events clock:: " .. form)
-      assert.same({ 0, "", "" }, { status, out, err })
+      assert.same({ 0, "", warned }, { status, out, err })
       assert.equal(printed, support.slurp(dir .. "/to"))
       os.remove(dir .. "/to")
     end
@@ -348,6 +350,16 @@ describe("The common options", function()
     assert.same({ 127, "pmlua stat: nosuch: command not found\n" }, { status, err })
   end)
 
+  it("-o is a folder in every verb, except in pmlua plot", function()
+    local files = {}
+    for _, name in ipairs(verbs.all()) do
+      for _, option in ipairs(verbs.load(name).options or {}) do
+        if option.short == "o" and option.kind ~= "dir" then files[#files + 1] = name end
+      end
+    end
+    assert.same({ "plot" }, files)
+  end)
+
   it("of an experiment include the options of the verbs", function()
     support.spit(dir .. "/e.lua", "return require 'pmlua'.experiment { name = 'demo', factors = { k = { 1, 2 } },\n"
       .. "  repeats = 4, warmup = 0, measure = function() return 1 end }\n")
@@ -358,6 +370,8 @@ describe("The common options", function()
     status, csv, err = pmlua "compare -q --csv out/demo/latest out/demo/latest"
     assert.same({ 0, "" }, { status, err })
     assert.equal(2, rows_of(csv, "cell,median_a,median_b,ratio,low,high,p_holm,verdict"))
+    local _, _, warned = pmlua "e.lua -q --out out --no-plot"
+    assert.equal("pmlua: e.lua: warning: --out is deprecated; use --out-dir\n", warned)
     status, csv, err = pmlua "e.lua --jsno"
     assert.equal("", csv)
     assert.same({ 2, "pmlua: e.lua: no such option: --jsno; did you mean --json?\nsee 'pmlua e.lua --help'\n" }, { status, err })
@@ -389,7 +403,7 @@ describe("A mistake is answered in one line with its place and a remedy:", funct
       "pmlua bench: -P: '8..1' has no values; write FIRST <= LAST, a STEP above 0 and a FACTOR above 1",
     ["bench -L level 1,9 'gzip -{level}'"] = "pmlua bench: no such option: -L; choose one of -N -P -c -e -i -n -o -p -q -r -t -w",
     ["bench -r 2 --input nosuch true"] = "pmlua bench: nosuch: no such file; name an existing one by --input",
-    ["stat -o nosuch/file -- true"] = "pmlua stat: nosuch/file: No such file or directory; make its folder first",
+    ["stat --out nosuch/file -- true"] = "pmlua stat: nosuch/file: No such file or directory; make its folder first",
     ["guard nosuch -- true"] = "pmlua guard: nosuch: No such file or directory; pmlua guard --save FILE writes it",
     ["plot nosuch"] = "pmlua plot: nosuch: No such file or directory; name a folder such as results/NAME/latest",
     ["plot ."] = "pmlua plot: .: not the folder of a run: it has no meta.json; name a folder such as results/NAME/latest",

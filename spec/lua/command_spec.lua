@@ -122,6 +122,13 @@ describe("pmlua -e CODE", function()
   end)
 end)
 
+describe("A variable of the environment", function()
+  it("that is misspelt is named with the nearest one, and others are not", function()
+    local status, out, err = support.shell(("PMLUA_REPROT=out PMLUA_ROOT=/opt PMLUA_SECTIONS=on %s -e 'print(1)'"):format(command))
+    assert.same({ 0, "1\n", "pmlua: warning: no variable PMLUA_REPROT; did you mean PMLUA_REPORT?\n" }, { status, out, err })
+  end)
+end)
+
 describe("pmlua -i", function()
   it("prints values of lines, continues incomplete ones and survives errors", function()
     script("in", "1+1\nx =\n3\nx, nil\nerror 'e'\nerror {}\n= pml.version\nfor i = 1, 1 do\nprint 'loop' end\n) syntax\n")
@@ -135,7 +142,10 @@ describe("Misuse of the command ends with status 2 and a line:", function()
   for arguments, answer in pairs {
     [""] = "nothing to run",
     ["-e"] = "-e needs code",
-    ["--bogus"] = "no such option: --bogus",
+    ["--bogus"] = "no such option: --bogus; see pmlua --help",
+    ["--verison"] = "no such option: --verison; did you mean --version?",
+    ["vresion"] = "did you mean 'pmlua --version'?",
+    ["help enviroment"] = "did you mean 'environment'?",
     ["evnts"] = "did you mean 'pmlua events'?",
     ["nowhere.lua"] = "nowhere.lua: no such file",
     ["help docter"] = "did you mean 'doctor'?",

@@ -63,7 +63,7 @@ end
 
 function M.command(text, arguments)
   local path, dir = M.script(text)
-  local code, out, err = support.pmlua(("%s --out %s --no-plot %s"):format(path, dir, arguments or ""))
+  local code, out, err = support.pmlua(("%s -o %s --no-plot %s"):format(path, dir, arguments or ""))
   return code, out, err, dir, path
 end
 

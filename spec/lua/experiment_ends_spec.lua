@@ -23,7 +23,7 @@ return require "pmlua".experiment { name = "demo", repeats = 200000, warmup = 0,
   for i = 1, n do out[i] = math.random(1 << 40) end
   return out
 end }]]
-    local code, out, err = support.pmlua(("%s --quiet --no-plot --out %s"):format(path, dir))
+    local code, out, err = support.pmlua(("%s --quiet --no-plot -o %s"):format(path, dir))
     local opened, why = results.open(dir .. "/demo/latest")
     os.execute("umount " .. dir)
     assert.equal(1, code)
@@ -48,7 +48,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 1000
   -- Start it, wait until two rounds are written, signal it; the status of the process.
   local function stop(signal)
     local path, dir = script(endless)
-    local code, out, err = support.shell(([[%s/pmlua %s --quiet --no-plot --out %s & p=$!
+    local code, out, err = support.shell(([[%s/pmlua %s --quiet --no-plot -o %s & p=$!
       i=0; while [ $i -lt 3000 ] && ! grep -qs '"rounds_done": [2-9]' %s/demo/latest/meta.json; do sleep 0.02; i=$((i + 1)); done
       kill -%s $p; wait $p]]):format(support.build, path, dir, dir, signal))
     return code, out, err, dir .. "/demo/latest"
@@ -87,7 +87,7 @@ return pml.experiment { name = "demo", rounds = 1, repeats = 100, warmup = 0, un
   %s
   return calls
 end }]]):format(wait))
-      local arguments = ("%s/pmlua %s --quiet --no-plot --out %s"):format(support.build, path, dir)
+      local arguments = ("%s/pmlua %s --quiet --no-plot -o %s"):format(support.build, path, dir)
       local steps = support.quote '[["expect", "reached"], ["send", "\\u0003"]]'
       local code, out = support.shell(("python3 %s/spec/terminal.py 80 %s -- %s"):format(support.root, steps, arguments))
       assert.equal(1, code, what .. out)
@@ -109,7 +109,7 @@ end }]]):format(wait))
       told:setvbuf "no"
       return pml.experiment { name = "demo", repeats = 50, warmup = 0, unit = "ns",
         %s }]]):format(body))
-    support.shell(([[TOLD=%s/told %s/pmlua %s --out %s --no-plot --quiet >%s/out 2>&1 & p=$!; n=0
+    support.shell(([[TOLD=%s/told %s/pmlua %s -o %s --no-plot --quiet >%s/out 2>&1 & p=$!; n=0
       until [ "$(grep -cs . %s/told)" -ge %d ] 2>/dev/null || [ $n = 200 ]; do sleep 0.05; n=$((n + 1)); done
       kill -KILL $p; wait $p]]):format(dir, support.build, path, dir, dir, dir, samples))
     local values = {}
@@ -194,7 +194,7 @@ end }]]):format(wait))
           unit = "ns", metrics = { { name = "faults" } }, options = { { name = "more", type = "integer", default = 0 } },
           measure = function(_, p, n, o) pml.sys.sleep(0.006) %s end }]]):format(gives))
       local run_of, latest = ("%s/pmlua %s --quiet --no-plot"):format(support.build, path), dir .. "/demo/latest"
-      local line, kills = ("%s --out %s --more 3"):format(run_of, dir), 0
+      local line, kills = ("%s -o %s --more 3"):format(run_of, dir), 0
       repeat
         local code = support.shell(("timeout -s KILL %.3f %s"):format(0.03 + random(200) / 1000, line))
         kills = kills + (code == 137 and 1 or 0)
@@ -232,7 +232,7 @@ end }]]):format(wait))
     local same = script(endless)
     local cases = {
       { other, "the [%a ]+ is not the same as before; start a new run" }, { same .. " --seed 1", "%-%-resume and %-%-seed" },
-      { same .. " --out x", "%-%-resume and %-%-out" },
+      { same .. " -o x", "%-%-resume and %-%-out%-dir" },
       { script [[return require "pmlua".experiment { name = "other", measure = print }]], "not a run of other" },
     }
     for _, c in ipairs(cases) do

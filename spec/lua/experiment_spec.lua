@@ -340,7 +340,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
   it("is refused with unknown options and bad numbers: one line, status 2, nothing written", function()
     local path, dir = script "return require 'pmlua'.experiment { name = 'demo', measure = function() return 1 end }"
     for _, arguments in ipairs { "--nope", "--seed x", "--rounds 0", "--iterations 1.5", "--iterations", "extra" } do
-      local code, out, err = support.pmlua(("%s --out %s/out %s"):format(path, dir, arguments))
+      local code, out, err = support.pmlua(("%s -o %s/out %s"):format(path, dir, arguments))
       assert.equal(2, code, arguments)
       assert.equal("", out)
       assert.matches("^pmlua: [^\n]+\nsee 'pmlua [^\n]+ %-%-help'\n$", err)
@@ -354,7 +354,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
       'analyse = function(run) run:say("shift " .. run.options.shift) end }' }
     local path, dir = script(table.concat(said, "\n"))
     for _, given in ipairs { "--shift -3", "--shift=-3" } do
-      local out, err = support.done(support.pmlua(("%s --out %s/out --quick --no-plot %s"):format(path, dir, given)))
+      local out, err = support.done(support.pmlua(("%s -o %s/out --quick --no-plot %s"):format(path, dir, given)))
       assert.matches("shift %-3", out .. err)
     end
   end)
@@ -413,7 +413,7 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
     local path, dir = script "return require 'pmlua'.experiment { name = 'demo', measure = function() error 'measured' end }"
     support.spit(dir .. "/file", "")
     for _, out_dir in ipairs { dir .. "/file", "/proc/nothing" } do
-      local code, out, err = support.pmlua(("%s --quiet --out %s"):format(path, out_dir))
+      local code, out, err = support.pmlua(("%s --quiet -o %s"):format(path, out_dir))
       assert.equal(1, code)
       assert.equal("", out)
       assert.matches("^pmlua: cannot make the folder [^\n]+\n$", err)

@@ -152,7 +152,7 @@ int main(void) {
   it("is the same in each form, with the described columns", function()
     check_forms(dir, { "calls", "functions", "values", "openmp", "processes", "totals", "messages", "pairs", "collectives" })
     if select(2, sh "command -v sqlite3") ~= 0 then return pending "sqlite3 is not installed" end
-    export(("%s --to sqlite -o %s/calls.db"):format(dir, folder))
+    export(("%s --to sqlite --out %s/calls.db"):format(dir, folder))
     local out = sh(([[sqlite3 %s/calls.db 'SELECT sum(calls), typeof(inclusive_ns) FROM calls' \
       'SELECT sum(calls), typeof(inclusive_ns) FROM functions' 'SELECT count(DISTINCT "table") FROM columns']]):format(folder))
     assert.equal("55|real\n55|integer\n12\n", out)

@@ -110,13 +110,13 @@ describe("pmlua export", function()
   it("writes one database, and does not overwrite other files", function()
     if select(1, shell "command -v sqlite3") ~= 0 then return pending "sqlite3 is not installed" end
     local db = support.folder() .. "/run's.db"
-    local status, _, err = export(("%s --to sqlite -o %s"):format(dir, quote(db)))
+    local status, _, err = export(("%s --to sqlite --out %s"):format(dir, quote(db)))
     assert.same({ 0, "" }, { status, err })
     local _, out = shell(("sqlite3 %s 'SELECT count(*), typeof(calls), typeof(time_ns) FROM sections'"):format(quote(db)))
     assert.equal(("%d|integer|real\n"):format(rows), out)
     _, out = shell(("sqlite3 %s 'SELECT unit FROM columns WHERE name = \"self_ns\"'"):format(quote(db)))
     assert.equal("ns\n", out)
-    status, out, err = export(("%s --to sqlite -o %s"):format(dir, quote(db)))
+    status, out, err = export(("%s --to sqlite --out %s"):format(dir, quote(db)))
     assert.same({ 1, "" }, { status, out })
     assert.matches("^pmlua export: [^\n]+: it exists; name a new file\n$", err)
   end)
@@ -138,7 +138,7 @@ assert(pml.section.write(arg[1]))]])
       assert.truthy(seen[label], label)
     end
     if select(1, shell "command -v sqlite3") ~= 0 then return end
-    assert.equal(0, (export(("%s --to sqlite -o %s/r.db"):format(one, one))))
+    assert.equal(0, (export(("%s --to sqlite --out %s/r.db"):format(one, one))))
     _, out = shell(("sqlite3 %s/r.db 'SELECT count(DISTINCT section) FROM sections'"):format(one))
     assert.equal("5\n", out)
   end)
@@ -153,12 +153,12 @@ assert(pml.section.write(arg[1]))]])
     assert.equal(1, status)
     assert.equal("pmlua export: " .. folder .. "/results/demo/latest: the run of an experiment: its table is data.dat, "
       .. "every sample is in samples.csv.gz; for its events name traces.otf2 in this folder\n", err)
-    assert.equal(0, (export("--to csv -o " .. folder .. "/e.csv " .. folder .. "/results/demo/latest/traces.otf2")))
+    assert.equal(0, (export("--to csv --out " .. folder .. "/e.csv " .. folder .. "/results/demo/latest/traces.otf2")))
   end)
 
   it("refuses impossible exports in one line", function()
     for arguments, text in pairs { ["/nowhere"] = "/nowhere: ", [dir .. " --to sqlite"] = "--to sqlite needs --out FILE",
-      [dir .. " --to sqlite -o x --table events"] = "omit --table", [dir .. " --to xml"] = "--to needs" } do
+      [dir .. " --to sqlite --out x --table events"] = "omit --table", [dir .. " --to xml"] = "--to needs" } do
       local status, out, err = export(arguments)
       assert.truthy(status ~= 0 and out == "", arguments)
       assert.truthy(err:find(text, 1, true) and err:match "^pmlua export: [^\n]+\n", err)
@@ -180,14 +180,14 @@ describe("The output of pmlua export", function()
     if support.missing then return end
     dir, folder = support.folder(), support.folder()
     assert.equal(0, (shell(("%s/spec/logs %s %d %d %d"):format(support.build, dir, RANKS, THREADS, SECTIONS))))
-    assert.equal(0, (export(("%s -o %s/sections.csv"):format(dir, folder))))
+    assert.equal(0, (export(("%s --out %s/sections.csv"):format(dir, folder))))
     local recorded = folder .. "/recorded"
     support.spit(folder .. "/twice.c", "int once(int n) { return n; }\nint twice(int n) { return once(n) + once(n); }\n")
     support.spit(folder .. "/main.c", "int twice(int n);\nint main(int n) { while (n-- > -9) twice(n); return 0; }\n")
     assert.equal(0, (support.shell_in(folder, "gcc -O0 -shared -fPIC twice.c -o libtwice.so && "
       .. "gcc main.c -L. -ltwice -Wl,-rpath,$PWD -o main")))
     assert.equal(0, (shell(("%s record -q -o %s -- sh -c '%s/main; %s/main'"):format(command, recorded, folder, folder))))
-    assert.equal(0, (export(("%s --table functions -o %s/functions.csv"):format(recorded, folder))))
+    assert.equal(0, (export(("%s --table functions --out %s/functions.csv"):format(recorded, folder))))
     functions = {}
     for line in select(2, export(recorded .. " --table functions --to jsonl")):gmatch "[^\n]+" do
       local row = json.decode(line)

@@ -26,7 +26,7 @@ end
 
 local function export(path, form, options)
   local to = ("%s/out.%s"):format(folder, form)
-  local out = shell.done(("%s/pmlua export %s --to %s %s -o %s"):format(support.build, path, form, options or "", to))
+  local out = shell.done(("%s/pmlua export %s --to %s %s --out %s"):format(support.build, path, form, options or "", to))
   return to, out
 end
 
@@ -208,15 +208,15 @@ describe("pmlua export of a trace", function()
     require "lfs".mkdir(empty)
     refused(empty .. " --to perfetto", "no trace")
     refused(empty .. " --to folded", "no recorded calls")
-    refused(path .. " --to sqlite -o x.db", "takes logs")
+    refused(path .. " --to sqlite --out x.db", "takes logs")
     refused(path .. " --to jsonl", "takes logs; a trace is exported %-%-to csv")
     refused(path .. " --to chrome", "needs csv, jsonl, sqlite, perfetto, speedscope, pprof or folded")
     refused(path .. " --table calls", "omit %-%-table")
     refused(path .. " --to folded --value nothing", "no counter 'nothing'; choose time, calls, work")
     local calls = {}
     for k = 1, 2000 do calls[k] = { "main", k % 2 == 1 and "+" or "-", "a", 10 * k } end
-    refused(path .. " --to perfetto -o /dev/full", "No space left")
-    refused(planted("long", calls) .. " --to perfetto -o /dev/full", "ENOSPC: the file takes no more bytes")
+    refused(path .. " --to perfetto --out /dev/full", "No space left")
+    refused(planted("long", calls) .. " --to perfetto --out /dev/full", "ENOSPC: the file takes no more bytes")
     shell.write(folder .. "/cut.otf2", "OTF2")
     refused(folder .. "/cut.otf2 --to perfetto", "cut.otf2")
   end)

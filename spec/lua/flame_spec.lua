@@ -33,7 +33,7 @@ for g in xml.dom.minidom.parse(sys.argv[1]).getElementsByTagName("g"):
 end
 
 local function draw(path, options)
-  shell.done(("%s/pmlua flame %s %s -o %s/out.svg"):format(support.build, path, options or "", folder))
+  shell.done(("%s/pmlua flame %s %s --out %s/out.svg"):format(support.build, path, options or "", folder))
   return bars_of(folder .. "/out.svg")
 end
 

@@ -31,7 +31,7 @@ describe("growth", function()
 
   --- The most memory that the command had at once.
   local function bytes(row, n)
-    run(row, n, ("%s/pmlua stat --json -o %s/stat.json --"):format(support.build, dir))
+    run(row, n, ("%s/pmlua stat --json --out %s/stat.json --"):format(support.build, dir))
     local f <close> = assert(io.open(dir .. "/stat.json"))
     return tonumber(f:read "a":match '"maxrss_bytes": (%d+)')
   end

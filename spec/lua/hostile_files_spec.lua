@@ -22,7 +22,7 @@ end
 local function run_of_an_experiment()
   shell.write(folder .. "/run.lua", [[return require "pmlua".experiment { name = "run", factors = { n = { 1, 2 } }, repeats = 3,
     unit = "s", measure = function(_, p) return p.n end }]])
-  shell.done(("%s %s/run.lua --out %s/results"):format(pmlua, folder, folder), 60)
+  shell.done(("%s %s/run.lua -o %s/results"):format(pmlua, folder, folder), 60)
   return folder .. "/results/run/latest"
 end
 
@@ -40,7 +40,7 @@ describe("a foreign file", function()
     local others = "cd %s && mkfifo fifo && mkdir folder && truncate -s 10G sparse && ln -s /dev/zero zero"
     assert.are.equal(0, select(2, sh(others:format(folder))))
     table.move({ "fifo", "folder", "sparse", "zero" }, 1, 4, #names + 1, names)
-    local verbs = { "report %s", "compare %s %s", "plot %s", "trace %s", "flame %s -o " .. folder .. "/x.svg",
+    local verbs = { "report %s", "compare %s %s", "plot %s", "trace %s", "flame %s --out " .. folder .. "/x.svg",
       "export %s --to folded", "export %s --to perfetto", "import %s -o " .. folder .. "/imported", "record --finish %s",
       "guard %s -- true", "record --filter %s -o /nowhere/x -- true", "choose --groups %s FLOPS", "wrap build %s", "attach %s",
       "wrap init --recipe %s" }

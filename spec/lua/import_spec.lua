@@ -123,7 +123,7 @@ describe("pmlua import", function()
     local whole = paths(trace)
     for form, name in pairs { pprof = "again.pb.gz", folded = "again.folded" } do
       local path = folder .. "/" .. name
-      assert.are.equal(0, select(2, sh(("%s/pmlua export %s --to %s -o %s"):format(support.build, trace, form, path))))
+      assert.are.equal(0, select(2, sh(("%s/pmlua export %s --to %s --out %s"):format(support.build, trace, form, path))))
       local f <close> = assert(io.open(path, "rb"))
       local again, out, code = import("from-" .. name, f:read "a")
       assert.are.equal(0, code, out)

@@ -41,12 +41,12 @@ describe("The order of the output is the same each time for", function()
     local path = recorded.planted(folder .. "/planted", calls, recorded.us, { { name = "work", unit = "W" } })
     repeats { "trace " .. path, "trace --json --waits --critical-path " .. path, "trace --plot profile=a.svg " .. path,
       "export --to csv " .. path, "export --to speedscope " .. path, "export --to folded " .. path,
-      "flame " .. path .. " -o flame.svg && cat flame.svg", "compare " .. path .. " " .. path }
+      "flame " .. path .. " --out flame.svg && cat flame.svg", "compare " .. path .. " " .. path }
   end)
 
   it("reports of recorded calls", function()
     local at = recording.place()
-    at.recorded("--out " .. folder .. "/recorded --trace -- ./calls crc32:3 adler32:4 zlibVersion:2 thread:5")
+    at.recorded("-o " .. folder .. "/recorded --trace -- ./calls crc32:3 adler32:4 zlibVersion:2 thread:5")
     repeats { "report recorded --json", "export recorded --to csv --table functions",
       "export recorded --to csv --table calls", "trace --show recorded" }
   end)

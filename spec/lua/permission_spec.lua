@@ -91,7 +91,7 @@ describe("An ordinary user", function()
   end)
 
   it_counts("has clocks under their own names: they count the kernel also where it may not be counted", function()
-    local _, _, folder = ran("stat -e task-clock,cpu-clock --json -o stat -- "
+    local _, _, folder = ran("stat -e task-clock,cpu-clock --json --out stat -- "
       .. "dd if=/dev/zero of=/dev/null bs=64k count=20000 status=none", "none")
     local by = support.by(json.decode(support.slurp(folder .. "/stat")).counts, "event")
     local system = by["system time"].value

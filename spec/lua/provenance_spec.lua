@@ -55,7 +55,7 @@ describe("provenance", function()
   it("leaves out facts that a machine without /sys does not have", function()
     local without = "unshare -rm sh -c 'mount -t tmpfs none /sys && exec %s/pmlua %s'"
     if support.shell(without:format(support.build, "--version")) ~= 0 then return pending "no namespace can be made here" end
-    local bench = "bench --runs 2 -q --no-plot --out " .. support.folder() .. " true"
+    local bench = "bench --runs 2 -q --no-plot -o " .. support.folder() .. " true"
     local out = support.done(support.shell(without:format(support.build, bench)))
     assert.matches("complete, 2 rounds", out)
   end)

@@ -210,7 +210,7 @@ time.sleep(300)]])
 
   it("prints readings as CSV, with one line of names, also into a file", function()
     local pid = solver "SOLVER"
-    for _, arguments in ipairs { "--csv", "--csv -o readings" } do
+    for _, arguments in ipairs { "--csv", "--csv --out readings" } do
       local out = support.quiet(pmlua("query SOLVER '*tolerance' '*residual' --watch 20ms --count 3 " .. arguments))
       if arguments ~= "--csv" then out = support.slurp(dir .. "/readings") end
       local lines = {}

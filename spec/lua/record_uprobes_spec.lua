@@ -12,7 +12,7 @@ local json = require "pmlua.json"
 
 local command = require("pmlua.core").sys.realpath(support.build) .. "/pmlua"
 local traced = "unshare -m sh -c 'test -d /sys/kernel/tracing/events || mount -t tracefs nodev /sys/kernel/tracing || exit 99; "
-  .. "%s stat --json -o counts.json %s -- sh ./line'"
+  .. "%s stat --json --out counts.json %s -- sh ./line'"
 
 local repository = "git init -q repo && cd repo && git config user.name a && git config user.email a@b && seq 1 9000 >numbers &&"
   .. "git add numbers && git commit -q -m numbers"

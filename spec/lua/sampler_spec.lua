@@ -230,7 +230,7 @@ int main(void) {
   end)
 
   it("samples all cpus if the user may", function()
-    local code, out, err = shell(command .. "-a -e cpu-clock --by cpu --json -o all -- ./planted 2>why; echo $?; cat why")
+    local code, out, err = shell(command .. "-a -e cpu-clock --by cpu --json --out all -- ./planted 2>why; echo $?; cat why")
     if out:find("perf_event_paranoid", 1, true) then return pending "all cpus need root" end
     assert.equal(0, code, err)
     assert.equal("0", out:match "\n(%d+)\n")

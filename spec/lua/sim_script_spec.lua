@@ -101,7 +101,7 @@ sim.describe("pmlua --sim", function()
   end)
 
   it("leaves other experiments unchanged", function()
-    local code = support.shell(("cd %s && %s sums.lua --no-plot --out plain"):format(quote(dir), command))
+    local code = support.shell(("cd %s && %s sums.lua --no-plot -o plain"):format(quote(dir), command))
     assert.equal(0, code)
     local rows, meta = table_of(dir .. "/plain/sums/latest")
     assert.is_nil(rows[1]["sim::Ir"])

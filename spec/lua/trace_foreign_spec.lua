@@ -166,7 +166,7 @@ e.leave(time + 1, r)]==])
     end))
     assert.are.equal(n, count)
     matches("each", rows)
-    local out, lines = support.build .. "/pmlua export %s --to csv -o %s/every.csv", {}
+    local out, lines = support.build .. "/pmlua export %s --to csv --out %s/every.csv", {}
     assert.are.equal(0, select(2, sh(out:format(path, folder))))
     for line in io.lines(folder .. "/every.csv") do
       local at, kind, name = line:match "^(%d+),1,,1,(%l[%l_]*),([^,]*)"
@@ -218,8 +218,8 @@ e.metric(1010, m[1], [11])]==])
 
   it("is damaged if its events have no location, and has nothing to show without events", function()
     local path = write_broken "location_undefined"
-    for _, command in ipairs { "trace %s", "trace %s --json", "trace %s --waits", "flame %s -o x.svg",
-      "export %s --to perfetto -o x.pftrace" } do
+    for _, command in ipairs { "trace %s", "trace %s --json", "trace %s --waits", "flame %s --out x.svg",
+      "export %s --to perfetto --out x.pftrace" } do
       local out, code = sh(("cd %s && timeout 20 %s/pmlua %s"):format(folder, support.build, command:format(path)), 60)
       assert.are.equal(1, code, command .. out)
       assert.is_truthy(out:find("damaged: it has files of events, and its definitions have no location", 1, true), out)
@@ -337,7 +337,7 @@ for k in range(4): e.enter(%s + k * 200, r); e.leave(%s + k * 200 + 50, r)]==]):
       local file = path:gsub("traces%.otf2$", "") .. name
       assert(os.remove(file))
       assert.are.equal(0, select(2, sh("mkfifo " .. file)))
-      for _, command in ipairs { "trace %s", "flame %s -o x.svg", "export %s --to perfetto -o x.pftrace" } do
+      for _, command in ipairs { "trace %s", "flame %s --out x.svg", "export %s --to perfetto --out x.pftrace" } do
         local out, code = sh(("cd %s && timeout 20 %s/pmlua %s"):format(folder, support.build,
           command:format(path)), 60)
         assert.are.equal(1, code, name .. command .. out)

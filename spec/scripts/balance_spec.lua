@@ -72,7 +72,7 @@ end)
 describe("scripts/balance.lua", function()
   it("sets the files of a root if that is permitted, and restores them", function()
     local out, cpus = tables.folder(), folder.new(2)
-    local text = tables.shell(("%s --allow-tuning scripts/balance.lua --quick --iterations 100 --root %s --out %s 2>&1")
+    local text = tables.shell(("%s --allow-tuning scripts/balance.lua --quick --iterations 100 --root %s -o %s 2>&1")
       :format(tables.pmlua, cpus.root, out))
     local rows = tables.read(out .. "/balance/latest/data.dat")
     for _, r in ipairs(rows) do assert.equal("ok", r.status, text) end

@@ -6,7 +6,7 @@ local support = require "spec.core.support"
 local tables = require "spec.scripts.tables"
 
 local function run(arguments)
-  return support.shell(("%s/pmlua scripts/choose_events.lua --quick --quiet --no-plot --out %s %s"):format(support.build,
+  return support.shell(("%s/pmlua scripts/choose_events.lua --quick --quiet --no-plot -o %s %s"):format(support.build,
     support.folder(), arguments))
 end
 
@@ -39,7 +39,7 @@ describe("scripts/choose_events.lua", function()
 
   it("draws the number of runs, with a legend", function()
     local folder = support.folder()
-    local out = support.done(support.shell(("%s/pmlua scripts/choose_events.lua --quick --quiet --out %s skx"):format(
+    local out = support.done(support.shell(("%s/pmlua scripts/choose_events.lua --quick --quiet -o %s skx"):format(
       support.build, folder)))
     local dir = folder .. "/choose_events/latest"
     assert.is_true(tables.drawn(dir), out)

@@ -100,7 +100,7 @@ describe("The figures of", function()
   support.with "gnuplot" ("bench, record and trace can be read", function()
     local at = recording.place()
     local function done(command) support.done(at.shell((command:gsub("pmlua", recording.command, 1)))) end
-    done "pmlua bench -q --runs 8 -n short -n long --out . 'sleep 0.001' 'sleep 0.002'"
+    done "pmlua bench -q --runs 8 -n short -n long -o . 'sleep 0.001' 'sleep 0.002'"
     done "pmlua record --plot record.svg --trace -o recorded -- ./calls crc32:40 adler32:20 thread:5"
     for _, kind in ipairs { "timeline", "profile" } do
       done(("pmlua trace --plot %s=%s.svg recorded/traces.otf2"):format(kind, kind))

@@ -154,7 +154,7 @@ describe("scripts/instruction.lua", function()
     if not known then return pending("no sequences for " .. machine) end
     local out = tables.folder()
     assert(require "lfs".mkdir(out .. "/tmp"))
-    local _, status = tables.shell(("TMPDIR=%s/tmp %s scripts/instruction.lua --quick --no-plot --patience 1 --out %s "
+    local _, status = tables.shell(("TMPDIR=%s/tmp %s scripts/instruction.lua --quick --no-plot --patience 1 -o %s "
       .. "--code '%s'"):format(out, tables.pmlua, out, hang))
     assert.is_not.equal(0, status)
     assert.equal("", (tables.shell("ls " .. out .. "/tmp")))

@@ -85,7 +85,7 @@ describe("scripts/intercept_overhead.lua", function()
     local bin = out .. "/bin"
     tables.shell(("mkdir %s; for c in sh cc gcc as ld env timeout rm mkdir mktemp cp cat; do ln -s $(command -v $c) %s/$c; done")
       :format(bin, bin))
-    local text, status = tables.shell(("PATH=%s %s scripts/intercept_overhead.lua --quick --no-plot --out %s --ways "
+    local text, status = tables.shell(("PATH=%s %s scripts/intercept_overhead.lua --quick --no-plot -o %s --ways "
       .. "by_hand,uftrace,ltrace --threads 1"):format(bin, tables.pmlua, out))
     assert.equal(0, status, text)
     for _, r in ipairs(tables.read(out .. "/intercept_overhead/latest/data.dat")) do
@@ -99,7 +99,7 @@ describe("scripts/intercept_overhead.lua", function()
     local out = tables.folder()
     local bin = out .. "/bin"
     tables.shell(("mkdir %s; for c in sh env timeout rm mkdir mktemp; do ln -s $(command -v $c) %s/$c; done"):format(bin, bin))
-    local text, status = tables.shell(("PATH=%s CC= %s scripts/intercept_overhead.lua --quick --no-plot --out %s")
+    local text, status = tables.shell(("PATH=%s CC= %s scripts/intercept_overhead.lua --quick --no-plot -o %s")
       :format(bin, tables.pmlua, out))
     assert.equal(1, status, text)
     assert.truthy(text:find("no C compiler found; apt-get install gcc", 1, true), text)

@@ -166,7 +166,7 @@ describe("scripts/library_time.lua", function()
     local out = tables.folder()
     local bin = out .. "/bin"
     tables.shell(("mkdir %s; for c in sh env timeout rm mkdir mktemp; do ln -s $(command -v $c) %s/$c; done"):format(bin, bin))
-    local text, status = tables.shell(("PATH=%s %s scripts/library_time.lua --quick --no-plot --out %s --program fftw2d")
+    local text, status = tables.shell(("PATH=%s %s scripts/library_time.lua --quick --no-plot -o %s --program fftw2d")
       :format(bin, tables.pmlua, out))
     assert.equal(1, status, text)
     assert.truthy(text:find("apt-get install pkg-config libfftw3-dev", 1, true), text)

@@ -13,7 +13,7 @@ describe("scripts/memory_latency.lua in a simulation", function()
 
   --- The knees of caches of these sizes: working sets by stride and cache; and what the run printed.
   local function knees(command, largest)
-    local line = "%s scripts/memory_latency.lua --quick --largest %d --out %s"
+    local line = "%s scripts/memory_latency.lua --quick --largest %d -o %s"
     local text, status = tables.shell(line:format(command, largest, out))
     assert.equal(0, status, text)
     local dir, found = out .. "/memory_latency/latest", {}

@@ -24,7 +24,7 @@ local out, text, status, dir, seconds
 local function run_once()
   if out then return end
   out = folder()
-  text, status = shell(("%s scripts/read_overhead.lua --quick --seed 7 --out %s; s=$?; times; exit $s"):format(pmlua, out))
+  text, status = shell(("%s scripts/read_overhead.lua --quick --seed 7 -o %s; s=$?; times; exit $s"):format(pmlua, out))
   local m, user, n, system = text:match("(%d+)m([%d.]+)s (%d+)m([%d.]+)s\n$") -- time of child processes
   seconds = m and m * 60 + user + n * 60 + system
   dir = out .. "/read_overhead/latest"
@@ -165,7 +165,7 @@ describe("scripts/read_overhead.lua", function()
     local f = assert(io.open(image, "wb"))
     f:write("P2 4 3 255 " .. ("0 0 100 100 "):rep(3))
     f:close()
-    local said, code = shell(("%s scripts/read_overhead.lua --quick --no-plot --iterations 40 --rounds 2 --out %s --image %s "
+    local said, code = shell(("%s scripts/read_overhead.lua --quick --no-plot --iterations 40 --rounds 2 -o %s --image %s "
       .. "--n 50 --nb 64 --stream-n 1000 --events perf::PAGE-FAULTS,clock::ns,perf::TASK-CLOCK --context-events 3"):format(
       pmlua, place, image))
     assert.equal(0, code, said)

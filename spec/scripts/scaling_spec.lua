@@ -91,7 +91,7 @@ describe("scripts/scaling.lua --quick", function()
 
   it_is("reports shared cpus of ranks", function()
     local cpu = require "pmlua.core".sys.affinity()[1]
-    local said = tables.shell(("taskset -c %d %s scripts/scaling.lua --quick --no-plot --out %s --mpi %s --program sort 1000 1")
+    local said = tables.shell(("taskset -c %d %s scripts/scaling.lua --quick --no-plot -o %s --mpi %s --program sort 1000 1")
       :format(cpu, tables.pmlua, tables.folder(), name))
     assert.truthy(said:find("2 ranks share 1 cpu:", 1, true), said)
   end)

@@ -59,7 +59,7 @@ end
 --- Run scripts/NAME.lua --quick in a new folder: its output, its exit status, the folder with its results.
 function M.run(name, arguments, environment)
   local out = support.folder()
-  local text, status = M.shell(("env %s %s scripts/%s.lua --quick --seed 7 --out %s %s"):format(environment or "", M.pmlua, name,
+  local text, status = M.shell(("env %s %s scripts/%s.lua --quick --seed 7 -o %s %s"):format(environment or "", M.pmlua, name,
     out, arguments or ""))
   return text, status, ("%s/%s/latest"):format(out, name)
 end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- `pmlua export DIR|TRACE`: the rows of logs as tables, and traces and profiles in the forms of other programs.
 --
---     pmlua export out --to csv >sections.csv; pmlua export out/traces.otf2 --to perfetto -o out.pftrace
+--     pmlua export out --to csv >sections.csv; pmlua export out/traces.otf2 --to perfetto --out out.pftrace
 
 local columns = require "pmlua.internal.export.columns"
 local common = require "pmlua.internal.cli.common"
@@ -65,10 +65,10 @@ Events and logs are read one at a time, so memory does not grow with their numbe
 MPI messages with the same sender, receiver, communicator and tag do not overtake each other, so an arrow joins the n-th send with
 the n-th receive. If several threads of a rank send with the same tag, an arrow may join the wrong pair.]],
   examples = {
-    { "pmlua export out --to csv -o sections.csv" },
-    { "pmlua export trace/traces.otf2 --to perfetto -o trace.pftrace" },
-    { "pmlua export out --to pprof -o out.pb.gz" },
-    { "pmlua export out --to sqlite -o run.db", needs = { "sqlite3" } },
+    { "pmlua export out --to csv --out sections.csv" },
+    { "pmlua export trace/traces.otf2 --to perfetto --out trace.pftrace" },
+    { "pmlua export out --to pprof --out out.pb.gz" },
+    { "pmlua export out --to sqlite --out run.db", needs = { "sqlite3" } },
   },
 }
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- `pmlua flame RUN -o flame.svg`: a flame graph of recorded calls, sections or a trace.
+--- `pmlua flame RUN --out flame.svg`: a flame graph of recorded calls, sections or a trace.
 --
---     pmlua record -o out -- ./solver; pmlua flame out -o flame.svg
+--     pmlua record -o out -- ./solver; pmlua flame out --out flame.svg
 
 local common = require "pmlua.internal.cli.common"
 local windows = require "pmlua.internal.trace.window"
@@ -32,7 +32,7 @@ marks bars by name and prints their share, and pointing at a bar shows its value
     { name = "width", kind = "integer", min = 200, max = 20000, default = 1200, help = "width in pixels" },
     { name = "icicle", help = "draw the outermost calls on top" },
   },
-  examples = { "pmlua flame out -o flame.svg", "pmlua flame trace/traces.otf2 --window :0.1 --icicle -o begin.svg" },
+  examples = { "pmlua flame out --out flame.svg", "pmlua flame trace/traces.otf2 --window :0.1 --icicle --out begin.svg" },
 }
 
 local say = require "pmlua.internal.cli.complain" "flame"

@@ -51,7 +51,7 @@ local function overview()
   io.write([[
 
 pmlua help api explains the Lua API, pmlua help environment the environment variables.
-An experiment takes --quick, --out DIR, --no-plot, --json and --csv; SCRIPT.lua --help lists its own options.
+An experiment takes --quick, -o DIR, --no-plot, --json and --csv; SCRIPT.lua --help lists its own options.
 --opt VALUE and --opt=VALUE mean the same, and times have units (500ms, 2s, 1m). Words after -- are never options.
 Exit status: 0 done, 1 failed, 2 misused.
 
@@ -60,11 +60,13 @@ Exit status: 0 done, 1 failed, 2 misused.
   return 0
 end
 
---- `model`: the Lua API. A word without a prefix is also compared with verbs and module names.
+--- `model`: the Lua API. A word without a prefix is also compared with verbs, topics and module names.
 local function fail(name, model)
   local known = require("pmlua.internal.reference.page").names(model)
   table.move(model.names, 1, #model.names, #known + 1, known)
-  table.move(verb.all(), 1, #verb.all(), #known + 1, known)
+  for _, names in ipairs { verb.all(), { "api", "environment", "experiment" } } do
+    table.move(names, 1, #names, #known + 1, known)
+  end
   local nearest, advice = require "pmlua.internal.nearest"(name, known), "pmlua help and pmlua help api list them"
   if name:find "^pml%l*_" then
     advice = "C functions have manual pages: man " .. name:match "^[%w_]+"

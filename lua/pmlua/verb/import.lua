@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- `pmlua import FILE -o DIR`: a trace of what another tool measured.
 --
---     perf script >perf.txt; pmlua import perf.txt -o imported; pmlua flame imported -o flame.svg
+--     perf script >perf.txt; pmlua import perf.txt -o imported; pmlua flame imported --out flame.svg
 
 local printable = require "pmlua.internal.printable"
 local common = require "pmlua.internal.cli.common"

@@ -51,8 +51,8 @@ programs.
 The page of --html needs no other file. Text from the folder stays text, the figure is an image, and the only script is
 pmlua's, which sorts the table. If there are many samples, the page shows quantiles.]],
   options = {
-    common.with("out", { value = "FILE", help = "draw into FILE instead, which ends in .svg, .png, .pdf or .eps; several "
-      .. "runs become a factor of one figure" }),
+    common.with("out", { short = "o", was = false, help = "draw into FILE instead, which ends in .svg, .png, .pdf or .eps; "
+      .. "several runs become a factor of one figure" }),
     { name = "size", kind = "text", value = "W,H", read = size_of, shown = "960,600",
       help = "width and height in pixels of 1/96 inch" },
     { name = "title", kind = "text", value = "TEXT", help = "title of the figure" },

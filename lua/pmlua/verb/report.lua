@@ -51,7 +51,7 @@ Under mpirun, rank 0 prints and the other ranks end at once.]],
   output = true,
   examples = {
     { "PMLUA_REPORT=out mpirun -n 4 ./solver", needs = { "mpirun" } },
-    "pmlua report out --openmetrics=text -o solver.prom",
+    "pmlua report out --openmetrics=text --out solver.prom",
     { "pmlua report out --detail --plot sections.svg", needs = { "gnuplot" } },
   },
 }

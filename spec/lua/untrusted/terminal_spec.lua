@@ -58,7 +58,7 @@ describe("A control character does not reach the terminal", function()
     harmless(file("fails.lua", ("return nil, %q"):format(ESC)))
     local measure = ("function() error(%q) end"):format(ESC)
     harmless(file("experiment.lua", ("return require 'pmlua'.experiment { name = 'e', measure = %s }"):format(measure))
-      .. " --quick --no-plot --out " .. quote(dir))
+      .. " --quick --no-plot -o " .. quote(dir))
   end)
 
   it("from a running program", function()

@@ -23,8 +23,8 @@ local common = {
   openmetrics = { name = "openmetrics", kind = "choice", choices = { "openmetrics", "text" }, value = "FORM", optional = true,
     help = "print the values for Prometheus, in the format OpenMetrics, or, with =text, in the older text format that "
       .. "node_exporter's textfile collector reads" },
-  out = { name = "out", short = "o", kind = "file", help = "write the results into FILE, which is opened first" },
-  folder = { name = "out", short = "o", kind = "dir", help = "folder for the results" },
+  out = { name = "out", was = "o", kind = "file", help = "write the results into FILE, which is opened first" },
+  folder = { name = "out-dir", short = "o", key = "out", was = "out", kind = "dir", help = "folder for the results" },
   quiet = { name = "quiet", short = "q", help = "print only failures on standard error, no progress, notes and warnings" },
   html = { name = "html", kind = "file", help = "also write the results as one page for a browser into FILE" },
   plot = { name = "plot", kind = "picture", help = "draw the results into FILE (.svg or .png)" },

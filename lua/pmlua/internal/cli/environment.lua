@@ -95,6 +95,24 @@ M.groups = {
 
 M.NOTE = "In a set-user-ID program pmlua ignores all of them."
 
+--- Warn about names in the environment that resemble a variable of pmlua; other tools may use other names.
+---@param present string[] names that begin with PMLUA_
+function M.check(present)
+  local names, known = {}, {}
+  for _, group in ipairs(M.groups) do
+    for _, v in ipairs(group.variables) do
+      for name in (v.name .. " " .. v.about):gmatch "PMLUA_([%u_]*[%w_])" do names[#names + 1], known[name] = name, true end
+    end
+  end
+  for _, variable in ipairs(present) do
+    local name = variable:sub(7)
+    local near = not known[name] and not name:find "^RECORD_" and require "pmlua.internal.nearest"(name, names)
+    if near then
+      io.stderr:write(("pmlua: warning: no variable %s; did you mean PMLUA_%s?\n"):format(variable, near))
+    end
+  end
+end
+
 --- The variables for a terminal.
 function M.text()
   local wrapped, parts = require("pmlua.internal.reference.text").wrapped, {}

@@ -50,7 +50,7 @@ local kinds = { string = "text", number = "number", integer = "integer", flag = 
 ---@return string? err
 function M.check(exp)
   local taken = { help = true, command = exp.command and true }
-  for _, o in ipairs(M.common) do taken[o.name] = true end
+  for _, o in ipairs(M.common) do taken[o.name], taken[o.was or o.name] = true, true end
   for i, o in ipairs(exp.options) do
     if type(o) ~= "table" or type(o.name) ~= "string" or not o.name:match("^%a[%w_%-]*$") then
       return ("options[%d] must have a name of letters, digits, _ and -"):format(i)
@@ -70,14 +70,14 @@ local function of_verb(option)
     choices = option.choices, empty = kind == "text", shown = kind and option.default, help = option.help or "" }
 end
 
-local EXCLUSIVE <const> = { { "json", "csv" }, { "resume", "out" }, { "resume", "seed" }, { "resume", "rounds" },
+local EXCLUSIVE <const> = { { "json", "csv" }, { "resume", "out-dir" }, { "resume", "seed" }, { "resume", "rounds" },
   { "resume", "iterations" }, { "resume", "quick" } }
 
 --- The command line of an experiment as a verb's table.
 local function line_of(exp, script)
   local command = "pmlua " .. script
   local line = { name = script, options = {}, examples = exp.examples or {
-    command, command .. " --quick --no-plot", command .. " --iterations 100000 --out /tmp/results",
+    command, command .. " --quick --no-plot", command .. " --iterations 100000 -o /tmp/results",
   }, exclusive = EXCLUSIVE, about = exp.description or ("The experiment " .. exp.name .. ".") }
   table.move(M.common, 1, #M.common, 1, line.options)
   for _, option in ipairs(exp.options) do table.insert(line.options, of_verb(option)) end
@@ -97,6 +97,7 @@ function M.parse(exp, script, args)
   local line = line_of(exp, script)
   local given, misuse = parse.parse(line, args)
   if not given then return nil, misuse end
+  parse.warn("pmlua: " .. script, given)
   if given.help then given.help = require("pmlua.internal.cli.text").help(line) end
   return given
 end

@@ -34,7 +34,7 @@ local SHOWN = 60 -- bytes of a word in a message
 ---@field unit? string of a time without one
 ---@field such? string examples of times
 ---@field empty? boolean "" is a value
----@field was? string a deprecated name, which works with a warning
+---@field was? string a deprecated name or letter, which works with a warning
 ---@field needs? string the option without which this one means nothing
 ---@field read? fun(text: string): any, string? instead of the kind's: the value; nil and what is wrong
 ---@field take? fun(o: table, text: string): string? instead of all that: changes the result; what is wrong
@@ -67,13 +67,16 @@ local SHOWN = 60 -- bytes of a word in a message
 ---@param option { name: string, key: string? }
 function M.key(option) return option.key or (option.name:gsub("%-", "_")) end
 
+--- The spelling of a name or letter on the command line.
+local function dashed(name) return (#name == 1 and "-" or "--") .. name end
+
 --- Index options by their spelling on the command line.
 ---@return table<string, pmlua.cli.Option>
 function M.index(line)
   local index = {}
   for _, option in ipairs(line.options or {}) do
     index["--" .. option.name] = option
-    if option.was then index["--" .. option.was] = option end
+    if option.was then index[dashed(option.was)] = option end
     if option.short then index["-" .. option.short] = option end
   end
   return index
@@ -84,7 +87,7 @@ local function shortened(text) return #text > SHOWN and text:sub(1, SHOWN) .. ".
 --- The options of one letter.
 local function letters(index)
   local all = {}
-  for word in pairs(index) do all[#all + 1] = #word == 2 and word or nil end
+  for word, option in pairs(index) do all[#all + 1] = word == "-" .. (option.short or "") and word or nil end
   table.sort(all)
   return #all > 0 and "; choose one of " .. table.concat(all, " ") or ""
 end
@@ -169,7 +172,7 @@ local DEPRECATED <const> = { name = "deprecated", many = true }
 local function take(o, index, args, i)
   local option, name, value = option_at(index, args[i])
   if not option then return nil, name end
-  if option.was and name == "--" .. option.was then
+  if option.was and name == dashed(option.was) then
     store(o, DEPRECATED, ("%s is deprecated; use --%s"):format(name, option.name))
   end
   i = i + 1
@@ -314,6 +317,13 @@ function M.parse(line, args)
   if not misuse and runs and #o.command == 0 then misuse = line.command.missing or "no command given" end
   if misuse then return nil, misuse end
   return o
+end
+
+--- Print a warning for each deprecated option that was used.
+---@param name string as the messages have it, "pmlua stat"
+function M.warn(name, o)
+  for _, text in ipairs(o.deprecated or {}) do io.stderr:write(("%s: warning: %s\n"):format(name, text)) end
+  o.deprecated = nil
 end
 
 return M

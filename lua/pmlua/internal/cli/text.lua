@@ -18,7 +18,7 @@ function M.value(option)
   return " " .. value
 end
 
---- "-o, --out FILE"
+--- "-o, --out-dir DIR"
 function M.label(option)
   return (option.short and "-" .. option.short .. ", " or "") .. "--" .. option.name .. M.value(option)
 end

@@ -110,15 +110,26 @@ function M.run(name, args)
     if not inner then return M.misused(name, rest) end
     verb, args = inner, rest
   end
-  local o, misuse = require("pmlua.internal.cli.parse").parse(verb, args)
+  local parse = require "pmlua.internal.cli.parse"
+  local o, misuse = parse.parse(verb, args)
   if not o then return M.misused(verb.name, misuse) end
   if o.help then
     io.write(require("pmlua.internal.cli.text").help(verb))
     return 0
   end
-  for _, text in ipairs(o.deprecated or {}) do io.stderr:write(("pmlua %s: warning: %s\n"):format(verb.name, text)) end
+  parse.warn("pmlua " .. verb.name, o)
   if verb.output and o.out then return run_into(verb, o) end
   return verb.run(o)
+end
+
+--- Report an option before the verb or script that does not exist.
+---@return integer status
+function M.unknown_option(option)
+  local near = require "pmlua.internal.nearest"(option, { "--version", "--help", "--debug", "--sim",
+    "--allow-tuning" })
+  io.stderr:write(("pmlua: no such option: %s; %s\n"):format(require "pmlua.internal.printable"(option),
+    near and "did you mean " .. near .. "?" or "see pmlua --help"))
+  return MISUSED
 end
 
 --- Say that a word on the command line is neither a verb nor a file.
@@ -131,7 +142,10 @@ function M.unknown(name)
     io.stderr:write(("pmlua: %s: no such file%s\n"):format(name, hint))
     return MISUSED
   end
-  local nearest = require "pmlua.internal.nearest"(name, M.names())
+  local names = M.names()
+  names[#names + 1] = "version"
+  local nearest = require "pmlua.internal.nearest"(name, names)
+  if nearest == "version" then nearest = "--version" end
   io.stderr:write(("pmlua: '%s' is neither a verb nor a file; %s\n"):format(name,
     nearest and "did you mean 'pmlua " .. nearest .. "'?" or "pmlua help lists the verbs"))
   return MISUSED

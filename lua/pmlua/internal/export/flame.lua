@@ -2,7 +2,7 @@
 -- lua/pmlua/internal/export/flame.lua - a flame graph as one SVG file: bars whose width is time or counts, with search and
 -- zoom in a browser, and readable without.
 --
--- Try:  pmlua flame out -o flame.svg
+-- Try:  pmlua flame out --out flame.svg
 --
 -- A bar is a call path; on it lie the paths that it called. B. Gregg, The Flame Graph (CACM 59, 6, 2016).
 

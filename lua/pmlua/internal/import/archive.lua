@@ -2,7 +2,7 @@
 -- lua/pmlua/internal/import/archive.lua - an OTF2 archive of another tool's measurements: calls with times, samples of call
 -- stacks, or sums of them.
 --
--- Try:  pmlua import perf.txt -o imported; pmlua flame imported -o flame.svg
+-- Try:  pmlua import perf.txt -o imported; pmlua flame imported --out flame.svg
 --
 -- A thread's samples become calls: a stack is open from its sample to the next one, and the frames that two consecutive samples
 -- share stay open. A metric counts the value of each sample (a period, a weight) exactly: its sums by call path equal the sums
