@@ -124,7 +124,7 @@ end)
 
 describe("A variable of the environment", function()
   it("that is misspelt is named with the nearest one, and others are not", function()
-    local status, out, err = support.shell(("PMLUA_REPROT=out PMLUA_ROOT=/opt PMLUA_SECTIONS=on %s -e 'print(1)'"):format(command))
+    local status, out, err = run("-e 'print(1)'", "PMLUA_REPROT=out PMLUA_ROOT=/opt PMLUA_SECTIONS=on")
     assert.same({ 0, "1\n", "pmlua: warning: no variable PMLUA_REPROT; did you mean PMLUA_REPORT?\n" }, { status, out, err })
   end)
 end)
