@@ -66,6 +66,30 @@ local hostile = {
   "a\0b\27[2J\127\xC2\x85", "\xFF\xFE<i>\xC3", "\xE2\x80\xAE<u>", "`onmouseover=alert(1) x=`", ("<"):rep(2000),
 }
 
+describe("an axis of a page", function()
+  local function tics(from, to, unit)
+    local words = {}
+    local figure = { about = "%s", unit = unit, rows = { { label = "a", marks = {
+      { style = "interval", from = from, to = to, text = "a" } } } } }
+    for word in page.text { title = "a", parts = { { figure = figure } } }:gmatch 'text%-anchor="middle">([^<]*)<' do
+      words[#words + 1] = word
+    end
+    return table.concat(words, ", ")
+  end
+
+  it("has round numbers with prefixes, or powers of ten where values are far apart", function()
+    assert.equal("0, 20 M, 40 M, 60 M, 80 M, 100 M", tics(0, 1e8))
+    assert.equal("100 ns, 120 ns, 140 ns, 160 ns, 180 ns", tics(100, 180, "ns"))
+    assert.equal("0 s, 10 ms, 20 ms, 30 ms", tics(0, 3.1e7, "ns"))
+    assert.equal("1 µs, 10 µs, 100 µs, 1 ms", tics(1e-6, 3e-3, "s"))
+    assert.equal("2 kB, 3 kB, 4 kB, 5 kB", tics(2000, 5100, "B"))
+    assert.equal("0.2, 0.4, 0.6, 0.8", tics(0.1, 0.9))
+    assert.equal("999999, 999999.5, 1000000, 1000000.5, 1000001", tics(999999, 1000001))
+    assert.equal("1, 100, 10 k, 1 M, 100 M", tics(1, 1e9))
+    assert.equal("0", tics(0, 0))
+  end)
+end)
+
 describe("the page of a run", function()
   it("is made of the same tags whatever the folder says", function()
     local expected, parts = tags_of(page_of "word"), tags_of(parts_of "word")

@@ -12,6 +12,7 @@ local lists = require "pmlua.internal.lists"
 local quote = require "pmlua.internal.quote"
 local html = quote.html
 local tabulate = require "pmlua.tabulate"
+local units = require "pmlua.internal.report.units"
 
 local M = {}
 
@@ -142,27 +143,49 @@ local function range_of(rows, reference)
   return low, high
 end
 
---- From a value to its place, and back; logarithmic where values are far apart.
+--- Round values from low to high: multiples of 1, 2 or 5 times a power of ten, at most six.
+local function linear_tics(low, high)
+  local tics, step = {}, 10 ^ math.floor(math.log(math.max(high - low, math.abs(high) * 1e-9, 1e-300), 10) - 1)
+  for _, factor in ipairs { 2, 2.5, 2, 2, 2.5 } do step = (high - low) / step > 5 and step * factor or step end
+  for k = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) do tics[#tics + 1] = k * step end
+  return tics
+end
+
+--- Powers of ten with an even distance, at most six; round values if fewer than two powers are in the range.
+local function logarithmic_tics(low, high)
+  local first, last, tics = math.ceil(math.log(low, 10) - 1e-9), math.floor(math.log(high, 10) + 1e-9), {}
+  for k = first, last, math.max(math.ceil((last - first) / 5), 1) do tics[#tics + 1] = 10.0 ^ k end
+  return #tics > 1 and tics or linear_tics(low, high)
+end
+
+--- From a value to its place, and the values of the tics; logarithmic where values are far apart.
 local function scale_of(rows, zero, reference)
   local low, high = range_of(rows, reference)
   if low > 0 and high > 30 * low then
     local span = math.log(high / low)
-    return function(v) return LEFT + WIDTH * math.log(math.max(v, low) / low) / span end,
-      function(part) return low * math.exp(part * span) end, "logarithmic"
+    return function(v) return LEFT + WIDTH * math.log(math.max(v, low) / low) / span end, logarithmic_tics(low, high),
+      "logarithmic"
   end
   if low > high then low, high = 0, 0 end
   if zero then low = math.min(low, 0) end
-  return function(v) return LEFT + (high > low and WIDTH * (v - low) / (high - low) or 0) end,
-    function(part) return low + part * (high - low) end, "linear"
+  return function(v) return LEFT + (high > low and WIDTH * (v - low) / (high - low) or 0) end, linear_tics(low, high), "linear"
 end
 
-local function axis_of(value_at, height)
+--- A value with the prefix of SI: "1.5 µs", "20 k"; in full if no prefix helps, or if the prefix hides the step between tics.
+local function tic_of(v, unit, step)
+  local text = ("%.10g %s"):format(v, unit)
+  if math.abs(v) < 1e21 and step >= math.abs(v) * 1e-3 and (math.abs(v) >= 1 or v == 0 or unit == "s" or unit == "ns") then
+    text = unit == "ns" and units.time(v) or units.scaled(v, unit)
+  end
+  return (text:gsub("(%.%d-)0+ ", "%1 "):gsub("%. ", " "):gsub(" $", ""))
+end
+
+local function axis_of(at, tics, unit, height)
   local out = {}
-  for i = 0, 4 do
-    local x = LEFT + WIDTH * i / 4
-    out[#out + 1] = ('<line class="axis" x1="%.1f" x2="%.1f" y1="10" y2="%d"/>'):format(x, x, height - 18)
-      .. ('<text x="%.1f" y="%d" text-anchor="middle">%s</text>\n'):format(x, height - 4,
-        html(number(value_at(i / 4) + 0.0)))
+  for i, v in ipairs(tics) do
+    local step = math.abs(v - (tics[i - 1] or tics[i + 1] or 0))
+    out[i] = ('<line class="axis" x1="%.1f" x2="%.1f" y1="10" y2="%d"/>'):format(at(v), at(v), height - 18)
+      .. ('<text x="%.1f" y="%d" text-anchor="middle">%s</text>\n'):format(at(v), height - 4, html(tic_of(v, unit, step)))
   end
   return table.concat(out)
 end
@@ -206,15 +229,16 @@ end
 ---@class pmlua.page.Figure
 ---@field rows pmlua.page.Row[]
 ---@field zero boolean? a linear axis begins at 0
+---@field unit string? of the values, for the axis
 ---@field reference number? a value with a line from top to bottom
 ---@field about string what the marks are; a %s in it is linear or logarithmic
 
 local function figure_of(figure)
-  local at, value_at, scale = scale_of(figure.rows, figure.zero, figure.reference)
+  local at, tics, scale = scale_of(figure.rows, figure.zero, figure.reference)
   local height, right = ROW * (#figure.rows + 1) + 16, 0
   for _, row in ipairs(figure.rows) do right = row.course and #row.course > 0 and RIGHT + 20 or right end
   local out = { ('<div class="wide"><svg xmlns="http://www.w3.org/2000/svg" role="img" width="%d" height="%d">\n'):format(
-    LEFT + WIDTH + 60 + right, height), axis_of(value_at, height) }
+    LEFT + WIDTH + 60 + right, height), axis_of(at, tics, figure.unit or "", height) }
   if figure.reference then
     out[3] = ('<line class="reference" x1="%.1f" x2="%.1f" y1="10" y2="%d"/>\n'):format(at(figure.reference),
       at(figure.reference), height - 18)

@@ -148,8 +148,8 @@ local function page_of(o, report)
   end
   local parts = { page.drawn("Time", function(path) return require "pmlua.internal.report.bars".draw(report, path) end) }
   if #rows > 0 then
-    parts[2] = { heading = "Calls", figure = { rows = rows,
-      about = "Shortest, mean and longest call in seconds, on a %s axis. Rest the mouse on a mark to read it." } }
+    parts[2] = { heading = "Calls", figure = { rows = rows, unit = "s",
+      about = "Shortest, mean and longest call, on a %s axis. Rest the mouse on a mark to read it." } }
   end
   for _, level in ipairs { { "basic", "Sections" }, { "events", "Events" } } do
     local names, list = data.rows(report, level[1])

@@ -120,7 +120,7 @@ local function figure_of(run, samples)
     end
   end
   local more = #run.data.rows > count and (" The first %d of %d cells."):format(count, #run.data.rows) or ""
-  return { rows = rows, zero = true, about = ABOUT .. more }
+  return { rows = rows, zero = true, unit = unit, about = ABOUT .. more }
 end
 
 local function table_of(run)
