@@ -31,6 +31,24 @@ int main(int argc, char **argv) {
 }
 ]]
 
+local library = "int tiny(int x) { return x + 1; }\n"
+  .. "unsigned heavy(unsigned x) { for (volatile int i = 0; i < 2000; i++) x = x * 3 + 1; return x; }\n"
+local more = "int tiny(int x);\nint again(int n) { int x = 0; for (int i = 0; i < n; i++) x = tiny(x); return x; }\n"
+local caller = [[
+#include <dlfcn.h>
+#include <stdio.h>
+int tiny(int x);
+unsigned heavy(unsigned x);
+int main(void) {
+  int x = 0;
+  for (int i = 0; i < 5000000; i++) x = tiny(x);
+  for (unsigned i = 0; i < 1000; i++) heavy(i);
+  int (*again)(int) = (int (*)(int))dlsym(dlopen("./more.so", RTLD_NOW), "again");
+  printf("%d\n", x + again(1000));
+  return 0;
+}
+]]
+
 local script = [[
 local function tiny(x) return x + 1 end
 local function outer(n)
@@ -75,6 +93,18 @@ describe("pmlua record --overhead", function()
       end)
     end
   end
+
+  it("drops a frequent function of a library, also in a library that is opened later", function()
+    support.compile(at.dir, { ["tiny.c"] = library, ["calls.c"] = caller, ["more.c"] = more },
+      "gcc -O1 -fPIC -shared tiny.c -o libtiny.so && gcc -O1 -fPIC -shared more.c -o more.so -L. -ltiny && "
+      .. "gcc -O1 calls.c -o calls -L. -ltiny -ldl -Wl,-rpath,$PWD")
+    local _, all, status, said, out = at.recorded "-o in-library --overhead 5% -- ./calls"
+    assert.same({ 0, "5001000\n" }, { status, out }, said)
+    assert.same({ "tiny" }, dropped(all))
+    local found = by_name(all)
+    assert.truthy(found.tiny.calls >= 4096 and found.tiny.calls < 5000000)
+    assert.same({ 1000, 0 }, { found.heavy.calls, found.tiny.unreturned })
+  end)
 
   it("drops a frequent function of Lua", function()
     support.spit(at.dir .. "/hot.lua", script)

@@ -68,10 +68,12 @@ uintptr_t pml__call_leave_full(uintptr_t code, uintptr_t sp, uint32_t begun);
 int pml_arch_prepare(void);
 
 /*
- * The bytes of @n thunks; the block begins with them. The functions are described in the 16 bytes of each from
- * @functions on, less than a MiB away.
+ * The bytes of @n thunks; the block begins with them. The functions are described from @functions on, less than a MiB
+ * away. A thunk jumps to the address in its function's description: of the stub, or of the function.
  */
-#define PML_ARCH_FUNCTION_BYTES 16u
+#define PML_ARCH_FUNCTION_BYTES 24u
+#define PML_ARCH_FUNCTION_ENTER 16u /* where that address is */
+void pml__arch_enter(void);
 size_t pml_arch_thunks_bytes(uint32_t n);
 void pml_arch_thunks_write(void *block, const void *functions, uint32_t n);
 uintptr_t pml_arch_thunk(uintptr_t block, uint32_t i);

@@ -69,9 +69,11 @@
 struct pml__call_function {
   uintptr_t target;
   pml_region_t region;
-  uint32_t names; /* part of the hash of its name and library */
+  uint32_t names;  /* part of the hash of its name and library */
+  uintptr_t enter; /* atomic: where its thunk jumps to: pml__arch_enter(), or the target, and no call is recorded */
 };
 _Static_assert(sizeof(struct pml__call_function) == PML_ARCH_FUNCTION_BYTES &&
+                   offsetof(struct pml__call_function, enter) == PML_ARCH_FUNCTION_ENTER &&
                    offsetof(struct pml__call_function, target) == 0,
                "thunks and stubs know functions");
 

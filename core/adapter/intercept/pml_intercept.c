@@ -147,11 +147,16 @@ void pml_intercept_remove(void) {
   pml__lock_leave(&whole);
 }
 
+/* Without a file it is the function of an interface, such as MPI, whose calls are more than times. */
 int pml__intercept_drop(pml_region_t region) {
+  struct pml_region_info info;
+  if (pml_region_describe(region, &info) < 0 || info.file[0] == '\0') return -ENOTSUP;
   if (!pml__lock_try(&whole)) return -EBUSY;
-  int entries = pml__entries_drop(region), instrumented = pml__instrumented_drop(region);
+  bool dropped = pml__intercept_thunks_drop(region);
+  pml__entries_drop(region);
+  int instrumented = pml__instrumented_drop(region);
   pml__lock_leave(&whole);
-  return entries == -ENOTSUP ? instrumented : entries;
+  return dropped ? 0 : instrumented;
 }
 
 void pml_intercept_pause(bool pause) {

@@ -102,7 +102,7 @@ struct pml_intercept_options {
  * with them, some 250 instructions, if every consumer has fast functions (pml_stream.h) and there are at most four;
  * with a profile some 350. With any other consumer all vector registers are saved, which triples the cost. Without a
  * consumer: some 20 instructions. Memory: 1 MiB for 32768 open calls in all threads, 10 MiB more for up to 262144
- * (others are not recorded, and counted), 64 bytes per thread and 48 per function.
+ * (others are not recorded, and counted), 64 bytes per thread and 56 per function.
  */
 PML__SHARED int pml_intercept_install(const struct pml_intercept_options *o);
 

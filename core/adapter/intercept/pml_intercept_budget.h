@@ -4,8 +4,8 @@
  * are no longer recorded.
  *
  * The cost is estimated from the numbers of calls and the cost of a call. Functions with a jump at their entry get
- * their code back. Functions compiled with -finstrument-functions, and functions of an interpreter, cost a look-up
- * after that. Calls of libraries stay recorded, and do not count.
+ * their code back. A function of a library costs two jumps after that, and a function compiled with
+ * -finstrument-functions, or of an interpreter, a look-up. Sections, OpenMP and MPI stay recorded, and do not count.
  */
 #ifndef PML_INTERCEPT_BUDGET_H
 #define PML_INTERCEPT_BUDGET_H

@@ -249,10 +249,9 @@ int pml__entries_patch(const struct pml__choice *c, struct pml__object *o) {
 
 /* ---- restoring ---- */
 
-/* Islands and thunks stay, because a thread may be in them. @region: of the functions; 0: all. True: there were some.
- */
-static bool restore(struct patched *p, pml_region_t region, bool alone) {
-  bool done = false, opened;
+/* Islands and thunks stay, because a thread may be in them. @region: of the functions; 0: all. */
+static void restore(struct patched *p, pml_region_t region, bool alone) {
+  bool opened;
   for (uint32_t i = 0; i < p->nsegments; i++) {
     const struct pml__segment *s = &p->segment[i];
     if ((s->flags & PF_X) == 0) continue;
@@ -261,19 +260,15 @@ static bool restore(struct patched *p, pml_region_t region, bool alone) {
       struct entry *e = &p->entry[k];
       if (e->island == 0 || e->at - s->lo >= s->hi - s->lo || (region != 0 && e->region != region)) continue;
       if (!opened && !(opened = pml__code_open(s))) break;
-      if (!pml_arch_entry_patch(e->at, 0, e->saved, alone)) continue;
-      e->island = 0;
-      done = true;
+      if (pml_arch_entry_patch(e->at, 0, e->saved, alone)) e->island = 0;
     }
     if (opened) pml__code_close(s);
   }
-  return done;
 }
 
-int pml__entries_drop(pml_region_t region) {
-  bool alone = pml__code_is_alone(), done = false;
-  for (struct patched *p = patched; p != NULL; p = p->next) done |= restore(p, region, alone);
-  return done ? 0 : -ENOTSUP;
+void pml__entries_drop(pml_region_t region) {
+  bool alone = pml__code_is_alone();
+  for (struct patched *p = patched; p != NULL; p = p->next) restore(p, region, alone);
 }
 
 void pml__entries_restore(void) {
@@ -282,7 +277,7 @@ void pml__entries_restore(void) {
     struct patched *p = patched;
     struct pml__object o = {0};
     patched = p->next;
-    if (pml__object_at(&o, p->lo)) (void)restore(p, 0, alone);
+    if (pml__object_at(&o, p->lo)) restore(p, 0, alone);
     free(o.path);
     free(o.file);
     discard(p);

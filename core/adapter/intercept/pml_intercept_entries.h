@@ -17,14 +17,14 @@
  * pml__entries_patch - patch the chosen functions of @o. Functions that cannot be patched are noted as not recorded
  * (pml__unrecorded_note()). Returns 0 or -ENOMEM.
  * pml__entries_restore - write the original code back. pml__entries_forget - forget objects that are no longer loaded.
- * pml__entries_drop - write the original code of the functions of @region back. Returns 0 or -ENOTSUP: no function is
- * patched, or its code cannot be written while other threads run. pml__entries_give_up - in a child, because another
- * thread of the parent was using them. pml__entries_has - the function at @address is patched.
+ * pml__entries_drop - write the original code of the functions of @region back, unless other threads run and their code
+ * cannot be written meanwhile: then its thunk must lead past the recording. pml__entries_give_up - in a child, because
+ * another thread of the parent was using them. pml__entries_has - the function at @address is patched.
  */
 int pml__entries_patch(const struct pml__choice *c, struct pml__object *o);
 void pml__entries_restore(void);
 void pml__entries_forget(const struct pml__objects *all);
-int pml__entries_drop(pml_region_t region);
+void pml__entries_drop(pml_region_t region);
 void pml__entries_give_up(void);
 bool pml__entries_has(uintptr_t address);
 

@@ -20,6 +20,7 @@ void pml__intercept_thunk_ahead(uintptr_t target);
 uintptr_t pml__intercept_target(uintptr_t address);
 bool pml__intercept_knows(uintptr_t target); /* it has a thunk, by any name */
 uint32_t pml__intercept_functions(void);
+bool pml__intercept_thunks_drop(pml_region_t region); /* stop recording; false: it has no thunk. No lock */
 int pml__intercept_thunks_error(void); /* error of the last thunk that could not be created, since the last call */
 void pml__intercept_thunks_watch_forks(void);
 

@@ -132,7 +132,7 @@ static int add(struct bucket *bucket, uintptr_t target, const char *name, const 
   if (err < 0) return functions.err = err;
   err = pml__region_intern(name, library, 0, hash, &region);
   if (err < 0) return err;
-  *function_at(functions.n) = (struct pml__call_function){target, region, (uint32_t)hash};
+  *function_at(functions.n) = (struct pml__call_function){target, region, (uint32_t)hash, (uintptr_t)pml__arch_enter};
   __atomic_store_n(&functions.n, functions.n + 1, __ATOMIC_RELEASE);
   fill(bucket, functions.n - 1);
   return 0;
@@ -181,6 +181,19 @@ uintptr_t pml__intercept_target(uintptr_t address) {
   if (inside % step != 0 || inside >= PML__CALL_BLOCK * step || i >= __atomic_load_n(&functions.n, __ATOMIC_ACQUIRE))
     return 0;
   return function_at(i)->target;
+}
+
+/* Relaxed, because a thread may jump to either address. Open calls get their leaves from their return slots. */
+bool pml__intercept_thunks_drop(pml_region_t region) {
+  uint32_t n = __atomic_load_n(&functions.n, __ATOMIC_ACQUIRE);
+  bool any = false;
+  for (uint32_t i = 0; i < n; i++) {
+    struct pml__call_function *f = function_at(i);
+    if (f->region != region) continue;
+    __atomic_store_n(&f->enter, f->target, __ATOMIC_RELAXED);
+    any = true;
+  }
+  return any;
 }
 
 int pml__intercept_thunks_error(void) {

@@ -96,9 +96,9 @@ longer than they are.]],
     common.with("quiet", { help = "print no progress and no notes; failures are still reported" }),
     { name = "finish", kind = "dir",
       help = "run nothing; finish a recording that was interrupted, or whose processes were still running" },
-    { name = "overhead", kind = "percent", max = 100, help = "stop recording the most frequent functions of --func, --python and "
-      .. "--lua once recording them costs more than this part of the program's processor time; the report names them. Library "
-      .. "functions stay recorded" },
+    { name = "overhead", kind = "percent", max = 100, help = "stop recording the most frequent functions once "
+      .. "recording them costs more than this part of the program's processor time; the report names them. Sections, OpenMP "
+      .. "and MPI stay recorded" },
     { name = "max-depth", kind = "integer", min = 1, max = CALLS,
       help = "omit calls nested deeper than N from the trace or flow" },
     { name = "max-calls", kind = "integer", min = 1, max = CALLS,

@@ -8,13 +8,11 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#define THUNK 24u
+#define THUNK 16u
 #define GET_SHADOW_STACK 74 /* option of prctl(2), since Linux 6.13 */
 
 const uint32_t pml__arch_jump_slot = R_AARCH64_JUMP_SLOT, pml__arch_glob_dat = R_AARCH64_GLOB_DAT,
                pml__arch_abs64 = R_AARCH64_ABS64, pml__arch_relative = R_AARCH64_RELATIVE;
-
-void pml__arch_enter(void);
 
 int pml_arch_prepare(void) {
   uint64_t status = 0;
@@ -32,16 +30,15 @@ uintptr_t pml_arch_thunk(uintptr_t block, uint32_t i) {
   return block + (uintptr_t)i * THUNK;
 }
 
-/* bti c; adr x16, function; ldr x17, the stub; br x17; the stub's address. */
+/* bti c; adr x16, function; ldr x17, [x16, 16]; br x17. */
 void pml_arch_thunks_write(void *block, const void *functions, uint32_t n) {
-  void (*enter)(void) = pml__arch_enter;
   uint8_t *at = block;
   for (uint32_t i = 0; i < n; i++, at += THUNK) {
     uint32_t distance = (uint32_t)((uintptr_t)functions + (uintptr_t)i * PML_ARCH_FUNCTION_BYTES - (uintptr_t)(at + 4));
     uint32_t adr = 0x10000010 | (distance & 3) << 29 | (distance >> 2 & 0x7ffff) << 5;
-    uint32_t code[4] = {0xd503245f, adr, 0x58000051, 0xd61f0220};
+    uint32_t ldr = 0xf9400211 | PML_ARCH_FUNCTION_ENTER / 8 << 10;
+    uint32_t code[] = {0xd503245f, adr, ldr, 0xd61f0220};
     memcpy(at, code, sizeof code);
-    memcpy(at + sizeof code, &enter, sizeof enter);
   }
   __builtin___clear_cache(block, (char *)at);
 }

@@ -31,8 +31,6 @@ const uint32_t pml__arch_jump_slot = R_X86_64_JUMP_SLOT, pml__arch_glob_dat = R_
 extern __attribute__((visibility("hidden"))) uint32_t pml__arch_state;
 extern __attribute__((visibility("hidden"))) uint64_t pml__arch_state_bytes;
 
-void pml__arch_enter(void);
-
 /* Components that the kernel does not save it does not let us use: XCR0 has the last word. */
 static void choose_state(void) {
   uint32_t low, high;
@@ -54,26 +52,23 @@ int pml_arch_prepare(void) {
 }
 
 size_t pml_arch_thunks_bytes(uint32_t n) {
-  return (size_t)n * THUNK + sizeof(uintptr_t);
+  return (size_t)n * THUNK;
 }
 
 uintptr_t pml_arch_thunk(uintptr_t block, uint32_t i) {
   return block + (uintptr_t)i * THUNK;
 }
 
-/* lea function(%rip), %r11; jmp *enter(%rip). The address of the stub is behind the last one. */
+/* lea function(%rip), %r11; jmp *16(%r11). */
 void pml_arch_thunks_write(void *block, const void *functions, uint32_t n) {
-  static const uint8_t code[THUNK] = {0x4c, 0x8d, 0x1d, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0, 0xcc, 0xcc, 0xcc};
+  static const uint8_t code[THUNK] = {0x4c, 0x8d, 0x1d, 0,    0,   0, 0, 0x41, 0xff, 0x63, PML_ARCH_FUNCTION_ENTER,
+                                      0xcc, 0xcc, 0xcc, 0xcc, 0xcc};
   uint8_t *at = block;
   for (uint32_t i = 0; i < n; i++, at += THUNK) {
     uint32_t function = (uint32_t)((uintptr_t)functions + (uintptr_t)i * PML_ARCH_FUNCTION_BYTES - (uintptr_t)(at + 7));
-    uint32_t enter_slot = (n - i) * THUNK - 13;
     memcpy(at, code, sizeof code);
     memcpy(at + 3, &function, sizeof function);
-    memcpy(at + 9, &enter_slot, sizeof enter_slot);
   }
-  void (*enter)(void) = pml__arch_enter;
-  memcpy(at, &enter, sizeof enter);
 }
 
 /*
