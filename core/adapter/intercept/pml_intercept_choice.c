@@ -151,15 +151,21 @@ static bool any_names_library(const struct pml__patterns *p, const char *path, b
   return found;
 }
 
-bool pml__choice_library(const struct pml__choice *c, const char *path, bool program) {
+static bool is_library_chosen(const struct pml__choice *c, const char *path, bool program) {
   const char *file = basename(path);
-  if (c->hooks) return false;
   bool special = program || any_matches(&base, file, strlen(file));
   if (any_matches(&ours, file, strlen(file))) return false;
   bool named = any_names_library(&c->lib, path, special);
   if (any_names_library(&c->but, path, false) || any_names_library(&c->aside, path, false)) return false;
   if (c->filter != NULL && !pml_filter_wants_file(c->filter, path)) return false;
   return named || (!special && c->lib.n == 0);
+}
+
+/* Functions of libc such as time() are in the kernel's object (vDSO), which nobody names. */
+bool pml__choice_library(const struct pml__choice *c, const char *path, bool program) {
+  if (c->hooks) return false;
+  return is_library_chosen(c, path, program) ||
+         (strncmp(path, "linux-vdso.so", 13) == 0 && is_library_chosen(c, "libc.so.6", false));
 }
 
 bool pml__choice_caller(const struct pml__choice *c, const char *path) {
