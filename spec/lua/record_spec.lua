@@ -24,6 +24,27 @@ int main(void) {
 }
 ]]
 
+--- Two sections: only one of them touches 50 new pages.
+local toucher = support.C .. [[
+#include <pml.h>
+#include <sys/mman.h>
+int main(int argc, char **argv) {
+  size_t page = sysconf(_SC_PAGESIZE);
+  volatile char *m = mmap(NULL, 50 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  madvise((void *)m, 50 * page, MADV_NOHUGEPAGE);
+  const char *event = "clock::ns";
+  struct pml_section_options o = {.events = &event, .nevents = argc > 1};
+  struct pml_section *touch, *nothing;
+  pml_section_define("touch", &o, &touch);
+  pml_section_define("nothing", &o, &nothing);
+  pml_section_start(nothing), pml_section_stop(nothing);
+  pml_section_start(touch);
+  for (int i = 0; i < 50; i++) m[i * page] = 1;
+  pml_section_stop(touch);
+  return 0;
+}
+]]
+
 --- Opens and closes the library in argv[1] argv[2] times, and makes nine sums with it each time.
 local reopener = [[
 #include <dlfcn.h>
@@ -127,6 +148,31 @@ describe("pmlua record", function()
     if not support.has("otf2-print") then return end
     local _, out = shell("otf2-print counted/traces.otf2")
     assert.same({ 400, 200 }, { select(2, out:gsub("\nMETRIC", "")), (select(2, out:gsub("\nENTER", ""))) })
+  end)
+
+  it("records functions of the C library that are in the kernel's object", function()
+    support.compile(dir, { ["now.c"] = support.C .. [[
+      #include <sys/time.h>
+      #include <time.h>
+      int main(void) {
+        struct timeval t;
+        for (int i = 0; i < 5; i++) time(NULL);
+        for (int i = 0; i < 7; i++) gettimeofday(&t, NULL);
+        return 0;
+      }]] }, "gcc -O0 now.c -o now")
+    local by_name = recorded "-o now-calls --lib 'libc*' -- ./now"
+    assert.same({ 5, 7 }, { by_name.time.calls, by_name.gettimeofday.calls })
+  end)
+
+  it("counts events in sections, also in those with events of their own", function()
+    support.compile(dir, { ["touch.c"] = toucher }, ("gcc -O1 touch.c -I%s/core -L%s -lpmlua -Wl,-rpath,%s -o touch"):format(
+      os.getenv "PWD", support.build, support.build))
+    for _, own in ipairs { "", "own" } do
+      local by_name, all = recorded(("-o touched%s --event page-faults:u -- ./touch %s"):format(own, own))
+      local event = all.processes[1].events[1]
+      assert.is_true(by_name.touch.events[event] >= 50, own)
+      assert.is_true(by_name.nothing.events[event] < 50, own)
+    end
   end)
 
   it("draws the functions, each with its calls", function()

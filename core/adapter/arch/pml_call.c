@@ -554,7 +554,7 @@ void pml__call_confine(bool without_clock) {
 }
 
 int pml__call_count(const struct pml__call_counting *counting) {
-  int err = counting->fast ? pml__stream_count_calls() : 0;
+  int err = pml__stream_count_calls(counting->read);
   if (err < 0) return err;
   pml__lock_take(&life);
   __atomic_store_n(&pml__call_counting, counting, __ATOMIC_RELEASE);

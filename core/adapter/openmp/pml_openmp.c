@@ -17,22 +17,11 @@ static uint32_t teams, tasks, acquisitions; /* atomic: the last numbers in use *
 
 /* ---- events ---- */
 
-__attribute__((noinline)) static void emit_counted(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks,
-                                                   const struct pml__call_counting *counting) {
-  struct pml_stream_event e = {.ticks = ticks, .region = region};
-  counting->read(kind, &e);
-  pml__stream_emit(kind, &e);
-}
-
 /* Functions end with these calls, so that the functions need not save their own values. */
 __attribute__((always_inline)) static inline void emit_event(enum pml_stream_kind kind, pml_region_t region,
                                                              uint64_t ticks) {
   if (PML_UNLIKELY(region == 0) || !pml__stream_wanted(kind)) return;
-  const struct pml__call_counting *counting = __atomic_load_n(&pml__call_counting, __ATOMIC_ACQUIRE);
-  if (PML_UNLIKELY(counting != NULL))
-    emit_counted(kind, region, ticks, counting);
-  else
-    (void)(kind == PML_STREAM_ENTER ? pml__stream_emit_enter : pml__stream_emit_leave)(region, ticks);
+  (void)(kind == PML_STREAM_ENTER ? pml__stream_emit_enter : pml__stream_emit_leave)(region, ticks);
 }
 __attribute__((noinline)) static void emit_enter(pml_region_t region, uint64_t ticks) {
   emit_event(PML_STREAM_ENTER, region, ticks);

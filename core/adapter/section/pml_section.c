@@ -21,10 +21,15 @@ static uint32_t plain(void) {
   return __atomic_load_n(&pml__section_plain, __ATOMIC_RELAXED);
 }
 
-/* Only events with consumers pay for the fields. */
+/* Only events with consumers pay for the fields. Counts of calls take the place of the section's own values, because an
+ * event has one list of them. */
 static inline void emit(enum pml_stream_kind kind, const struct pml_section *s, uint64_t ticks,
                         const uint64_t *values) {
   if (PML_LIKELY(!pml__stream_wanted(kind))) return;
+  if (pml__stream_is_counting()) {
+    (void)(kind == PML_STREAM_ENTER ? pml__stream_emit_enter : pml__stream_emit_leave)(s->region, ticks);
+    return;
+  }
   struct pml_stream_event e = {
       .ticks = ticks, .region = s->region, .metrics = values != NULL ? s->list->metrics : NULL, .values = values};
   pml__stream_emit(kind, &e);

@@ -78,7 +78,7 @@ _Static_assert(PML_STREAM_KINDS == 6, "each kind begins without consumers");
 _Atomic uint64_t pml__stream_latest = NO_CONSUMER, pml__stream_sparing = NO_CONSUMER;
 static _Atomic uint64_t fast_latest = NO_CONSUMER; /* the latest, if all its consumers have fast functions */
 static atomic_bool stubs_allowed;
-static bool counted; /* calls are; under the lock */
+pml__stream_counter *pml__stream_counter_in_use;
 static pthread_key_t key;
 static bool has_key;
 
@@ -111,8 +111,8 @@ static void give_block(struct pml__stream_thread *t) {
 }
 
 /*
- * Waits for a second round of destructors, because those of adapters end open calls in the first round, in any order.
- * The block is another thread's from here on, with all that this one did to it.
+ * Waits for a second round of destructors, because destructors of adapters end open calls in the first round, in any
+ * order. The block is another thread's from here on, with all that this one did to it.
  */
 static void thread_ends(void *arg) {
   struct pml__stream_thread *t = arg;
@@ -310,7 +310,7 @@ static void fill(struct pml__stream_list *list, unsigned kind) {
     fast = fast && kind <= PML_STREAM_LEAVE && c->fast[kind] != NULL;
   }
   list->fast = fast && list->n > 0 && list->n <= PML__STREAM_SEVERAL;
-  list->counted = counted;
+  list->counted = pml__stream_is_counting();
 }
 
 /* Under the lock: publish lists of the current @order, which replace the lists in use. */
@@ -382,11 +382,11 @@ int pml_stream_remove(uint64_t id) {
   return err < 0 ? pml_fail(err, "no such consumer of events") : 0;
 }
 
-int pml__stream_count_calls(void) {
+int pml__stream_count_calls(pml__stream_counter *counter) {
   if (in_a_consumer()) return pml_fail(-EDEADLK, "a consumer of events cannot have calls counted while it has one");
   pthread_once(&prepared, prepare);
   pml__lock_take(&lock);
-  counted = true;
+  __atomic_store_n(&pml__stream_counter_in_use, counter, __ATOMIC_RELEASE);
   publish();
   pml__lock_leave(&lock);
   return 0;

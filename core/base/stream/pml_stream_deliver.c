@@ -60,6 +60,12 @@ static void learn_one(struct pml__stream_thread *t, enum pml_stream_kind kind, c
   t->one[kind].generation = list->generation;
 }
 
+/* Decline an event without values: emit_slow() adds them. */
+static uint64_t decline_uncounted(void *data, pml_region_t region, uint64_t ticks) {
+  (void)data, (void)region;
+  return ticks;
+}
+
 /* Fast functions of all consumers of @list, and what intercepted calls use; false: one of them refused the thread. */
 static bool learn_kind(struct pml__stream_thread *t, enum pml_stream_kind kind, const struct pml__stream_list *list) {
   struct pml__stream_several *s = &t->several[kind];
@@ -77,6 +83,7 @@ static bool learn_kind(struct pml__stream_thread *t, enum pml_stream_kind kind, 
   if (list->n == 1) t->known[kind] = s->at[0].fast;
   t->called[kind] = t->known[kind];
   if (!list->counted) return true;
+  t->known[kind] = (struct pml__stream_known){decline_uncounted, NULL};
   t->called[kind].call = kind == PML_STREAM_ENTER ? pml__stream_enter_counted : pml__stream_leave_counted;
   t->called[kind].data = t;
   if (t->counts.read == NULL)
@@ -190,11 +197,19 @@ void pml__stream_emit(enum pml_stream_kind kind, const struct pml_stream_event *
   pml__stream_emit_inline(kind, e);
 }
 
-/* Without fast functions, or where one declined the event. */
+/* Without fast functions, or where one declined the event. Counts are read in the delivery: a signal handler's event
+ * reads into the same values. */
 __attribute__((noinline)) static int emit_slow(enum pml_stream_kind kind, pml_region_t region, uint64_t ticks,
                                                uint64_t was) {
-  const struct pml_stream_event e = {.ticks = ticks, .region = region};
-  pml__stream_emit_guarded(pml__stream_self, kind, &e, was);
+  struct pml__stream_thread *t = pml__stream_self;
+  struct pml_stream_event e = {.ticks = ticks, .region = region};
+  bool is_guarded = (was & PML__STREAM_FREE) != 0;
+  if (PML_UNLIKELY(!is_guarded) && (t = begin_guarded(t)) == NULL) return 0;
+  if (pml__stream_is_counting()) pml__stream_counter_in_use(kind, &e);
+  if (is_guarded)
+    pml__stream_emit_guarded(t, kind, &e, was);
+  else
+    deliver(t, kind, &e);
   return 0;
 }
 

@@ -117,6 +117,8 @@ extern _Atomic uint64_t pml__stream_lost_threads; /* events of threads that ther
 /* Used before a thread's first event and after its end, by any thread: a delivery is always under way. */
 extern struct pml__stream_thread pml__stream_nobody;
 extern atomic_bool pml__stream_expedited;
+typedef void pml__stream_counter(enum pml_stream_kind kind, struct pml_stream_event *e);
+extern pml__stream_counter *pml__stream_counter_in_use; /* atomic; NULL: calls are not counted */
 
 /* Each list's generation, or PML__STREAM_NO_CONSUMER. Published with the list: a delivery may use either. */
 extern _Atomic uint64_t pml__stream_generation[PML_STREAM_KINDS];
@@ -233,7 +235,7 @@ static inline struct pml_stream_place *pml__stream_open_place(struct pml__stream
  * pml__stream_emit_guarded - the same after pml__stream_guard(), which returned @was; pml__stream_emit_by_list - to any
  * number of consumers.
  * pml__stream_emit_enter, pml__stream_emit_leave - pml__stream_emit() of an event without values, by fast functions
- * where all consumers have them. @ticks are not 0. They return 0.
+ * where all consumers have them and calls are not counted. @ticks are not 0. They return 0.
  * pml__stream_complete - deliver @e to the consumers that have not had it from fast functions, all registers being
  * saved, and end the delivery.
  * pml__stream_prepare_rest - prepare these consumers for the enter that pml__stream_complete() delivers next. True: no
@@ -285,14 +287,18 @@ pml_stream_fast_values pml__stream_without_values; /* to the fast function of a 
 pml__stream_read pml__stream_read_none;
 
 /*
- * pml__stream_count_calls - add values to the events of intercepted calls that fast functions get, read from the set
- * that the calling thread registered. Returns 0 or -EDEADLK (called by a consumer). Takes the stream's lock.
- * pml__stream_count_by - register @set for the calling thread; @read reads it into @value, and @metrics are its names.
- * pml__stream_count_no_more - unregister the calling thread's set, which is about to be closed.
+ * pml__stream_count_calls - add values to all enters and leaves. @counter sets the values of an event, on its thread,
+ * in the delivery; fast functions get intercepted calls with the values of the set that the calling thread registered.
+ * Returns 0 or -EDEADLK (called by a consumer). Takes the stream's lock. pml__stream_count_by - register @set for the
+ * calling thread; @read reads it into @value, and @metrics are its names. pml__stream_count_no_more - unregister the
+ * calling thread's set, which is about to be closed.
  *
  * While no set is registered, and whenever @read fails, `event` delivers the thread's calls.
  */
-int pml__stream_count_calls(void);
+int pml__stream_count_calls(pml__stream_counter *counter);
+static inline bool pml__stream_is_counting(void) {
+  return PML_UNLIKELY(__atomic_load_n(&pml__stream_counter_in_use, __ATOMIC_ACQUIRE) != NULL);
+}
 void pml__stream_count_by(pml__stream_read *read, void *set, const struct pml_stream_metrics *metrics, uint64_t *value);
 void pml__stream_count_no_more(void);
 

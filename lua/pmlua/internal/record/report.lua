@@ -77,7 +77,7 @@ local function print_table(all, dir)
     if i > LINES then break end
     rows[i] = { f.library, shortened(f.name), f.calls, f.inclusive_ns, f.exclusive_ns, f.min_ns, f.median_ns, f.max_ns }
     for k, event in ipairs(events) do
-      local v = f.events and f.events[event] or 0
+      local v = f.events and f.events[event] or (0 / 0)
       rows[i][7 + k + 1] = scales[k] == 1 and v or v * scales[k]
     end
     if unreturned > 0 then table.insert(rows[i], 4, f.unreturned) end
@@ -139,8 +139,8 @@ local function csv_rows(all)
     rows[i] = {}
     for k, field in ipairs(csv_fields) do rows[i][k] = f[field] end
     for k, event in ipairs(events) do
-      local v = f.events and f.events[event] or 0
-      rows[i][#csv_fields + k] = scales[k] == 1 and v or v * scales[k]
+      local v = f.events and f.events[event] -- nil: not counted
+      rows[i][#csv_fields + k] = v and scales[k] ~= 1 and v * scales[k] or v
     end
   end
   return names, rows
