@@ -48,7 +48,7 @@ static void raw_close(struct raw_group *g) {
 
 /*
  * Where the kernel puts the events of a group in memory changes the cost of a read by up to a fifth. Each batch takes
- * the next of several groups, so that the median is not that of one placement.
+ * the next of several groups, so that the median covers several placements.
  */
 enum { PLACEMENTS = 8 };
 

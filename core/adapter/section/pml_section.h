@@ -191,6 +191,16 @@ static inline struct pml_section *pml__section_here(struct pml_section **at, con
   static struct pml_section *name##_at_;                                                                               \
   struct pml_section *name = pml__section_here(&name##_at_, (label), __FILE__, __LINE__)
 
+/*
+ * PML_BUDGET("lookup", "malloc=0 write=1") - at file scope: the most calls of functions and the most events of each
+ * call of the section. `pmlua guard --budget ./program` reads it from the program's file; the running program never
+ * does.
+ */
+#define PML_BUDGET(section_label, items) PML__BUDGET(section_label, items, __COUNTER__)
+#define PML__BUDGET(section_label, items, n) PML__BUDGET_(section_label, items, n)
+#define PML__BUDGET_(section_label, items, n)                                                                          \
+  static const char pml__budget_##n[] __attribute__((used, section("pml_budget"))) = section_label ": " items
+
 /* --- the report --------------------------------------------------------------------------------------------------- */
 
 struct pml_section_value {

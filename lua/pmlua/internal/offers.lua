@@ -32,6 +32,15 @@ local function sections_of(text)
   return found
 end
 
+--- The bytes of a section of an ELF file; nil: it has none of this name.
+---@param text string the file
+---@param name string
+---@return string?
+function M.section(text, name)
+  local s = (sections_of(text) or {})[name]
+  return s and text:sub(s.at + 1, s.at + s.bytes)
+end
+
 --- The libraries that the program is linked with.
 local function needed_of(text, sections)
   local dynamic, strings, names = sections[".dynamic"], sections[".dynstr"], {}

@@ -17,6 +17,7 @@
 ---@field buffer pml.buffer
 ---@field chooser pml.chooser
 ---@field clock pml.clock
+---@field budget pml.budget
 ---@field command pml.command
 ---@field compare pml.compare
 ---@field count pml.count

@@ -33,15 +33,20 @@ end
 local M = {
   summary = "save instruction counts of a program, and fail when they grow",
   usage = { "--save FILE [--event EVENT] [--object GLOB] [--function GLOB] [--runs N] [--] CMD [ARGS]",
-    "FILE [--bound PERCENT] [--least N] [--per-call] [--json] [--] CMD [ARGS]" },
-  arguments = { { name = "FILE", key = "file", kind = "file", when = function(o) return not o.save end,
+    "FILE [--bound PERCENT] [--least N] [--per-call] [--json] [--] CMD [ARGS]", "--budget[=FILE] [--] CMD [ARGS]" },
+  arguments = { { name = "FILE", key = "file", kind = "file", when = function(o) return not (o.save or o.budget) end,
     missing = "name the file: --save FILE to save counts, FILE to compare with them" } },
   about = [[
 With --save, pmlua guard runs CMD and writes the counts of its sections and functions to FILE, a text file to keep with the
 sources. Without, it runs CMD and compares: if anything grew by more than the bound, it prints a table and exits with
-status 1. Counts are those of pmlua stat --sim, equal on all machines of one architecture with one compiler.]],
+status 1. Counts are those of pmlua stat --sim, equal on all machines of one architecture with one compiler.
+With --budget, it runs CMD and checks that each section keeps its budget of calls and events: those that PML_BUDGET states in
+CMD, and the lines of FILE, such as "lookup: malloc=0 write=1 page-faults=0".]],
   options = {
     { name = "save", kind = "file", help = "run CMD and save its counts in FILE" },
+    { name = "budget", kind = "file", optional = true, help = "check the budgets of sections in CMD, and in FILE. Items are "
+      .. "functions of libraries, events of the kernel or the simulator (sim::Ir), allocations and locks (all functions that "
+      .. "allocate or lock). Calls and kernel events take a run of CMD each, and exceeded budgets of calls another" },
     { name = "bound", kind = "percent", shown = BOUND, help = "accept growth of a count up to this percentage" },
     { name = "least", kind = "integer", min = 0, shown = LEAST, help = "ignore growth below N instructions" },
     common.with("event", { many = false, key = "event", shown = "sim::Ir", read = event_of,
@@ -69,6 +74,7 @@ event or object differs from FILE's, nothing is compared: the status is 1, and t
   examples = {
     { "pmlua guard --save counts.guard -- ./program", needs = { "valgrind" } },
     { "pmlua guard counts.guard --bound 0.5 -- ./program", needs = { "valgrind" } },
+    "pmlua guard --budget=sections.budget -- ./program",
   },
 }
 
@@ -78,6 +84,7 @@ local complain = require "pmlua.internal.cli.complain" "guard"
 
 function M.check(o)
   if (o.command[1] or ""):find("=", 1, true) then return "a command with '=' in its name cannot be counted" end
+  if o.budget and (o.save or o.file) then return "--budget saves and compares no counts; its file is --budget=FILE" end
   if o.save and o.file then return "either --save FILE or FILE, then -- and the command" end
   if o.save and (o.bound or o.least or o.per_call or o.json or o.csv) then
     return "--bound, --least, --per-call, --json and --csv go with FILE (comparing), not with --save"
@@ -265,16 +272,25 @@ local function compare(o, program, version)
   return #verdict.grown > 0 and 1 or 0
 end
 
+local function check_budgets(o, program)
+  local said, n = require "pmlua.internal.budget_run".judge(o.command, program, type(o.budget) == "string" and o.budget or nil)
+  if not said then return nil, n end
+  for _, line in ipairs(said) do complain(line) end
+  if #said == 0 and not o.quiet then complain(("ok: %d budget%s kept"):format(n, n == 1 and " is" or "s are")) end
+  return #said > 0 and 1 or 0
+end
+
 ---@return integer status
 function M.run(o)
-  local valgrind, version = simulation.available()
   local program, err, status = preload.locate(o.command[1])
+  local valgrind, version = true, nil
+  if not o.budget then valgrind, version = simulation.available() end
   if not valgrind or not program then
     complain(valgrind and err or version)
     return valgrind and status or 1
   end
   local done
-  done, err, status = (o.save and save or compare)(o, program, version)
+  done, err, status = (o.budget and check_budgets or o.save and save or compare)(o, program, version)
   if not done then
     complain(err)
     return status or 1

@@ -356,6 +356,18 @@ local function run(o, library, dir)
   return ended, err
 end
 
+--- Run a command and leave the logs of its processes in an empty folder, for another verb.
+---@param o table command, lib, sym, events: as the options
+---@return table? ended, pmlua.Failure? failure
+function M.leave(o, dir)
+  local library, err = preload.ready("record", o.command[1])
+  local fine, real = library ~= nil, nil
+  if fine and o.events then fine, err = can_count(o.events) end
+  if fine then real, err = tried(dir) end
+  if not real then return refuse(err) end
+  return run(o, library, real)
+end
+
 --- Is the disk full? Then some ranks of a job may have found room, and wait in MPI_Init for those that have not.
 local function is_full(why)
   local text = tostring(why)

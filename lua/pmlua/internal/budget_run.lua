@@ -1,0 +1,160 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- lua/pmlua/internal/budget_run.lua - run a program and judge the budgets of its sections, which PML_BUDGET in its
+-- file and a file of budgets state.
+--
+-- Try:  pmlua guard --budget -- ./program
+--
+-- One run counts the calls of the functions in budgets; if a budget is exceeded, another one records all calls, for the
+-- paths. Events of the kernel and of the simulator take a run each, because their counts must not include the recording.
+
+local budgets = require "pmlua.internal.budget"
+local disk = require "pmlua.internal.file"
+local refuse = require "pmlua.core".failure.refuse
+local temporary = require "pmlua.internal.temporary"
+
+local M = {}
+
+local EVERYTHING <const> = { "*", "libc*" } -- the C library only if it is named
+
+--- The budgets of the program's file and of the file of budgets; nil and why.
+local function of(program, file)
+  local text, err = disk.read(program)
+  if not text then return nil, err end
+  local own = require "pmlua.internal.offers".section(text, "pml_budget") or ""
+  local lines = {}
+  for line in own:gmatch "%Z+" do lines[#lines + 1] = line end
+  local all, wrong = budgets.read(table.concat(lines, "\n"))
+  if not all then return refuse(wrong, program .. ", PML_BUDGET") end
+  if file then
+    local more
+    more, err = disk.read(file)
+    if more then more, err = budgets.read(more) end
+    if not more then return refuse(err, err.place == nil and file or nil) end
+    for _, budget in ipairs(more) do all[#all + 1] = budget end
+  end
+  if #all > 0 then return all end
+  return refuse("ENOENT", ("%s has no budget"):format(file or program), "write PML_BUDGET(\"SECTION\", \"malloc=0\") in the "
+    .. "program, or lines such as SECTION: malloc=0 in a file, and name it as --budget=FILE")
+end
+
+--- Run the command under `pmlua record`, and read its logs.
+local function record(command, options)
+  local dir, err = temporary.folder "budget"
+  if not dir then return nil, err end
+  options.command = command
+  local ended, why = require "pmlua.verb.record".leave(options, dir)
+  local recorded
+  if ended then recorded, why = require "pmlua.internal.record.functions".read(dir) end
+  temporary.remove(dir)
+  if not recorded then return nil, why end
+  if ended.status ~= 0 then
+    local how = ended.signal and "was ended by signal" or "exited with status"
+    return refuse("EFAIL", ("%s %s %d; no budget was checked"):format(command[1], how, ended.signal or ended.status))
+  end
+  return recorded
+end
+
+local function paths_of(recorded)
+  local paths = {}
+  for _, process in ipairs(recorded.processes) do
+    for _, path in ipairs(process.paths or {}) do paths[#paths + 1] = path end
+  end
+  return paths
+end
+
+--- Why a function cannot be counted: no library has it.
+local function unknown(recorded, names)
+  for _, process in ipairs(recorded.processes) do
+    for _, pattern in ipairs(process.unmatched_patterns or {}) do
+      for _, name in ipairs(names) do
+        if pattern.pattern == name and not pattern.library then
+          return ("no library of %s has a function '%s'%s"):format(process.program, name,
+            pattern.nearest ~= "" and "; did you mean " .. pattern.nearest:gsub(",", ", ") .. "?" or "")
+        end
+      end
+    end
+  end
+end
+
+--- The budgets of calls; nil and why they cannot be judged.
+local function judge_calls(command, all)
+  local names = budgets.names(all)
+  if #names == 0 then return {} end
+  local recorded, err = record(command, { lib = EVERYTHING, sym = names })
+  if not recorded then return nil, err end
+  local misspelt = unknown(recorded, budgets.names(all, true))
+  if misspelt then return refuse("ENOENT", misspelt) end
+  local said = budgets.judge(all, paths_of(recorded))
+  if #said == 0 then return said end
+  recorded, err = record(command, { lib = EVERYTHING })
+  if not recorded then return nil, err end
+  return budgets.judge(all, paths_of(recorded))
+end
+
+-- ---- events ----
+
+local function row_of(rows, name)
+  rows[name] = rows[name] or { calls = 0, events = {} }
+  return rows[name]
+end
+
+--- Add the counts of a run in which no function is recorded, so that the count of a section includes its calls.
+local function count_kernel(command, events, rows)
+  local recorded, err = record(command, { sym = { "no function" }, events = events })
+  if not recorded then return nil, err end
+  for _, f in ipairs(recorded.functions) do
+    local row = row_of(rows, f.name)
+    row.calls = row.calls + f.calls
+    for event, n in pairs(f.events or {}) do row.events[event] = (row.events[event] or 0) + n end
+  end
+  return true
+end
+
+local function count_simulated(command, events, rows)
+  local simulation = require "pmlua.internal.simulation.run"
+  local all, err = simulation.count(command)
+  if not all then return nil, err end
+  for _, process in ipairs(all.processes) do
+    for _, region in ipairs(process.regions) do
+      local row = row_of(rows, region.name)
+      row.calls = math.max(row.calls, region.calls)
+      for i, short in ipairs(simulation.events) do
+        if events["sim::" .. short] then
+          row.events["sim::" .. short] = (row.events["sim::" .. short] or 0) + region.inclusive[i]
+        end
+      end
+    end
+  end
+  return true
+end
+
+local function judge_events(command, all)
+  local kernel, simulated, rows = {}, {}, {}
+  for _, name in ipairs(budgets.events(all)) do
+    if name:find "^sim::" then simulated[name] = true else kernel[#kernel + 1] = name end
+  end
+  local fine, err = true, nil
+  if #kernel > 0 then fine, err = count_kernel(command, kernel, rows) end
+  if fine and next(simulated) then fine, err = count_simulated(command, simulated, rows) end
+  if not fine then return nil, err end
+  return budgets.judge_events(all, rows)
+end
+
+--- Run a program and judge its budgets.
+---@param command string[]
+---@param program string its file
+---@param file string? more budgets
+---@return string[]? sentences about budgets that were exceeded or not checked
+---@return pmlua.Failure|integer failure, or the number of budgets
+function M.judge(command, program, file)
+  local all, err = of(program, file)
+  if not all then return nil, err end
+  local said, more
+  said, err = judge_calls(command, all)
+  if said then more, err = judge_events(command, all) end
+  if not more then return nil, err end
+  for _, line in ipairs(more) do said[#said + 1] = line end
+  return said, #all
+end
+
+return M
