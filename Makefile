@@ -144,6 +144,9 @@ install: all man ## PREFIX (default /usr/local), DESTDIR for packagers; STATIC=n
 uninstall: ## remove what make install put below PREFIX, and nothing else
 	packaging/place.sh uninstall "$(DESTDIR)$(PREFIX)"
 
+# Of many files, with their folders: one process, not one for each.
+pack := tar -cf - --mode=u=rw,go=r -T -
+unpack = (umask 022 && tar -xf - --no-same-owner -C $(1))
 # All of an installation, into the folder D, which is empty.
 stage:
 	install -d "$(D)"/bin "$(D)"/lib/pkgconfig "$(D)"/lib/pmlua/workloads "$(D)"/lib/lua/$(LUAVER)/pmlua "$(D)"/share/lua/$(LUAVER) "$(D)"/share/man/man1 "$(D)"/share/man/man3 \
@@ -191,15 +194,15 @@ stage:
 	ln -sf libPM.a "$(D)"/lib/pmlua/compat/libPMmpi.a
 	install -d "$(D)"/include/pmlua/pmlib
 	install -m 644 core/interface/pmlib/* "$(D)"/include/pmlua/pmlib/
-	for f in $(PUBLIC_H) $(SHARED_H); do \
-	  install -D -m 644 $$f "$(D)"/include/pmlua/$${f#core/} || exit 1; done
+	(cd core && printf '%s\n' $(patsubst core/%,%,$(PUBLIC_H) $(SHARED_H)) | $(pack)) | $(call unpack,"$(D)"/include/pmlua)
 	install -m 644 core/adapter/section/pml_section.hpp core/adapter/section/pml_section.F90 "$(D)"/include/pmlua/adapter/section/
-	cd "$(D)"/include/pmlua && for f in $$(find adapter base read record source substrate -name '*.h*'); do \
-	  up=$$(dirname $$f | sed 's|[^/]*|..|g'); sed -i "s|^#include \"\([a-z]*/\)|#include \"$$up/\1|" $$f || exit 1; done
+	cd "$(D)"/include/pmlua && for d in $$(find adapter base read record source substrate -type d); do up=$$(echo $$d | sed 's|[^/]*|..|g'); \
+	  find $$d -maxdepth 1 -name '*.h*' -exec sed -i "s|^#include \"\([a-z]*/\)|#include \"$$up/\1|" {} + || exit 1; done
 	install -m 644 bindings/pmlua.h bindings/pmlua.hpp "$(D)"/include/pmlua/
-	(cd lua && find . -name '*.lua') | while read f; do install -D -m 644 lua/$$f "$(D)"/share/pmlua/lua/$$f; done
+	install -d "$(D)"/share/pmlua/lua
+	(cd lua && find . -name '*.lua' | $(pack)) | $(call unpack,"$(D)"/share/pmlua/lua)
 	ln -sfn ../../pmlua/lua/pmlua "$(D)"/share/lua/$(LUAVER)/pmlua
-	(cd scripts && find . -type f ! -name '*.mk') | while read f; do install -D -m 644 scripts/$$f "$(D)"/share/pmlua/scripts/$$f; done
+	(cd scripts && find . -type f ! -name '*.mk' | $(pack)) | $(call unpack,"$(D)"/share/pmlua/scripts)
 	install -m 644 plots/*.gp "$(D)"/share/pmlua/plots/
 	install -m 644 $(B)/man/*.1 "$(D)"/share/man/man1/
 	install -m 644 $(B)/man/*.3 "$(D)"/share/man/man3/

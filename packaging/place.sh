@@ -18,12 +18,13 @@ uninstall() {
     echo "make uninstall: there is no $1/$list; give the PREFIX that pmlua was installed with" >&2
     return 1
   fi
-  entries "$1/$list" | while IFS= read -r entry; do
-    at=$1/${entry#.}
-    if [ -d "$at" ] && [ ! -L "$at" ]; then echo "$at"; else rm -f "$at"; fi
-  done | while IFS= read -r folder; do
-    rmdir "$folder" 2>/dev/null || :
-  done
+  all=$(entries "$1/$list" | sed 's|^\.||')
+  echo "$all" | while IFS= read -r entry; do
+    [ -d "$1$entry" ] && [ ! -L "$1$entry" ] || printf '%s\0' "$1$entry"
+  done | xargs -0 rm -f
+  echo "$all" | while IFS= read -r entry; do
+    [ ! -d "$1$entry" ] || printf '%s\0' "$1$entry"
+  done | xargs -0 rmdir 2>/dev/null || :
 }
 
 # Whether the user may write to every folder of an installation, or to the nearest one that is there.
@@ -40,11 +41,13 @@ check() {
 
 # Make the folders that are not there yet, and print them.
 make_folders() {
-  (cd "$1" && find . -type d | LC_ALL=C sort) | while IFS= read -r folder; do
-    [ -d "$2/$folder" ] && continue
-    command install -d -m 755 "$2/$folder"
-    echo "$folder"
-  done
+  missing=$( (cd "$1" && find . -type d | LC_ALL=C sort) | while IFS= read -r folder; do
+    [ -d "$2/$folder" ] || echo "$folder"
+  done)
+  [ -n "$missing" ] || return 0
+  [ -d "$2" ] || command install -d -m 755 "$2"
+  (cd "$2" && echo "$missing" | tr '\n' '\0' | xargs -0 mkdir -p -m 755)
+  echo "$missing"
 }
 
 # tar, because cp would change the modes of folders that were there before.
