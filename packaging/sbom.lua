@@ -28,9 +28,13 @@ local KNOWN <const> = {
 }
 local MODULES <const> = { { "cjson", "lua-cjson" }, { "lfs", "luafilesystem" }, { "zlib", "lua-zlib" } } -- all MIT
 
+local outputs = {}
 local function output(command)
-  local pipe <close> = assert(io.popen(command .. " 2>/dev/null"))
-  return pipe:read "a"
+  if not outputs[command] then
+    local pipe <close> = assert(io.popen(command .. " 2>/dev/null"))
+    outputs[command] = pipe:read "a"
+  end
+  return outputs[command]
 end
 
 local function known(soname)
