@@ -81,7 +81,7 @@ specs: $(SPEC_BIN) $(B)/spec/logs
 
 # --- parts of the check, also alone -----------------------------------------------------------------------------------
 
-# What a file gets said is printed together, when its clang-tidy is done: several run at once.
+# A file that passed is read again only after it, a header of it or the rules have changed.
 LINT_JOBS = $(shell nproc)
 TIDY_SRC = $(CORE_SRC) $(COUNT_SRC) $(SDE_SRC) $(PM_SRC) $(LIVE_SRC) $(RECORD_SRC) $(MEMORY_SRC) $(WATCHPOINT_SRC) $(SIMULATE_SRC) bindings/command/main.c bindings/command/compiled.c $(BIND_SRC) \
   $(if $(CLANG_INC),$(CLANG_SRC)) $(if $(LLVMS),bindings/instrument/instrument.c $(INSTRUMENT_SRC)) $(WORK_SRC)
@@ -92,13 +92,19 @@ lint-format:
 	@clang-format --dry-run -Werror $(ALL_C)
 lint-lua:
 	@luacheck -q lua scripts spec docs packaging
+# For warnings only: without debug information, and without what g++ compiles.
 lint-build:
-	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang all specs
+	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang OPT=-O1 CFLAGS= INSTRUMENT_PLUGIN= all specs
 lint-cppcheck:
-	@cppcheck -q -j$(LINT_JOBS) --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
+	@mkdir -p $(B)/cppcheck
+	@cppcheck -q -j$(LINT_JOBS) --cppcheck-build-dir=$(B)/cppcheck --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
 	  --enable=warning,performance,portability -D__x86_64__ -Icore -Ibindings core $(wildcard bindings/*.c bindings/*/*.c) scripts/workloads $(wildcard scripts/programs/*.[ch] scripts/programs/*/*.[ch])
 lint-tidy:
-	@printf '%s\n' $(TIDY_SRC) | xargs -P$(LINT_JOBS) -n1 sh -c 'said=$$(clang-tidy --quiet "$$0" -- $(TIDY_FLAGS) 2>&1) || { echo "$$said"; exit 1; }'
+	@$(MAKE) --no-print-directory -s -k -j$(LINT_JOBS) $(TIDY_SRC:%.c=$(B)/tidy/%.ok)
+$(B)/tidy/%.ok: %.c .clang-tidy | $$(@D)/.
+	@clang-tidy --quiet $< -- $(TIDY_FLAGS) >$(@:.ok=.log) 2>&1 || { cat $(@:.ok=.log); exit 1; }
+	@$(CC) $(TIDY_FLAGS) -MM -MP -MT $@ $< -MF $(@:.ok=.d) && touch $@
+-include $(patsubst %.ok,%.d,$(filter $(B)/tidy/%,$(MAKECMDGOALS)))
 fmt: ## format the C sources
 	clang-format -i $(ALL_C)
 mutants: $(B)/libpmlua.a ## broken readers, one line each: every one must be caught
