@@ -11,12 +11,10 @@ end
 --- The object files, and the functions that they have between them.
 local function gpr_files()
   local files, own = {}, {}
-  for file in lines("find " .. support.quote(support.build) .. "/obj/core -name '*_gpr.o'") do
-    files[#files + 1] = file
-    for line in lines("nm --defined-only " .. support.quote(file)) do
-      local name = line:match " [Tt] (%S+)$"
-      if name then own[name] = true end
-    end
+  for file in lines("find " .. support.quote(support.build) .. "/obj/core -name '*_gpr.o'") do files[#files + 1] = file end
+  for line in lines("nm --defined-only '" .. table.concat(files, "' '") .. "'") do
+    local name = line:match " [Tt] (%S+)$"
+    if name then own[name] = true end
   end
   return files, own
 end
