@@ -147,7 +147,8 @@ asan-build:
 tsan: tsan-build ## the C specs with threads under ThreadSanitizer
 	$(call run_specs,tsan)
 tsan-build:
-	@$(MAKE) --no-print-directory -s B=$(B)/tsan OPT=-O1 SAN=-fsanitize=thread specs
+	@$(MAKE) --no-print-directory -s B=$(B)/tsan OPT=-O1 CFLAGS=-g1 SAN=-fsanitize=thread \
+	  $(patsubst spec/c/%.c,$(B)/tsan/spec/%,$(shell grep -lE 'pthread_|not a spec by itself' spec/c/*.c))
 bench: all $(B)/bench ## each figure beside its limit and its peer, in one run
 	@$(B)/bench
 	@$(B)/pmlua spec/bench/reader.lua

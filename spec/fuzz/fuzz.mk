@@ -7,7 +7,7 @@ PROOF_SECONDS ?= 120
 FUZZ_TEXTS := $(shell $(LUA) -e 'for name in pairs(dofile "spec/fuzz/checks.lua".texts) do print(name) end')
 FUZZ ?= $(filter-out text,$(FUZZ_SRC:spec/fuzz/fuzz_%.c=%)) $(FUZZ_TEXTS)
 FUZZ_SAN := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-FUZZ_MAKE = $(MAKE) --no-print-directory -s -j2 CC=clang B=$(B)/fuzz OPT=-O1 SAN="$(FUZZ_SAN)"
+FUZZ_MAKE = $(MAKE) --no-print-directory -s -j2 CC=clang B=$(B)/fuzz OPT=-O1 CFLAGS=-g1 SAN="$(FUZZ_SAN)"
 .PHONY: fuzz fuzz-build fuzz-proof
 fuzz-build:
 	@$(FUZZ_MAKE) $(FUZZ:%=$(B)/fuzz/fuzz_%)
