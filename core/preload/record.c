@@ -3,9 +3,9 @@
  * core/preload/record.c - recording of unmodified programs: LD_PRELOAD=libpmlua-record.so.
  *
  * PMLUA_RECORD_DIR: the folder for results, which must exist; without it nothing happens. PMLUA_RECORD_LIB, _SYM, _NOT:
- * patterns as in pml_intercept.h; _FILTER: a filter file; _DLSYM=1: dlsym() returns thunks; _WRAPPED=1: all wrapped
- * functions are chosen. PMLUA_RECORD_SCANS: a folder that caches the results of scanning the code of large files
- * (pml_intercept_cache.h). PMLUA_RECORD_TRACE=1: record every enter and leave besides the profile, for a trace;
+ * _FUNC, _LEAST: patterns as in pml_intercept.h; _FILTER: a filter file; _DLSYM=1: dlsym() returns thunks; _WRAPPED=1:
+ * all wrapped functions are chosen. PMLUA_RECORD_SCANS: a folder that caches the results of scanning the code of large
+ * files (pml_intercept_cache.h). PMLUA_RECORD_TRACE=1: record every enter and leave besides the profile, for a trace;
  * PMLUA_RECORD_FLOW=1: the same for flow graphs. PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS, PMLUA_RECORD_MIN_NS
  * and PMLUA_RECORD_LAST, in bytes, limit these events only. PMLUA_RECORD_OVERHEAD: record_budget.h.
  *
@@ -31,6 +31,7 @@
 
 #include "adapter/foreign/pml_foreign.h"
 #include "adapter/intercept/pml_intercept.h"
+#include "adapter/intercept/pml_intercept_choice.h"
 #include "adapter/intercept/pml_intercept_events.h"
 #include "adapter/intercept/pml_intercept_instrumented.h"
 #include "adapter/mpi/pml_mpi.h"
@@ -128,6 +129,7 @@ static void note_counts(void) {
   note_number("shared", s.shared);
   note_number("deep", s.deep);
   note_number("nested", s.nested);
+  note_number("small", pml__choice_small());
   note_number("unseen", s.unseen);
   note_number("elsewhere", s.elsewhere);
   note_number("scans", s.scans);
@@ -571,6 +573,7 @@ __attribute__((constructor)) static void start_in_program(void) {
                                     .sym = pml__setting("PMLUA_RECORD_SYM"),
                                     .but = pml__setting("PMLUA_RECORD_NOT"),
                                     .func = pml__setting("PMLUA_RECORD_FUNC"),
+                                    .least = number("PMLUA_RECORD_LEAST"),
                                     .filter = pml__setting("PMLUA_RECORD_FILTER"),
                                     .scans = pml__setting("PMLUA_RECORD_SCANS"),
                                     .dlsym = number("PMLUA_RECORD_DLSYM") == 1,

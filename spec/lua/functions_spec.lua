@@ -191,6 +191,52 @@ describe("pmlua record of functions of the program", function()
     end
   end)
 
+  describe("of a place", function()
+    local one = "int x;\n__attribute__((noinline)) static void step(int i) { x += i; }\n"
+      .. "__attribute__((noinline)) static void large(int i) {\n"
+      .. "  for (int k = 0; k < i; k++) { x ^= k * 77; x += x >> 3; x *= 5; x -= k / (i + 1); }\n  step(i);\n}\n"
+      .. "void two(int n);\nint main(void) { for (int i = 0; i < 5; i++) { large(i); two(i); } return 0; }\n"
+    local two = "int y;\n__attribute__((noinline)) static void step(int i) { y += i; }\n"
+      .. "void two(int n) { step(n); step(n + 1); }\n"
+
+    --- Calls by LIBRARY.NAME.
+    local function calls(arguments)
+      number = number + 1
+      local _, all, status, said = at.recorded(("-o at%d %s"):format(number, arguments))
+      local found = {}
+      for _, f in ipairs(all.functions) do found[f.library .. "." .. f.name] = f.calls end
+      return found, said, status
+    end
+
+    for how, option in pairs { prepared = "-fpatchable-function-entry=5 -fno-ipa-ra", reporting = "-finstrument-functions" } do
+      it("are recorded by source file, library and size: " .. how, function()
+        support.compile(at.dir, { ["one.c"] = one, ["two.c"] = two }, ("gcc -g -O1 %s one.c two.c -o whole && "
+          .. "gcc -g -O1 -fPIC -shared %s two.c -o libtwo.so && gcc -g -O1 %s one.c -o parts -L. -ltwo -Wl,-rpath,$PWD")
+          :format(option, option, option))
+        assert.same({ ["whole.two"] = 5, ["whole.step"] = 10 }, (calls "--func '*@two.c' -- ./whole"))
+        assert.same({ ["whole.step"] = 5 }, (calls "--func 'step@*/one.c' -- ./whole"))
+        assert.same({ ["libtwo.so.step"] = 10 }, (calls "--func 'step@libtwo' --not two -- ./parts"))
+        assert.same({ ["parts.step"] = 5, ["libtwo.so.two"] = 5 }, (calls "--func '*tep@parts:two' -- ./parts"))
+        local _, said = calls "--func 'main@other.c' -- ./whole"
+        assert.truthy(said:find("--func 'main@other.c' matches no function", 1, true), said)
+        local found, small = calls "--func '*' --min-size 40 -- ./whole"
+        assert.same({ ["whole.large"] = 5, ["whole.main"] = 1 }, found)
+        assert.truthy(small:find("3 functions have less code than --min-size", 1, true), small)
+      end)
+    end
+
+    it("are printed as deep as --depth allows, and have the time of deeper ones", function()
+      support.compile(at.dir, { ["one.c"] = one, ["two.c"] = two },
+        "gcc -O1 -fpatchable-function-entry=5 -fno-ipa-ra one.c two.c -o deep")
+      local found = calls "--func '*' --depth 2 -- ./deep"
+      assert.same({ ["deep.main"] = 1, ["deep.large"] = 5, ["deep.two"] = 5 }, found)
+      local _, all = at.recorded "-o depth --depth 1 --func '*' -- ./deep"
+      local main = all.functions[1]
+      -- each of the four paths is rounded
+      assert.same({ 1, "main", true }, { #all.functions, main.name, math.abs(main.inclusive_ns - main.exclusive_ns) <= 5 })
+    end)
+  end)
+
   it("says which pattern matches nothing, and what a program needs", function()
     local _, _, _, said = record("g++ -O2 -pthread -ldl", "--func deep")
     local wanted = "--func 'deep' matches no function that is compiled for recording, as by pmlua cc --functions"

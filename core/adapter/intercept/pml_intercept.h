@@ -79,7 +79,9 @@ struct pml_intercept_options {
   const char *scans;  /* folder of cached scan results of large files, for later processes */
   const char *aside;  /* libraries of the tool: calls to or from them are not calls of the program */
   const char *func;   /* functions of the program and of libraries that are compiled to report their calls, as in
-                       * pml_intercept_instrumented.h; NULL: those that the other patterns leave */
+                       * pml_intercept_instrumented.h; NULL: those that the other patterns leave. NAME@PLACE: in the
+                       * library or program PLACE, or compiled from the source file PLACE */
+  uint64_t least;     /* bytes of code that such a function must have */
   bool dlsym;         /* dlsym() returns thunks of chosen functions, which differ from the functions' addresses */
   bool wrapped;       /* select all wrapped functions (pml_wrap.h), ignoring the other options */
   bool hooks;         /*

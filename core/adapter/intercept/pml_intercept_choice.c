@@ -4,6 +4,7 @@
 
 #include "adapter/intercept/pml_intercept_private.h"
 #include "base/pml_error.h"
+#include "program/pml_source_line.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -64,7 +65,15 @@ static char *end_of(char *pattern) {
   return end;
 }
 
-static bool compile(struct pml__patterns *p, const char *asked) {
+/* Cuts the place off a pattern NAME@PLACE. */
+static char *place_of(char *pattern) {
+  char *at = strrchr(pattern, '@');
+  if (at == NULL || at[1] == '\0') return NULL;
+  *at = '\0';
+  return at + 1;
+}
+
+static bool compile(struct pml__patterns *p, const char *asked, bool places) {
   size_t n = 1;
   *p = (struct pml__patterns){0};
   if (asked == NULL) return true;
@@ -80,7 +89,8 @@ static bool compile(struct pml__patterns *p, const char *asked) {
     end = end_of(at);
     if (end != NULL) *end++ = '\0';
     if (*at == '\0') continue;
-    p->at[p->n].text = at;
+    p->at[p->n].place = places ? place_of(at) : NULL;
+    p->at[p->n].text = *at != '\0' ? at : "*";
     classify(&p->at[p->n++]);
   }
   if (sort(p)) return true;
@@ -119,7 +129,8 @@ static void mark(struct pml__pattern *p) {
 static struct pml__patterns base, ours, never;
 
 static void compile_fixed(void) {
-  if (!compile(&base, BASE) || !compile(&ours, OURS) || !compile(&never, pml__intercept_never)) release(&never);
+  if (!compile(&base, BASE, false) || !compile(&ours, OURS, false) || !compile(&never, pml__intercept_never, false))
+    release(&never);
 }
 
 static bool fixed_are_ready(void) {
@@ -230,40 +241,71 @@ bool pml__choice_instrumented(const struct pml__choice *c, const char *path) {
   return c->func.n > 0 || c->lib.n == 0 || any_names_library(&c->lib, path, false);
 }
 
+static bool is_compiled_from(const struct pml__pattern *p, const struct pml__choice_place *of) {
+  struct pml__source_place source;
+  const char *dot = strchr(p->place, '.');
+  if (dot == NULL || strncmp(dot, ".so", 3) == 0) return false; /* no source file: debug information is not read */
+  if (pml__source_place(of->lines, of->path, of->offset, &source) < 0) return false;
+  return fnmatch(p->place, source.file, 0) == 0 || fnmatch(p->place, basename(source.file), 0) == 0;
+}
+
+static bool is_there(const struct pml__pattern *p, const struct pml__choice_place *of) {
+  if (p->place == NULL) return true;
+  const struct pml__pattern place = {.text = p->place, .kind = '?'};
+  return of != NULL && (names_library(&place, of->path) || is_compiled_from(p, of));
+}
+
+/* All patterns that match are marked. */
+static bool any_chooses(const struct pml__patterns *p, const char *name, const struct pml__choice_place *of) {
+  size_t n = strlen(name);
+  bool found = false;
+  for (size_t i = 0; i < p->n; i++) {
+    if (!matches(&p->at[i], name, n) || !is_there(&p->at[i], of)) continue;
+    mark(&p->at[i]);
+    found = true;
+  }
+  return found;
+}
+
 /* A pattern is compared with the name with its arguments, and without them. Versions that a compiler made of a function
  * have its name. */
-static bool matches_as_written(const struct pml__patterns *p, const char *name) {
+static bool matches_as_written(const struct pml__patterns *p, const char *name, const struct pml__choice_place *of) {
   char *nice = demangled(name);
   if (nice == NULL) return false;
   char *version = strstr(nice, " [clone ");
   if (version != NULL) *version = '\0';
-  bool is = any_matches(p, nice, strlen(nice));
-  if (is) note(p, nice, strlen(nice));
+  bool is = any_chooses(p, nice, of);
   nice[strcspn(nice, "(")] = '\0';
-  is = is || any_matches(p, nice, strlen(nice));
-  if (is) note(p, nice, strlen(nice));
+  is = any_chooses(p, nice, of) || is;
   free(nice);
   return is;
 }
 
-bool pml__choice_name(const struct pml__choice *c, const char *name) {
-  const struct pml__patterns *p = c->func.n > 0 ? &c->func : &c->sym;
-  size_t n = strlen(name);
-  if (p->n > 0 && !any_matches(p, name, n) && !matches_as_written(p, name)) return false;
-  note(p, name, n);
-  if (any_matches(&c->but, name, n)) return false;
-  return c->filter == NULL || filter_wants(c->filter, name);
+static uint64_t small; /* atomic */
+
+uint64_t pml__choice_small(void) {
+  return __atomic_load_n(&small, __ATOMIC_RELAXED);
+}
+
+bool pml__choice_name(const struct pml__choice *c, const char *name, const struct pml__choice_place *of) {
+  const struct pml__patterns *p = &c->func;
+  if (c->hooks) return false;
+  if (p->n > 0 && !any_chooses(p, name, of) && !matches_as_written(p, name, of)) return false;
+  if (any_matches(&c->but, name, strlen(name))) return false;
+  if (c->filter != NULL && !filter_wants(c->filter, name)) return false;
+  bool is = of->bytes == 0 || of->bytes >= c->least;
+  if (!is) __atomic_add_fetch(&small, 1, __ATOMIC_RELAXED);
+  return is;
 }
 
 bool pml__choice_script(const struct pml__choice *c, const char *name) {
   size_t n = strlen(name);
-  if (c->hooks || (c->func.n > 0 && !any_matches(&c->func, name, n)) || any_matches(&c->but, name, n)) return false;
-  note(&c->func, name, n);
+  if (c->hooks || (c->func.n > 0 && !any_chooses(&c->func, name, NULL)) || any_matches(&c->but, name, n)) return false;
   return c->filter == NULL || pml_filter_wants_name(c->filter, name, name);
 }
 
-bool pml__choice_entry(const struct pml__choice *c, const char *name) {
-  return !any_matches(&never, name, strlen(name)) && !pml__intercept_walks_stack(name) && pml__choice_name(c, name);
+bool pml__choice_entry(const struct pml__choice *c, const char *name, const struct pml__choice_place *of) {
+  return !any_matches(&never, name, strlen(name)) && !pml__intercept_walks_stack(name) && pml__choice_name(c, name, of);
 }
 
 /* ---- creation ---- */
@@ -279,7 +321,7 @@ static struct pml__choice *made_before(const struct pml_intercept_options *o) {
   while (c != NULL &&
          !(c->filter == NULL && o->filter == NULL && same(c->lib.asked, o->lib) && same(c->sym.asked, o->sym) &&
            same(c->func.asked, o->func) && same(c->but.asked, o->but) && same(c->aside.asked, o->aside) &&
-           c->dlsym == o->dlsym && c->wrapped == o->wrapped && c->hooks == o->hooks))
+           c->least == o->least && c->dlsym == o->dlsym && c->wrapped == o->wrapped && c->hooks == o->hooks))
     c = c->next;
   return c;
 }
@@ -299,11 +341,12 @@ static void discard(struct pml__choice *c) {
 }
 
 static int fill(struct pml__choice *c, const struct pml_intercept_options *o) {
+  c->least = o->least;
   c->dlsym = o->dlsym;
   c->wrapped = o->wrapped;
   c->hooks = o->hooks;
-  if (!compile(&c->lib, o->lib) || !compile(&c->sym, o->sym) || !compile(&c->but, o->but) ||
-      !compile(&c->aside, o->aside) || !compile(&c->func, o->func))
+  if (!compile(&c->lib, o->lib, false) || !compile(&c->sym, o->sym, false) || !compile(&c->but, o->but, false) ||
+      !compile(&c->aside, o->aside, false) || !compile(&c->func, o->func, true))
     return pml_fail(-ENOMEM, "no memory for the list of intercepted functions");
   return o->filter != NULL ? pml_filter_open(&c->filter, o->filter) : 0;
 }

@@ -8,6 +8,7 @@
 #include "adapter/intercept/pml_intercept_private.h"
 #include "base/pml_array.h"
 #include "base/pml_error.h"
+#include "program/pml_source_line.h"
 #include "source/kernel/event/pml_event_elf.h"
 
 #include <errno.h>
@@ -65,6 +66,7 @@ struct search {
   struct pml__names names;
   size_t readable[PML__SEGMENTS];
   struct patched *to;
+  struct pml__source_lines *lines;
 };
 
 /* How many bytes from @at on can be read: of code, or of data. */
@@ -94,10 +96,15 @@ static const struct pml__name *function_at(const struct search *s, uintptr_t *at
   return pml__names_find(&s->names, s->names.at[i].address);
 }
 
+static bool is_chosen(struct search *s, const struct pml__name *f, const char *name) {
+  const struct pml__choice_place of = {s->o->path, s->o->base + f->address - s->o->lo, f->bytes, &s->lines};
+  return pml__choice_entry(s->choice, name, &of);
+}
+
 static int add_entry(struct search *s, uintptr_t at, enum pml_arch_entry kind) {
   const struct pml__name *f = function_at(s, &at);
   const char *name = f != NULL ? pml__names_text(&s->names, f) : "";
-  if (f == NULL || !pml__choice_entry(s->choice, name)) return 0;
+  if (f == NULL || !is_chosen(s, f, name)) return 0;
   size_t bytes = pml_arch_entry((const uint8_t *)at, code_from(s, at), kind); /* NOLINT(performance-no-int-to-ptr) */
   uintptr_t thunk = bytes > 0 ? pml__intercept_thunk(at + bytes, name, pml__object_file(s->o)) : 0;
   if (thunk == 0) {
@@ -242,6 +249,7 @@ int pml__entries_patch(const struct pml__choice *c, struct pml__object *o) {
     discard(s.to);
   }
   pml__names_free(&s.names);
+  pml__source_lines_free(s.lines);
   pml__elf_close(&f);
   errno = saved;
   return err == -ENOMEM ? pml_fail(err, "no memory to patch functions of %.200s", o->path) : 0;

@@ -9,6 +9,7 @@
 #include "base/pml_array.h"
 #include "base/pml_map.h"
 #include "base/pml_process.h"
+#include "program/pml_source_line.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,7 +43,8 @@ struct object {
   struct object *next;
   uintptr_t lo, hi, base;
   struct pml__names names;
-  const char *file; /* owned */
+  char *file, *path; /* owned */
+  struct pml__source_lines *lines;
   bool chosen;
 };
 static struct object *objects;
@@ -98,27 +100,38 @@ static struct object *object_at(uintptr_t address) {
   return o;
 }
 
+static void discard(struct object *o) {
+  pml__names_free(&o->names);
+  pml__source_lines_free(o->lines);
+  free(o->file);
+  free(o->path);
+  free(o);
+}
+
 /* A file without a symbol table has functions without names. */
 static struct object *add_object(struct pml__object *of, const struct pml__choice *c) {
   struct object *o = calloc(1, sizeof *o);
-  const char *file = o != NULL ? strdup(pml__object_file(of)) : NULL;
-  if (file == NULL) {
-    free(o);
+  if (o == NULL) return NULL;
+  *o = (struct object){.next = objects, .lo = of->lo, .hi = of->hi, .base = of->base};
+  o->file = strdup(pml__object_file(of));
+  o->path = strdup(of->path);
+  if (o->file == NULL || o->path == NULL) {
+    discard(o);
     return NULL;
   }
-  *o = (struct object){.next = objects, .lo = of->lo, .hi = of->hi, .base = of->base, .file = file};
   (void)pml__names_read(&o->names, of->path);
   o->chosen = pml__choice_instrumented(c, of->path);
   return objects = o;
 }
 
-static pml_region_t region_in(const struct object *o, const struct pml__choice *c, uintptr_t function) {
+static pml_region_t region_in(struct object *o, const struct pml__choice *c, uintptr_t function) {
   char text[NAME_BYTES];
   pml_region_t region = 0;
   const struct pml__name *found = pml__names_find(&o->names, function - o->base);
   const char *name = found != NULL ? pml__names_text(&o->names, found) : text;
   if (found == NULL) (void)snprintf(text, sizeof text, "%.255s+0x%zx", o->file, (size_t)(function - o->base));
-  if (!o->chosen || !pml__choice_name(c, name)) return 0;
+  const struct pml__choice_place of = {o->path, function - o->lo, found != NULL ? found->bytes : 0, &o->lines};
+  if (!o->chosen || !pml__choice_name(c, name, &of)) return 0;
   return pml_region_intern(name, o->file, 0, &region) == 0 ? region : 0;
 }
 
@@ -167,9 +180,7 @@ void pml__instrumented_forget(const struct pml__objects *all) {
     }
     *at = o->next;
     if (table != NULL) __atomic_store_n(&table, copy_without(table, o->lo, o->hi), __ATOMIC_RELEASE);
-    pml__names_free(&o->names);
-    free((char *)o->file);
-    free(o);
+    discard(o);
   }
   if (all == NULL) __atomic_store_n(&table, NULL, __ATOMIC_RELEASE); /* a thread may be reading it */
   pml__lock_leave(&lock);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define WANT_BYTES 128u
+#define PATTERN_BYTES 512u
 
 struct asked {
   const struct pml__choice *choice;
@@ -120,9 +121,14 @@ static int report_functions(struct asked *a, pml_intercept_unmatched_visit *visi
 static int report_entries(const struct asked *a, pml_intercept_unmatched_visit *visit, void *arg) {
   const struct pml__patterns *p = &a->choice->func;
   struct pml__nearest none = {.want = ""};
+  char text[PATTERN_BYTES];
   int err = 0;
-  for (size_t i = 0; i < p->n && err == 0; i++)
-    if (is_open(&p->at[i])) err = report("func", p->at[i].text, &none, visit, arg);
+  for (size_t i = 0; i < p->n && err == 0; i++) {
+    const struct pml__pattern *one = &p->at[i];
+    bool placed = one->place != NULL;
+    snprintf(text, sizeof text, "%s%s%s", one->text, placed ? "@" : "", placed ? one->place : "");
+    if (is_open(one)) err = report("func", text, &none, visit, arg);
+  }
   return err;
 }
 

@@ -47,9 +47,12 @@ longer than they are.]],
   options = {
     { name = "lib", kind = "glob", many = true, help = "record only functions of these libraries (libz, libstdc*)" },
     { name = "sym", kind = "glob", many = true, help = "record only these functions" },
-    { name = "func", kind = "glob", many = true, help = "record these functions of the program and its libraries, which "
+    { name = "func", kind = "glob", value = "NAME[@PLACE]", many = true, help = "record these functions of the program and its "
+      .. "libraries, at PLACE: in this library or program, or compiled from this source file with -g ('*@solver.c'). They "
       .. "were compiled by pmlua cc --functions, or with -fpatchable-function-entry=5, -pg -mfentry -mrecord-mcount or "
       .. "clang's -fxray-instrument. Functions compiled with -finstrument-functions are also recorded without --func" },
+    { name = "min-size", kind = "size", such = "64", help = "record only functions of the program with at least this "
+      .. "many bytes of code" },
     { name = "python", help = "also record the functions of Python programs (tried with 3.9 to 3.13) as functions of a library "
       .. "Python: module.qualname (file:line). --func chooses among them. Not for python3 -I, -E and -S" },
     { name = "lua", help = "also record the functions of Lua 5.4, in interpreters and in programs that link its library, as "
@@ -82,6 +85,8 @@ longer than they are.]],
       .. "orange by the ratio of two of time, self (both in ns), calls and events" },
     { name = "kind", kind = "name", value = "KINDS", read = kinds_of, help = "print only calls of these kinds, separated by "
       .. "commas: function, library, section, python, lua, mpi, openmp. The time of others is their callers'" },
+    { name = "depth", kind = "integer", min = 1, max = CALLS, help = "print only calls inside fewer than N others. The time of "
+      .. "deeper ones is their callers'" },
     common.with("json", { help = "print the table and all call paths as JSON on standard output" }),
     common.with("csv", { help = "print all functions as CSV on standard output" }),
     common.with("html", { help = "also write a page for a browser into FILE: flame graph, functions and values" }),
@@ -128,8 +133,8 @@ all): threads, time, time that threads waited, imbalance. They come from OMPT, o
 }
 
 -- Options that select what to record, and the keys of those whose parsed value has another name.
-local OF_A_RECORDING <const> = { "lib", "sym", "func", "python", "lua", "not", "filter", "dlsym", "event", "plugin", "substrate",
-  "metric", "every", "trace", "profile", "overhead", "max-depth", "max-calls", "min-duration", "last" }
+local OF_A_RECORDING <const> = { "lib", "sym", "func", "min-size", "python", "lua", "not", "filter", "dlsym", "event", "plugin",
+  "substrate", "metric", "every", "trace", "profile", "overhead", "max-depth", "max-calls", "min-duration", "last" }
 local KEYS <const> = { event = "events", metric = "wanted" }
 
 local function check_finish(o)
@@ -275,7 +280,7 @@ end
 
 --- The variables that the preloaded library reads: name, field of the options, and the separator of a list.
 local variables = { { "LIB", "lib", ":" }, { "SYM", "sym", ":" }, { "FUNC", "func", ":" }, { "NOT", "not", ":" },
-  { "FILTER", "filter" }, { "EVENTS", "events", "\n" }, { "OVERHEAD", "overhead" },
+  { "FILTER", "filter" }, { "EVENTS", "events", "\n" }, { "OVERHEAD", "overhead" }, { "LEAST", "min_size" },
   { "MAX_DEPTH", "max_depth" }, { "MAX_CALLS", "max_calls" },
   { "MIN_NS", "min_duration" }, { "LAST", "last" } }
 

@@ -35,17 +35,19 @@ end
 
 --- The paths of calls of these kinds. The own time of another call is its caller's, if that is one of them.
 ---@param paths pmlua.calls.path[] depth first
----@param kinds table<string, boolean>
+---@param kinds? table<string, boolean> nil: all
 ---@param program? string
+---@param levels? integer how many calls that are kept may be inside each other
 ---@return pmlua.calls.path[]
-function M.keep(paths, kinds, program)
+function M.keep(paths, kinds, program, levels)
   local kept, above = {}, {} -- above: by depth, the innermost call that is kept, or false
   for _, path in ipairs(paths) do
     local outer = above[path.depth] or false
-    if kinds[M.of(path.library, program)] then
+    local depth = outer and outer.depth + 1 or 0
+    if (not kinds or kinds[M.of(path.library, program)]) and depth < (levels or math.huge) then
       local copy = {}
       for name, value in pairs(path) do copy[name] = value end
-      copy.depth = outer and outer.depth + 1 or 0
+      copy.depth = depth
       kept[#kept + 1], above[path.depth + 1] = copy, copy
     else
       if outer then outer.exclusive_ns = outer.exclusive_ns + path.exclusive_ns end
@@ -57,16 +59,17 @@ end
 
 --- The recorded calls of these kinds alone, and a sentence on kinds that no call has.
 ---@param all table as functions.lua makes it
----@param kinds table<string, boolean>
+---@param kinds? table<string, boolean>
+---@param levels? integer as of keep
 ---@return table all, string? missing
-function M.narrow(all, kinds)
+function M.narrow(all, kinds, levels)
   local there, missing, results = {}, {}, {}
   for _, f in ipairs(all.functions) do there[f.kind] = true end
-  for _, name in ipairs(keys(kinds)) do missing[#missing + 1] = not there[name] and name or nil end
+  for _, name in ipairs(keys(kinds or {})) do missing[#missing + 1] = not there[name] and name or nil end
   for i, p in ipairs(all.processes) do
     local copy = {}
     for key, value in pairs(p) do copy[key] = value end
-    copy.paths = M.keep(p.paths, kinds, p.program or "")
+    copy.paths = M.keep(p.paths, kinds, p.program or "", levels)
     results[i] = { process = copy }
   end
   local narrowed = require "pmlua.internal.record.functions".of(results)

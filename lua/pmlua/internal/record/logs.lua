@@ -34,7 +34,7 @@ end
 -- ---- what a process says of itself ----
 
 -- Its notes that are numbers.
-local amounts = { "objects", "functions", "slots", "shared", "deep", "nested", "unseen", "elsewhere", "scans", "threads",
+local amounts = { "objects", "functions", "slots", "shared", "deep", "nested", "small", "unseen", "elsewhere", "scans", "threads",
   "unmatched", "dropped", "abandoned", "confined" }
 local texts = { "program", "failure", "flow", "in_job" }
 
@@ -214,9 +214,8 @@ end
 -- Fields that a forked child inherits from its parent, and fields that are zero or empty for it.
 local inherited = { "program", "objects", "functions", "slots", "shared", "left_functions", "scans", "events", "units", "flow",
   "counted", "tick_ns", "host" }
-local none = { "deep", "nested", "unseen", "elsewhere", "threads", "unmatched", "dropped", "abandoned", "untraced",
-  "left_lost_children",
-  "left_deep", "left_brief", "left_often", "left_older" }
+local none = { "deep", "nested", "small", "unseen", "elsewhere", "threads", "unmatched", "dropped", "abandoned", "untraced",
+  "left_lost_children", "left_deep", "left_brief", "left_often", "left_older" }
 local empty = { "troubles", "absent", "unmatched_patterns", "dropped_functions", "paths", "durations", "sums", "values",
   "openmp" }
 

@@ -318,6 +318,7 @@ local function report_missing(all, complain)
   end
   say("deep", "%d calls were not recorded: more than 32768 calls were open, or calls came from more than 65536 places")
   say("nested", "%d calls were not recorded: they interrupted the recording")
+  say("small", "%d functions have less code than --min-size, and were not recorded")
   say("dropped", "%d calls were not recorded: no room for their call paths")
   say("left_lost_children", "children not recorded because no file could be created: %d")
   say("unseen", "selected functions looked up by dlsym: %d; calls by these pointers are recorded only with --dlsym")
@@ -398,6 +399,7 @@ local function report_unmatched(all, complain)
         has[key], has[key]:gsub("%.so.*", "*")))
     elseif count[key] == processes then
       local kind = NO[u.option] or "function"
+      if u.option == "func" and u.pattern:find "@" then kind = kind .. "; source files are known where -g was used" end
       complain(("--%s '%s' matches no %s%s"):format(u.option, u.pattern, kind, nearest))
     end
   end
@@ -529,9 +531,9 @@ local function gather(o, dir)
 end
 
 local function print_all(all, o, dir, complain)
-  if o.kind then
+  if o.kind or o.depth then
     local missing
-    all, missing = require "pmlua.internal.record.kind".narrow(all, o.kind)
+    all, missing = require "pmlua.internal.record.kind".narrow(all, o.kind, o.depth)
     if missing then complain(missing) end
   end
   if o.json then print_json(all)
