@@ -255,4 +255,22 @@ describe("pmlua record of functions of the program", function()
       end
     end
   end)
+
+  for _, linker in ipairs { "bfd", "gold" } do
+    it("are recorded in templates and inline functions that two files have, linked with " .. linker, function()
+      support.spit(at.dir .. "/twice.h", "template <class T> __attribute__((noinline)) T twice(T x) { return x + x; }\n"
+        .. "struct base { virtual ~base() {} virtual int run(int n) { return twice<int>(n); } };\n"
+        .. "__attribute__((noinline)) inline base *made() { return new base; }\n")
+      support.spit(at.dir .. "/first.cc", "#include \"twice.h\"\nint second(int n);\n"
+        .. "int main() { int n = 0; for (int i = 0; i < 5; i++) n += made()->run(i) + second(i); return n < 0; }\n")
+      support.spit(at.dir .. "/second.cc",
+        "#include \"twice.h\"\nint second(int n) { return made()->run(n) + twice<int>(n); }\n")
+      local said = support.done(support.shell_in(at.dir, ("%s cc --functions -- g++ -O1 -fuse-ld=%s first.cc second.cc "
+        .. "-o by-%s 2>&1"):format(recording.command, linker, linker)))
+      local by_name = at.recorded(("-o in-%s --func '*' -- ./by-%s"):format(linker, linker))
+      assert.same({ 10, 10, 15 }, { by_name["made()"].calls, by_name["base::run(int)"].calls,
+        by_name["int twice<int>(int)"].calls })
+      assert.equal(linker == "gold", said:find("-fuse-ld=bfd", 1, true) ~= nil, said)
+    end)
+  end
 end)

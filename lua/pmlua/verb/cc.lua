@@ -63,6 +63,18 @@ end
 
 local complain = require "pmlua.internal.cli.complain" "cc"
 
+--- gcc puts the addresses of entries outside of the section groups of inline functions and templates. gold refuses to link what
+--- refers to a group that another file has as well; ld.bfd and lld link it.
+local function without_gold(words, from)
+  for i = from, #words do
+    if words[i] == "-fuse-ld=gold" then
+      words[i] = "-fuse-ld=bfd"
+      complain "gold cannot link the entries of C++ functions that gcc leaves room in; using -fuse-ld=bfd"
+    end
+  end
+  return words
+end
+
 --- Add the options that leave room at the entry of each function. gcc would otherwise let a caller rely on registers that a
 --- function in the same file leaves alone, one of which a recorded call changes; clang does not.
 local function with_room(words)
@@ -74,7 +86,8 @@ local function with_room(words)
   local more = { "-fpatchable-function-entry=" .. room, not llvm and "-fno-ipa-ra" or nil }
   local all = table.move(words, 1, n, 1, { environment = words.environment })
   table.move(more, 1, #more, n + 1, all)
-  return table.move(words, n + 1, #words, #all + 1, all)
+  table.move(words, n + 1, #words, #all + 1, all)
+  return llvm and all or without_gold(all, n + 1)
 end
 
 local function with_wrappers(o)
