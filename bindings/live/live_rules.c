@@ -2,6 +2,8 @@
 /* bindings/live/live_rules.c - the Lua state of the watch rules (pmlua.internal.live.rules), and its mailbox. */
 #include "live/live.h"
 
+#include "source/plugin/pml_plugin.h"
+
 #include <errno.h>
 #include <lauxlib.h>
 #include <math.h>
@@ -248,6 +250,7 @@ void live__rules_run(struct live *l, double now) {
   read_mail(l);
   look_at_file(l, now);
   if (l->rules.due > now || l->rules.state.L == NULL) return;
+  pml_plugin_publish();
   struct errand e = {.now = now, .next = HUGE_VAL};
   int err = run(l, l_errand, &e);
   if (err < 0) report(l, "rules", err);

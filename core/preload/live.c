@@ -3,15 +3,16 @@
  * core/preload/live.c - live service for unmodified programs: LD_PRELOAD=libpmlua-live.so.
  *
  * The library's papi_sde_* functions use pmlua's registry, and take precedence over any libsde that the program was
- * linked with. Only when the process registers its first library of software-defined events or defines its first
- * section, libpmlua-embed.so is loaded and serves the process as PMLUA_LIVE_NAME, with the watch rules of
- * PMLUA_LIVE_RULES. Processes that do neither never load Lua, except the process that `pmlua live --rules` itself
- * became: its rules may watch the clock or the process. The process that `pmlua live` became prints a message at its
- * end if it was never served.
+ * linked with. Only when the process registers its first library of software-defined events, defines its first section
+ * or starts its first metric plugin, libpmlua-embed.so is loaded and serves the process as PMLUA_LIVE_NAME, with the
+ * watch rules of PMLUA_LIVE_RULES. Processes that do none of these never load Lua, except the process that `pmlua live
+ * --rules` itself became: its rules may watch the clock or the process. The process that `pmlua live` became prints a
+ * message at its end if it was never served.
  */
 #include "adapter/section/pml_section.h"
 #include "base/pml_error.h"
 #include "base/text/pml_say.h"
+#include "source/plugin/pml_plugin.h"
 #include "source/sde/pml_sde.h"
 
 #include <dlfcn.h>
@@ -71,7 +72,7 @@ __attribute__((destructor)) static void tell_that_nothing_was_told(void) {
     pml__say("live: %.80s opened another libsde (%.200s), whose events pmlua cannot see; open libsde.so.1",
              program_invocation_short_name, other);
   else
-    pml__say("live: %.80s registered no software-defined events and no sections: it could not be asked%s",
+    pml__say("live: %.80s registered no software-defined events, sections or plugins: it could not be asked%s",
              program_invocation_short_name, had_children() ? " (its children may have been)" : "");
 }
 
@@ -90,4 +91,5 @@ __attribute__((constructor)) static void wait_for_something_to_tell(void) {
   if (started != 0 && rules != NULL && *rules != '\0') serve(); /* rules work without events of the program */
   pml_sde_on_first_library(serve);
   pml_section_on_first(serve);
+  pml_plugin_on_first(serve);
 }

@@ -398,12 +398,42 @@ describe("pmlua live", function()
     start(command .. " live " .. application .. " 600", "compat_application")
   end)
 
+  it("serves a program that only starts a plugin", function()
+    local source = [[
+      #include "pml.h"
+      #include <stdio.h>
+      int main(void) {
+        struct pml_plugin *p;
+        struct pml_plugin_options o = {"zero", PLUGINS, (const char *const []){"a"}, 1};
+        int err = pml_plugin_load(&o, &p);
+        if (err == 0) err = pml_plugin_start(p);
+        return puts(err == 0 ? "started" : pml_error_detail(err)), fflush(stdout), getchar();
+      }
+    ]]
+    support.compile(dir, { ["metric.c"] = source }, ("cc -DPLUGINS='\"%s/plugins\"' -I%s/core metric.c -o metric "
+      .. "-L%s -lpmlua -Wl,-rpath,%s"):format(support.build, support.root, support.build, support.build))
+    start(("sh -c 'sleep 600 | %s live %s/metric'"):format(command, dir), "metric")
+    assert.matches("plugin::zero::a ", (support.done(pmlua "query --patience 60s metric")))
+  end)
+
+  it("runs rules on the clock, and on a plugin of their own, in a program without events", function()
+    support.spit(dir .. "/any.lua", [[
+      assert(assert(pml.plugin.load { name = "process" }):start())
+      for _, event in ipairs { "clock::ns", "plugin::process::resident" } do
+        pml.sde.watch(event, "10ms", function(value) print(event, value > 1e5) return false end)
+      end
+    ]])
+    local _, err = support.done(pmlua "live --rules any.lua -- sh -c 'sleep 2; exit 0'")
+    assert.matches("pmlua: clock::ns\ttrue\n", err)
+    assert.matches("pmlua: plugin::process::resident\ttrue\n", err)
+  end)
+
   it("reports at its end that a program registered nothing", function()
     support.spit(dir .. "/silent.c", "#include <stdio.h>\nint main(void) { return puts(\"done\"), 3; }\n")
     assert(os.execute(("cd %s && gcc silent.c -o silent"):format(quote(dir))))
     local status, out, err = pmlua "live -- ./silent"
     assert.same({ 3, "done\n" }, { status, out })
-    assert.equal("pmlua: live: silent registered no software-defined events and no sections: it could not be asked\n", err)
+    assert.equal("pmlua: live: silent registered no software-defined events, sections or plugins: it could not be asked\n", err)
     support.spit(dir .. "/alone.lua", 'print "a rule of its own"')
     for _, quiet in ipairs { "", "-q " } do
       status, out, err = pmlua("live " .. quiet .. "--rules alone.lua -- sh -c './silent; sleep 0.5; exit 4'")

@@ -169,6 +169,10 @@ PML_API int pml_plugin_series(struct pml_plugin *p, pml_plugin_series_visit *vis
  */
 PML__SHARED void pml_plugin_publish(void);
 
+/* pml_plugin_on_first - call @notify once, on the thread that starts the next plugin, after the start, without locks.
+ * NULL: no longer. Thread-safe. */
+PML__SHARED void pml_plugin_on_first(void (*notify)(void));
+
 /* pml_plugin_on_trouble - call @say with each line of trouble outside of a call (a failing load reports it as its
  * detail); NULL: no reports. It may be called on any thread, with locks held: it must not call the core. */
 PML__SHARED void pml_plugin_on_trouble(void (*say)(const char *line));

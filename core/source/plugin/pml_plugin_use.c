@@ -91,6 +91,19 @@ static void leave(struct pml_plugin *p, const struct pml_plugin *before) {
   pml__mutex_leave(&p->lock);
 }
 
+static void (*_Atomic first_start)(void);
+
+void pml_plugin_on_first(void (*notify)(void)) {
+  atomic_store_explicit(&first_start, notify, memory_order_release);
+}
+
+/* Exchanged, so that only one of two threads that start a plugin calls it. */
+static void notify_of_start(void) {
+  if (PML_LIKELY(atomic_load_explicit(&first_start, memory_order_relaxed) == NULL)) return;
+  void (*notify)(void) = atomic_exchange_explicit(&first_start, NULL, memory_order_acq_rel);
+  if (notify != NULL) notify();
+}
+
 struct pml__plugin_use *pml__plugin_join(struct pml_plugin *p, int *err) {
   struct pml__plugin_use *use = NULL;
   *err = 0;
@@ -112,6 +125,7 @@ struct pml__plugin_use *pml__plugin_join(struct pml_plugin *p, int *err) {
     if (!pml__plugin_alive(p)) *err = refuse(p);
   }
   leave(p, before);
+  if (*err == 0) notify_of_start();
   return *err == 0 ? use : NULL;
 }
 

@@ -38,6 +38,14 @@ local function seconds(every)
   return tonumber(number) and unit_s and tonumber(number) * unit_s
 end
 
+--- The value that a rule watches: an event of a library or plugin, or a clock, which every program has.
+local function handle_of(event)
+  local clock = event:match "^clock::(%l+)$"
+  if not (clock == "ns" or clock == "ticks") then return core.sde.find(event) end
+  return setmetatable({ info = function() return { name = event, kind = "counter" } end, close = function() end,
+    read = function() return core.clock[clock]() end }, { __close = function() end })
+end
+
 local function place(fn)
   local info = debug.getinfo(fn, "S")
   return ("%s:%d"):format(info.short_src, info.linedefined)
@@ -68,12 +76,12 @@ function M.wrong(event, every, fn, options)
     return "option 'keep' must be an integer from 1 to 1000000"
   end
   if name ~= nil and type(name) ~= "string" then return "option 'name' must be a string" end
-  local handle <close>, err = core.sde.find(event)
+  local handle <close>, err = handle_of(event)
   return not handle and err or nil
 end
 
 --- Watch an event in this state.
----@param event string "LIB::EVENT"; if no library has registered it yet, the rule waits for it
+---@param event string "LIB::EVENT", which the rule waits for; "plugin::NAME::METRIC" of a started plugin; "clock::ns"
 ---@param every number|string seconds, or "100ms", "1s", "2m"
 ---@param fn fun(value: number, series: pmlua.WatchedSamples|pmlua.WatchedElements): boolean? false cancels the rule
 ---@param options? { name: string?, keep: integer? } in messages; samples that the series of a counter keeps
@@ -82,7 +90,7 @@ function M.add(event, every, fn, options)
   local wrong = M.wrong(event, every, fn, options)
   if wrong then error(wrong, 2) end
   options = options or {}
-  local handle = assert(core.sde.find(event))
+  local handle = assert(handle_of(event))
   last_id = last_id + 1
   local rule = setmetatable({
     id = last_id, event = handle:info().name, every_s = seconds(every), fn = fn, place = place(fn), handle = handle,

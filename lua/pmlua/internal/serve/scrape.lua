@@ -18,7 +18,8 @@ local reading = require "pmlua.internal.live.reading"
 
 local M = {}
 
-local PATIENCE <const>, AGAIN <const>, SECTIONS_S <const> = 0.9, 5, 1 -- seconds
+local PATIENCE <const>, AGAIN <const> = 0.9, 5 -- seconds
+local SECTIONS_S <const>, SECTIONS_SHARE <const> = 1, 50 -- the most between two copies, and how many times as long as one takes
 
 local function now_s() return core.clock.ns() / 1e9 end
 
@@ -290,13 +291,12 @@ local function families_of_events(self, programs)
   return families_of_events(self, programs)
 end
 
---- The families of sections, which extend the families of events. They are at most a second old, because a copy of the
---- sections costs a program some 50 us for each section.
+--- The families of sections, which extend the families of events. A copy of the sections costs a program some 50 us for each
+--- section. Therefore copies take at most a 50th of the time, unless that makes the values older than a second.
 local function families_of_sections(self, events, up)
   local last = self.sections
   if last and last.others == events and now_s() < self.sections_due_s then return last end
-  local families, with_sections = openmetrics.new(events), {}
-  self.sections, self.sections_due_s = families, now_s() + SECTIONS_S
+  local families, with_sections, began_s = openmetrics.new(events), {}, now_s()
   for _, program in ipairs(up) do
     with_sections[#with_sections + 1] = program.more.sections ~= 0 and program or nil
   end
@@ -304,6 +304,8 @@ local function families_of_sections(self, events, up)
     local report, own, since_s = report_of(self, bytes), identity(program)
     if report then families:sections(own, report, since_s) end
   end)
+  local took_s = now_s() - began_s
+  self.sections, self.sections_due_s = families, began_s + math.min(SECTIONS_S, SECTIONS_SHARE * took_s)
   return families
 end
 
