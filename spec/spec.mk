@@ -154,6 +154,7 @@ bench: all $(B)/bench ## each figure beside its limit and its peer, in one run
 	@$(B)/pmlua spec/bench/reader.lua
 	@$(B)/pmlua spec/bench/count.lua
 	@$(B)/pmlua spec/bench/cells.lua
+	@$(B)/pmlua spec/bench/live.lua
 	@$(B)/pmlua spec/bench/trace.lua
 bench-scale: all $(B)/spec/logs ## how time and memory grow with depth, cells, events, labels and the like; what a report costs for a rank, from 100 ranks to 100,000 (3 GB in TMPDIR for a while)
 	@$(B)/pmlua spec/bench/growth.lua
