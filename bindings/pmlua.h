@@ -189,6 +189,7 @@ struct pmlua_live_config {
   double seconds;        /* limit of its time, without own_loop; 0: 5 */
   size_t memory_bytes;   /* limit of a connection's session, from 2 MB; 0: 32 MB, with own_loop 8 MB */
   struct pmlua *state;   /* own_loop: questions may run code in it, by pml.live.state(); NULL: none */
+  double page_every_s;   /* pmlua_live_page() reads the process at most this often, from 0.001; 0: 1 */
 };
 
 /*

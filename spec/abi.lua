@@ -77,9 +77,16 @@ function show(id)
   return ("%s { %s }"):format(t.tag:gsub("%-decl", ""), table.concat(members_of(t), "; "))
 end
 
+--- The size of a structure; one that begins with its own size may grow within a major version.
+local function size_of(t)
+  local members = members_of(t)
+  if (members[1] or ""):find "^0 size_t size$" then return "begins with its size" end
+  return ("%d bytes"):format(t["size-in-bits"] // 8)
+end
+
 local definitions = {
   ["class-decl"] = function(t)
-    return not t["is-declaration-only"] and ("struct %s: %d bytes\n  %s"):format(t.name, t["size-in-bits"] // 8,
+    return not t["is-declaration-only"] and ("struct %s: %s\n  %s"):format(t.name, size_of(t),
       table.concat(members_of(t), "\n  "))
   end,
   ["union-decl"] = function(t) return ("union %s { %s }"):format(t.name, table.concat(members_of(t), "; ")) end,

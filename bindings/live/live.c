@@ -200,7 +200,8 @@ static struct live_setup setup_of(const struct pmlua_live_config *o) {
                              .memory_bytes = o->memory_bytes != 0 ? o->memory_bytes
                                              : o->own_loop        ? LIVE_OWN_SESSION_BYTES
                                                                   : LIVE_SESSION_BYTES,
-                             .state = o->state};
+                             .state = o->state,
+                             .page_every_s = o->page_every_s > 0 ? o->page_every_s : 1};
 }
 
 /* Without the lock: the socket and the thread are the kernel's, which takes its time. */
@@ -328,6 +329,8 @@ int pmlua_live_start_with(const struct pmlua_live_config *config) {
   if (!(c.seconds >= 0 && c.seconds <= 3600)) return pml_fail(-EINVAL, "live: a question's time is 0 to 3600 s");
   if (c.memory_bytes != 0 && c.memory_bytes < 2u << 20)
     return pml_fail(-EINVAL, "live: %zu bytes are too few for a session; give at least 2 MB", c.memory_bytes);
+  if (c.page_every_s != 0 && !(c.page_every_s >= 0.001 && c.page_every_s <= 3600))
+    return pml_fail(-EINVAL, "live: page_every_s is %g; give 0.001 to 3600 s", c.page_every_s);
   if (c.state != NULL && !c.own_loop)
     return pml_fail(-EINVAL, "live: a state can be asked by one thread alone; set own_loop as well");
   return start(&c);

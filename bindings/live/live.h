@@ -54,6 +54,7 @@ struct live_setup {
   double seconds;
   size_t memory_bytes;
   struct pmlua *state;
+  double page_every_s;
 };
 
 /* A call of pmlua.internal.live.session. */

@@ -53,10 +53,11 @@ static int read_line(int fd, char *url, size_t size) {
 }
 
 /* The child ignores the application's terminal: it ends with the application, not by its signals. */
-static int spawn(const char *command, int out, pid_t *child) {
-  char pid[32];
+static int spawn(const char *command, double every_s, int out, pid_t *child) {
+  char pid[32], every[32];
   snprintf(pid, sizeof pid, "%d", (int)getpid());
-  char *const arguments[] = {"pmlua", "serve", pid, "--page", "--export", "127.0.0.1:0", NULL};
+  snprintf(every, sizeof every, "%.0fms", every_s * 1e3);
+  char *const arguments[] = {"pmlua", "serve", pid, "--page", "--export", "127.0.0.1:0", "--every", every, NULL};
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   sigset_t none, all;
@@ -82,7 +83,11 @@ int pmlua_live_page(char *url, size_t size, pid_t *child) {
   if (err < 0) return err;
   if (pipe2(fd, O_CLOEXEC) != 0) return pml_fail(-errno, "no pipe for pmlua serve: %s", strerror(errno));
   find_command(command);
-  err = spawn(command, fd[1], child);
+  live__lock();
+  const struct live *l = live__running();
+  double every_s = l != NULL ? l->setup.page_every_s : 1;
+  live__unlock();
+  err = spawn(command, every_s, fd[1], child);
   close(fd[1]);
   if (err < 0) err = pml_fail(err, "%.200s serve: %s; install pmlua's command", command, strerror(-err));
   if (err == 0) err = read_line(fd[0], url, size);

@@ -153,6 +153,8 @@ static void refusals(void) {
   CHECK(pmlua_live_start_with(&c) == -EINVAL, "seventeen connections are refused: %s", pml_error_detail(-EINVAL));
   c = (struct pmlua_live_config){.size = sizeof c, .nice = 20};
   CHECK(pmlua_live_start_with(&c) == -EINVAL, "and nice 20: %s", pml_error_detail(-EINVAL));
+  c = (struct pmlua_live_config){.size = sizeof c, .page_every_s = -1};
+  CHECK(pmlua_live_start_with(&c) == -EINVAL, "and a negative period: %s", pml_error_detail(-EINVAL));
   c = (struct pmlua_live_config){.size = sizeof c, .memory_bytes = 1000};
   CHECK(pmlua_live_start_with(&c) == -EINVAL, "and little memory: %s", pml_error_detail(-EINVAL));
   c = (struct pmlua_live_config){.size = sizeof c, .state = (struct pmlua *)&c};

@@ -218,18 +218,19 @@ local PAGE = support.C .. [[
 #include <signal.h>
 #include <sys/wait.h>
 int main(void) {
-  char url[128], command[600];
+  char url[128], command[800];
   pid_t child = 0;
   int err = pmlua_live_page(url, sizeof url, &child);
   printf("%d\n", err == PML_ECLOSED);
-  if (pmlua_live_start(NULL) < 0) return 1;
+  struct pmlua_live_config live = {.size = sizeof live, .page_every_s = 0.25};
+  if (pmlua_live_start_with(&live) < 0) return 1;
   err = pmlua_live_page(url, sizeof url, &child);
   char *token = strchr(url, '#');
   if (err < 0 || token == NULL) return printf("%s\n", pml_error_detail(err)), 1;
   *token++ = '\0';
   fflush(stdout);
-  snprintf(command, sizeof command, "curl -s %s | head -1; curl -s -H 'Authorization: Bearer %s' %sdata | grep -c '\"pid\": %d'; "
-    "curl -s -o /dev/null -w '%%{http_code}\\n' %sdata", url, token, url, (int)getpid(), url);
+  snprintf(command, sizeof command, "tr '\\0' ' ' </proc/%d/cmdline | grep -o 'every.*'; curl -s %s | head -1; curl -s -H 'Authorization: Bearer %s' %sdata | grep -c '\"pid\": %d'; "
+    "curl -s -o /dev/null -w '%%{http_code}\\n' %sdata", (int)child, url, token, url, (int)getpid(), url);
   if (system(command) != 0) return 1;
   kill(child, SIGTERM);
   printf("%d\n", waitpid(child, NULL, 0) == child);
@@ -247,6 +248,6 @@ describe("pmlua_live_page", function()
       .. "-Wl,-rpath,%s -o app"):format(pwd, pwd, build, build))
     assert.equal(0, made, why)
     local status, out, err = support.shell_in(dir, ("XDG_RUNTIME_DIR=%s ./app"):format(quote(dir)))
-    assert.same({ 0, "1\n<!DOCTYPE html>\n1\n401\n1\n", "" }, { status, out, err })
+    assert.same({ 0, "1\nevery 250ms \n<!DOCTYPE html>\n1\n401\n1\n", "" }, { status, out, err })
   end)
 end)
