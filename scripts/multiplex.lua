@@ -9,7 +9,7 @@
 local pml = require "pmlua"
 local model = require "multiplex.model"
 
--- --- phases of much and of little, counted by one event and by many that take turns ---
+-- --- phases of high and low activity, counted by one event and by many that take turns ---
 
 local Lab = {}
 Lab.__index = Lab
@@ -122,7 +122,7 @@ Error of scaled counts by the number of events that take turns on the counters, 
 program counts much and little. A sample is a scaled count over the true one, less 1. With --model the turns, the phases and
 the counts are a simulation, computed by arithmetic, not measured.]],
   factors = prepare,
-  help = { events = "open at the same time, each by itself", phase = "of much and of little" },
+  help = { events = "number of open events", phase = "length of a phase of high or low activity" },
   units = { phase = "us" },
   unit = "%",
   repeats = 60,

@@ -107,10 +107,10 @@
   X(other, "operations of no other kind", 0, 0, 0, 1, 0)                                                               \
   X(op_bits, "bits of operands and results of all operations but loads and stores", 0, 0, 0, 0, 1)                     \
   X(lines, "lines of 64 bytes that a thread touched, each once, estimated (--count=lines)", 0, 0, 0, 0, 0)             \
-  X(local_bytes_loaded, "of the loads: bytes of local variables, where the function knows", 0, 0, 0, 0, 0)             \
-  X(local_bytes_stored, "of the stores: bytes of local variables, where the function knows", 0, 0, 0, 0, 0)            \
-  X(global_bytes_loaded, "of the loads: bytes of global variables, where the function knows", 0, 0, 0, 0, 0)           \
-  X(global_bytes_stored, "of the stores: bytes of global variables, where the function knows", 0, 0, 0, 0, 0)
+  X(local_bytes_loaded, "of the loads: bytes of local variables, if known at compile time", 0, 0, 0, 0, 0)             \
+  X(local_bytes_stored, "of the stores: bytes of local variables, if known at compile time", 0, 0, 0, 0, 0)            \
+  X(global_bytes_loaded, "of the loads: bytes of global variables, if known at compile time", 0, 0, 0, 0, 0)           \
+  X(global_bytes_stored, "of the stores: bytes of global variables, if known at compile time", 0, 0, 0, 0, 0)
 
 enum pml_byfl {
   PML_BYFL_LOAD_COUNT,

@@ -70,7 +70,7 @@ return {
       "hp_flop = hp_fixed + 4 * hp_scalable", "hp_rate",
     },
     BRANCH = {
-      prose = "Branches that could be guessed and those that were guessed wrong, on wrong paths too.",
+      prose = "Predicted and mispredicted branches, also on wrong paths.",
       "branch_rate = predicted / instructions", "mispredict_ratio = 100 * mispredicted / predicted", "branch_mpki",
     },
     TLB = {

@@ -18,7 +18,7 @@ return {
       "ipc", "mispredict_ratio",
     },
     BRANCH = {
-      prose = "Branches that retired, those that were taken, and those that were guessed wrong.",
+      prose = "Branches that retired, those that were taken, and those that were mispredicted.",
       "branch_rate", "taken_ratio [%] = 100 * taken / branches", "mispredict_ratio", "branch_mpki",
     },
     CACHE = {

@@ -15,7 +15,7 @@ return {
       "ipc", "mispredict_ratio",
     },
     BRANCH = {
-      prose = "Branches that retired and those that were guessed wrong.",
+      prose = "Branches that retired and those that were mispredicted.",
       "branch_rate", "mispredict_ratio", "branch_mpki",
     },
     CACHE = {

@@ -14,10 +14,10 @@ return {
   groups = {
     CYCLE = {
       prose = "Cycles, instructions, and the mispredicted branches.",
-      "ipc", "mispredict_ratio = 100 * mispredicted / predicted; of the branches that could be guessed",
+      "ipc", "mispredict_ratio = 100 * mispredicted / predicted; of the branches with a prediction",
     },
     BRANCH = {
-      prose = "Branches that could be guessed and those that were guessed wrong, on wrong paths too.",
+      prose = "Predicted and mispredicted branches, also on wrong paths.",
       "branch_rate = predicted / instructions", "mispredict_ratio = 100 * mispredicted / predicted", "branch_mpki",
     },
     CACHE = {

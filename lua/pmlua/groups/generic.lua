@@ -52,7 +52,7 @@ return {
       "l3_missed_ratio", "l3_missed_mpki",
     },
     BRANCH = {
-      prose = "Branches and those that were guessed wrong, by the names that perf gives them.",
+      prose = "Branches and those that were mispredicted, by the names that perf gives them.",
       "branch_rate", "mispredict_ratio", "branch_mpki",
     },
     STALLS = {
@@ -63,7 +63,7 @@ return {
       prose = "The arithmetic workload that the user counted in the source, per second of elapsed and of CPU time. " ..
         "A comparison with counted operations needs a PMU that pmlua supports by name.",
       inputs = { work = "the workload counted in the source (equation 1), in flop" },
-      "user_rate", "rate_per_cpu_second [flop/s] = work / (ns * cpu_ns); without the time that the CPU was elsewhere",
+      "user_rate", "rate_per_cpu_second [flop/s] = work / (ns * cpu_ns); only for the time on a CPU",
       "work_per_instruction = work / instructions",
     },
   },

@@ -61,7 +61,7 @@ return {
       "stalled_by_frontend", "stalled_by_backend",
     },
     BRANCH = {
-      prose = "Branches that retired and those that were guessed wrong.",
+      prose = "Branches that retired and those that were mispredicted.",
       "branch_rate", "mispredict_ratio", "branch_mpki",
     },
     TLB = {

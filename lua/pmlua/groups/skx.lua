@@ -113,9 +113,9 @@ return {
       "divider_active [%] = 100 * divider / cycles",
     },
     BRANCH = {
-      prose = "Branches that retired and those that were guessed wrong, by kind.",
+      prose = "Branches that retired and those that were mispredicted, by kind.",
       "branch_rate", "mispredict_ratio", "branch_mpki",
-      "conditional_ratio [%] = 100 * conditional_wrong / conditional; of conditional branches, those guessed wrong",
+      "conditional_ratio [%] = 100 * conditional_wrong / conditional; share of conditional branches that were mispredicted",
       "taken_share",
     },
     TLB = {

@@ -93,7 +93,7 @@ return {
         "instructions or units; see STALLS",
     },
     BRANCH = {
-      prose = "Branches that retired and those that were guessed wrong, by kind.",
+      prose = "Branches that retired and those that were mispredicted, by kind.",
       "branch_rate", "mispredict_ratio", "branch_mpki", "taken_share",
       "return_ratio [%] = 100 * returns_wrong / returns; of returns",
     },

@@ -12,7 +12,7 @@ return {
   },
   presets = {
     "PAPI_BR_MSP", "PAPI_HW_INT", "PAPI_L1_DCA", "PAPI_L1_ICA", "PAPI_L1_ICM", "PAPI_L2_DCA", "PAPI_L2_DCM", "PAPI_LD_INS",
-    "PAPI_LST_INS", "PAPI_SR_INS", "PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_BR_INS; branches that could be guessed",
+    "PAPI_LST_INS", "PAPI_SR_INS", "PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_BR_INS; branches with a prediction",
     "PAPI_L1_DCM = l1_refilled", "PAPI_L2_DCH = l2_asked - l2_refilled",
     "PAPI_TLB_DM; data addresses that the first TLB missed", "PAPI_TLB_IM; code addresses that the first TLB missed",
   },

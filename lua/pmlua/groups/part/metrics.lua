@@ -28,7 +28,7 @@ return {
       "which are slower",
     "executed_per_retired []; above 1: work on wrong paths",
     "fetch_bandwidth [%] = 100 * (undelivered - 4 * starved) / (4 * cycles)",
-    "fetch_latency [%] = 100 * starved / cycles; > 10: misses of code in caches and TLBs, or branches that are guessed late",
+    "fetch_latency [%] = 100 * starved / cycles; > 10: misses of code in caches and TLBs, or branches that are predicted late",
     "flop [flop] = sp_flop + dp_flop",
     "flop_per_cycle [flop/cycle] = flop / cycles; < 1: no more than a scalar operation a cycle",
     "flop_rate [flop/s] = flop / time", "fp_simd_share [%] = 100 * (scalar_fp + simd) / speculated",

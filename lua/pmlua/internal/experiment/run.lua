@@ -134,7 +134,7 @@ end
 --- Write tables that are too long for the screen into the folder, as report.txt.
 ---@param text string
 function Run:write_report(text)
-  if self:save("write", "report.txt", text) then self:keep_file_name("report.txt", "tables of the experiment, to be read") end
+  if self:save("write", "report.txt", text) then self:keep_file_name("report.txt", "the printed tables of the experiment") end
 end
 
 ---@package

@@ -5,9 +5,9 @@ return {
   metrics = {
     "PAPI_BRU_IDL = branch_stalls; cycles in which the oldest operation waits for the branch unit",
     "PAPI_BR_CN = conditional; conditional branches", "PAPI_BR_INS = branches; branches",
-    "PAPI_BR_MSP = mispredicted; branches of all kinds that were guessed wrong",
+    "PAPI_BR_MSP = mispredicted; mispredicted branches of all kinds",
     "PAPI_BR_NTK = not_taken; conditional branches that were not taken",
-    "PAPI_BR_PRC = branches - mispredicted; branches of all kinds that were guessed right",
+    "PAPI_BR_PRC = branches - mispredicted; correctly predicted branches of all kinds",
     "PAPI_BR_TKN = taken; branches of all kinds that were taken", "PAPI_BR_UCN = branches - conditional; unconditional branches",
     "PAPI_CA_CLN = owns_asked; requests to own a line that left the core",
     "PAPI_CA_INV = modified; requests that L3 had and another core had modified",
