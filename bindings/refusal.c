@@ -40,15 +40,28 @@ static int isaboutnil(const char *msg) {
          strstr(msg, "got nil") != NULL;
 }
 
+/* What to do about messages of Lua that contain these texts. */
+static const char *remedy(const char *msg) {
+  if (strstr(msg, "(global 'pml')") != NULL) return "write local pml = require \"pmlua\" first";
+  if (strstr(msg, "'}' expected") != NULL) return "is a comma missing before it?";
+  const char *got = strstr(msg, " expected, got no value)");
+  const char *type = got != NULL ? strstr(msg, "bad argument #1 to '") : NULL;
+  if (type == NULL || (type = strchr(type, '(')) == NULL || type > got) return NULL;
+  size_t n = (size_t)(got - ++type);
+  static const char *const values[] = {"table", "string", "number", "function", "boolean", "value", "integer"};
+  for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+    if (strlen(values[i]) == n && memcmp(values[i], type, n) == 0) return NULL;
+  return "call it with a colon, as in object:method()";
+}
+
 void lutil_explain(lua_State *L) {
-  const char *msg = lua_tostring(L, -1);
-  if (msg == NULL || !isaboutnil(msg)) return;
+  const char *msg = lua_tostring(L, -1), *advice = msg != NULL ? remedy(msg) : NULL;
   int top = lua_gettop(L);
-  if (strstr(msg, "(global 'pml')") != NULL) {
-    lua_pushfstring(L, "%s; write local pml = require \"pmlua\" first", msg);
+  if (advice != NULL) {
+    lua_pushfstring(L, "%s; %s", msg, advice);
     lua_replace(L, top);
-    return;
   }
+  if (advice != NULL || msg == NULL || !isaboutnil(msg)) return;
   lua_rawgetp(L, LUA_REGISTRYINDEX, &refused_at);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &refusal);
   const char *place = lua_tostring(L, -2), *sentence = lua_tostring(L, -1);

@@ -21,8 +21,8 @@ int lutil_refusal(lua_State *L);
 /*
  * A refusal gives nil, and a script that does not look at it fails later, at another line, with Lua's words.
  * lutil_script - @source is the name of the script's chunk: refusals keep the line of it that got them.
- * lutil_explain - the error message on top of the stack, if it is about a nil, gets the last refusal and its
- * line. lutil_explained - the same for Lua: takes a message, returns it.
+ * lutil_explain - the error message on top of the stack gets a remedy if it has a known one; if it is about a nil, it
+ * gets the last refusal and its line. lutil_explained - the same for Lua: takes a message, returns it.
  */
 void lutil_script(lua_State *L, const char *source);
 void lutil_explain(lua_State *L);

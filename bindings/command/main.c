@@ -73,7 +73,12 @@ static void addposition(lua_State *L) {
   for (int level = 1; lua_getstack(L, level, &ar) != 0; level++) {
     lua_getinfo(L, "Sl", &ar);
     if (ar.source[0] != '@' || strcmp(ar.source + 1, script) != 0 || ar.currentline < 1) continue;
-    lua_pushfstring(L, "%s:%d: %s", script, ar.currentline, msg);
+    int line = ar.currentline;
+    const char *wrong = debug || strncmp(msg, lua_dir, strlen(lua_dir)) != 0 ? NULL : strstr(msg, ": attempt to ");
+    if (wrong != NULL && lua_getstack(L, level - 1, &ar) != 0 && lua_getinfo(L, "n", &ar) != 0 && ar.name != NULL)
+      lua_pushfstring(L, "%s:%d: bad argument to '%s'%s", script, line, ar.name, wrong);
+    else
+      lua_pushfstring(L, "%s:%d: %s", script, line, msg);
     return;
   }
 }
@@ -218,6 +223,7 @@ static bool loadscript(lua_State *L, const char *name) {
   if (luaL_loadfilex(L, isinput(name) ? NULL : name, "t") == LUA_OK) return true;
   const char *msg = lua_tostring(L, -1);
   if (strstr(msg, name) == NULL) lua_pushfstring(L, "%s: %s", name, msg);
+  lutil_explain(L);
   report(L);
   return false;
 }

@@ -122,6 +122,22 @@ describe("pmlua -e CODE", function()
   end)
 end)
 
+describe("A mistake in a script is answered with a remedy:", function()
+  for text, answer in pairs {
+    ["local t = {\n  a = 1\n  b = 2 }"] =
+      "s.lua:3: '}' expected (to close '{' at line 1) near 'b'; is a comma missing before it?",
+    ["local set = assert(pml.eventset { 'page-faults' })\nset.start()"] =
+      "s.lua:2: bad argument #1 to 'start' (eventset expected, got no value); call it with a colon, as in object:method()",
+    ["pml.stats.median()"] = "s.lua:1: bad argument to 'median': attempt to get length of a nil value (local 'values')",
+    ["pml.clock.to_ns()"] = "s.lua:1: bad argument #1 to 'to_ns' (number expected, got no value)",
+  } do
+    it(answer, function()
+      script("s.lua", "local pml = require 'pmlua' " .. text)
+      assert.same({ 1, "pmlua: " .. answer .. "\n" }, complaint "s.lua")
+    end)
+  end
+end)
+
 describe("A variable of the environment", function()
   it("that is misspelt is named with the nearest one, and others are not", function()
     local status, out, err = run("-e 'print(1)'", "PMLUA_REPROT=out PMLUA_ROOT=/opt PMLUA_SECTIONS=on")
