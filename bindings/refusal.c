@@ -40,7 +40,7 @@ static int isaboutnil(const char *msg) {
          strstr(msg, "got nil") != NULL;
 }
 
-/* What to do about messages of Lua that contain these texts. */
+/* The remedy for a message of Lua; NULL: none is known. */
 static const char *remedy(const char *msg) {
   if (strstr(msg, "(global 'pml')") != NULL) return "write local pml = require \"pmlua\" first";
   if (strstr(msg, "'}' expected") != NULL) return "is a comma missing before it?";

@@ -77,7 +77,7 @@ function show(id)
   return ("%s { %s }"):format(t.tag:gsub("%-decl", ""), table.concat(members_of(t), "; "))
 end
 
---- The size of a structure; one that begins with its own size may grow within a major version.
+--- The size of a structure. A structure whose first field is its size may grow within a major version.
 local function size_of(t)
   local members = members_of(t)
   if (members[1] or ""):find "^0 size_t size$" then return "begins with its size" end

@@ -28,7 +28,7 @@ local function times_of(pid)
   return own, others
 end
 
---- Processor time of a scrape of an application with as many sections: of its own thread, and of the service's threads.
+--- Processor time of a scrape of an application with so many sections: of its main thread, and of the threads of the service.
 local function scraped(sections)
   local code = os.tmpname()
   local f = assert(io.open(code, "w"))
