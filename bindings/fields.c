@@ -152,6 +152,7 @@ void field_set_region(lua_State *L, uint32_t region) {
   (void)pml_region_describe(region, &info);
   lutil_setstr(L, "name", info.name);
   lutil_setstr(L, "file", info.file);
+  lutil_setstr(L, "kind", pml__region_kind(region));
 }
 
 void lutil_setbits(lua_State *L, const char *key, uint64_t bits, bool real) {

@@ -110,7 +110,7 @@ void lutil_setbool(lua_State *L, const char *key, int v);
 void lutil_setreading(lua_State *L, const struct pml_reading *r);
 void lutil_setbits(lua_State *L, const char *key, uint64_t bits, bool real); /* an integer, or a double's */
 
-/* field_set_region - name and file of a region; its name is "?" where it is unknown. */
+/* field_set_region - name, file and kind of a region; its name is "?" where it is unknown. */
 void field_set_region(lua_State *L, uint32_t region);
 
 /* lutil_pushint, lutil_pushnum, lutil_pushbool, lutil_pushstr - push @v, nil for NULL; return 1. lutil_pushbits - a

@@ -231,7 +231,8 @@ static struct pml__recording_names names_of(lua_State *L, pml_region_t region, i
   lua_pushvalue(L, namer);
   lua_pushstring(L, info.name);
   lua_pushstring(L, info.file);
-  lua_call(L, 2, 2);
+  lua_pushstring(L, pml__region_kind(region));
+  lua_call(L, 3, 2);
   names.library = kept_string(L, -2, kept);
   names.function = kept_string(L, -1, kept);
   lua_pop(L, 2);
@@ -256,7 +257,7 @@ static const struct pml__recording_names *name_all(lua_State *L, const struct pm
 
 /*
  * calls { form, process, name } - a row of text for each call path of each thread, and how many; process: a list of
- * rank, host, pid in the form; name(name, file): library and function of a region in the form.
+ * rank, host, pid in the form; name(name, file, kind): library and function of a region in the form.
  */
 static int l_calls(lua_State *L) {
   static const char *const known[] = {"form", "process", "name", NULL};

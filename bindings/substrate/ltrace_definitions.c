@@ -60,8 +60,12 @@ static void set_line(lua_State *L, const void *of) {
 }
 
 int ltrace_regions(lua_State *L) {
-  static const struct field fields[] = {FIELD(struct pml_otf2_read_region, name), TEXT(region, file),
-                                        TEXT(region, paradigm), TEXT(region, role), FIELD_END};
+  static const struct field fields[] = {FIELD(struct pml_otf2_read_region, name),
+                                        TEXT(region, file),
+                                        TEXT(region, paradigm),
+                                        TEXT(region, role),
+                                        TEXT(region, kind),
+                                        FIELD_END};
   return push_definitions(L, get_region, fields, set_line);
 }
 

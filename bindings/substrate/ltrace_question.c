@@ -115,10 +115,12 @@ static void read_where(lua_State *L, const struct pml_otf2_read *t, int where, u
 #define NAME(id, name) name,
   static const char *const kinds[] = {PML_OTF2_KINDS(NAME) NULL};
 #undef NAME
-  static const char *const known[] = {"window", "region", "process", "rank", "location", NULL},
-                           *const with_kinds[] = {"window", "region", "process", "rank", "location", "kinds", NULL};
+  static const char *const known[] = {"window", "region", "kind", "process", "rank", "location", NULL},
+                           *const with_kinds[] = {"window", "region",   "kind",  "process",
+                                                  "rank",   "location", "kinds", NULL};
   lutil_options(L, where, more & LTRACE_ORDER ? with_kinds : known);
   q->region = lutil_stringfield(L, where, "region", NULL);
+  q->kind = lutil_stringfield(L, where, "kind", NULL);
   read_window(L, where, q);
   read_locations(L, t, where, q);
   if (lutil_field(L, where, "kinds") == LUA_TNIL) return;

@@ -6,6 +6,7 @@
 #include "base/pml_map.h"
 #include "base/pml_process.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,6 +26,7 @@ _Static_assert(CAPACITY < PML_REGIONS_MAX, "ids count from 1");
 
 struct entry {
   struct pml_region_info info;
+  const char *_Atomic kind; /* "": unknown */
   uint64_t hash;
   _Atomic bool overlaps;
 };
@@ -39,6 +41,7 @@ static size_t nslots;
 static char *text; /* where the next strings go */
 static size_t text_left;
 static const char *last_file; /* copied last: regions of one file mostly come in turn */
+static const char *kinds[32];
 
 /*
  * In a child, of a parent with a thread that was interning: the table of slots and the room for strings may be half
@@ -124,6 +127,21 @@ static int copy_strings(struct pml_region_info *r) {
   return 0;
 }
 
+/* The permanent copy of @kind in lower case; "" if it is too long, or if there are too many kinds. */
+static const char *kind_of(const char *kind) {
+  char lower[PML__REGION_KIND_BYTES];
+  size_t n = strlen(kind) + 1;
+  if (n == 1 || n > sizeof lower) return "";
+  for (size_t i = 0; i < n; i++) lower[i] = (char)tolower((unsigned char)kind[i]);
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    char *copy = kinds[i] == NULL ? room_for(n) : NULL;
+    if (copy != NULL) kinds[i] = memcpy(copy, lower, n);
+    if (kinds[i] == NULL) return "";
+    if (strcmp(kinds[i], lower) == 0) return kinds[i];
+  }
+  return "";
+}
+
 static int append(struct pml_region_info r, uint64_t hash, pml_region_t *id) {
   uint32_t index = atomic_load_explicit(&count, memory_order_relaxed);
   if (index == CAPACITY) return -ENOMEM;
@@ -135,35 +153,43 @@ static int append(struct pml_region_info r, uint64_t hash, pml_region_t *id) {
     atomic_store_explicit(&chunk[k], c, memory_order_release);
   }
   if (copy_strings(&r) < 0) return -ENOMEM;
-  c[index - chunk_start(k)] = (struct entry){r, hash, false};
+  c[index - chunk_start(k)] = (struct entry){r, "", hash, false};
   atomic_store_explicit(&count, index + 1, memory_order_release);
   *id = index + 1;
   return 0;
 }
 
-static int intern_locked(const struct pml_region_info *r, uint64_t hash, pml_region_t *id) {
+static int intern_locked(const char *kind, const struct pml_region_info *r, uint64_t hash, pml_region_t *id) {
   size_t used = atomic_load_explicit(&count, memory_order_relaxed);
   if (slot == NULL) (void)pml__process_watch_use(in_child);
   if (2 * (used + 1) > nslots && grow_slots() < 0) return -ENOMEM;
   pml_region_t *s = find_slot(hash, r);
   int err = *s == 0 ? append(*r, hash, s) : 0;
   *id = *s;
+  struct entry *e = err == 0 ? entry_of(*s) : NULL;
+  if (e != NULL && *kind != '\0' && *atomic_load_explicit(&e->kind, memory_order_relaxed) == '\0')
+    atomic_store_explicit(&e->kind, kind_of(kind), memory_order_release);
   return err;
 }
 
-int pml_region_intern(const char *name, const char *file, uint32_t line, pml_region_t *id) {
+int pml__region_of(const char *kind, const char *name, const char *file, uint32_t line, pml_region_t *id) {
   if (!name) name = "";
   if (!file) file = "";
-  return pml__region_intern(name, file, line, pml__region_hash(name, file, line), id);
+  return pml__region_intern(kind, name, file, line, pml__region_hash(name, file, line), id);
 }
 
-int pml__region_intern(const char *name, const char *file, uint32_t line, uint64_t hash, pml_region_t *id) {
+int pml_region_intern(const char *name, const char *file, uint32_t line, pml_region_t *id) {
+  return pml__region_of("", name, file, line, id);
+}
+
+int pml__region_intern(const char *kind, const char *name, const char *file, uint32_t line, uint64_t hash,
+                       pml_region_t *id) {
   const struct pml_region_info r = {name, file, line};
   *id = 0;
   if (!*name) return pml_fail(-EINVAL, "a region needs a name that is not empty");
   pml__process_look();
   pml__lock_take(&lock);
-  int err = intern_locked(&r, hash, id);
+  int err = intern_locked(kind, &r, hash, id);
   pml__lock_leave(&lock);
   if (err < 0 && pml_region_count() == CAPACITY)
     return pml_fail(err, "no number for the region %.200s: there are %u regions already", name, CAPACITY);
@@ -184,6 +210,10 @@ uint32_t pml_region_count(void) {
 /* A program that is linked with the archive may have exported its own table of regions: then it interned @id. */
 static bool is_known(pml_region_t id) {
   return id != 0 && id <= atomic_load_explicit(&count, memory_order_acquire);
+}
+
+const char *pml__region_kind(pml_region_t id) {
+  return is_known(id) ? atomic_load_explicit(&entry_of(id)->kind, memory_order_acquire) : "";
 }
 
 void pml__region_overlaps(pml_region_t id) {

@@ -47,11 +47,22 @@ void pml__region_overlaps(pml_region_t id);
 bool pml__region_may_overlap(pml_region_t id);
 
 /*
- * pml__region_hash - of the three, none of them NULL. pml__region_intern - the same as pml_region_intern(), for a
- * caller that has it already.
+ * pml__region_of - pml_region_intern() of a region of @kind: PML__REGION_*, or the name of a language or annotation
+ * interface, of which the lower case is stored. The first kind of a region stays. @kind may be "": unknown.
+ * pml__region_intern - the same for a caller that has the pml__region_hash() of the three, none of them NULL.
+ * pml__region_kind - the kind, such as "library"; "" if unknown. Permanent. Lock-free, async-signal-safe.
  */
+#define PML__REGION_FUNCTION "function" /* the program defines it */
+#define PML__REGION_LIBRARY "library"   /* a library defines it */
+#define PML__REGION_SECTION "section"
+#define PML__REGION_MPI "mpi"
+#define PML__REGION_OPENMP "openmp"
+#define PML__REGION_KIND_BYTES 32u
 uint64_t pml__region_hash(const char *name, const char *file, uint32_t line);
-int pml__region_intern(const char *name, const char *file, uint32_t line, uint64_t hash, pml_region_t *id);
+PML__SHARED int pml__region_of(const char *kind, const char *name, const char *file, uint32_t line, pml_region_t *id);
+int pml__region_intern(const char *kind, const char *name, const char *file, uint32_t line, uint64_t hash,
+                       pml_region_t *id);
+PML__SHARED const char *pml__region_kind(pml_region_t id);
 
 PML_END_DECLS
 

@@ -342,9 +342,15 @@ end
 --- A report over processes.
 ---@param survey pmlua.SectionSurvey
 ---@param order string? time, calls or label
+---@param kinds table<string, boolean>? of sections (record/kind.lua); nil: all
 ---@return pmlua.Report? report, pmlua.Failure? failure one line
-function M.build(survey, order)
+function M.build(survey, order, kinds)
   local processes, list = survey.processes, gather(survey)
+  if kinds then
+    local kind, all = require "pmlua.internal.record.kind", list
+    list = lists.filter(all, function(s) return kinds[kind.of_section(s)] end)
+    if #list == 0 and #all > 0 then return refuse("ENOENT", "--kind: no section is of kind " .. kind.list(kinds)) end
+  end
   local counters, recorders = left(processes, "counters"), left(processes, "recorders")
   if #list + #counters + #recorders == 0 then return nothing(processes, survey.asked) end
   local whole, of = total(list)

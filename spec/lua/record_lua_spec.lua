@@ -181,6 +181,35 @@ describe("pmlua record --lua", function()
     assert.same({ 4 * (110 + 10 + 1 + 5), 4 * 10, 4 }, { calls["host.f"], calls["host.g"], calls["host.h"] })
   end)
 
+  it("takes the kind of a region from its adapter, in every verb", function()
+    support.compile(at.dir, { ["odd.c"] = "int odd(int x) { return 3 * x; }\n", ["uses.c"] = [[
+#include "pml.h"
+int odd(int x);
+int main(void) {
+  struct pml_section *work;
+  pml_section_define("work", NULL, &work);
+  for (int i = 0; i < 9; i++) { pml_section_start(work); odd(i); pml_section_stop(work); }
+}
+]] }, ("gcc -shared -fPIC -Wl,-soname,odd.plugin odd.c -o odd.plugin && gcc -I%s/core uses.c -o uses ./odd.plugin -L%s -lpmlua "
+      .. "-Wl,-rpath,%s:'$ORIGIN'"):format(support.root, support.build, support.build))
+    local _, all, status, said = at.recorded("-o odd --trace --lib odd.plugin -- ./uses")
+    assert.equal(0, status, said)
+    local kinds = {}
+    for _, f in ipairs(all.functions) do kinds[f.name] = f.kind end
+    assert.same({ work = "section", odd = "library" }, kinds)
+    local function regions(of)
+      return (support.done(support.pmlua(("trace %s/odd/traces.otf2 --csv --kind %s"):format(at.dir, of))):gsub(",[^\n]*", ""))
+    end
+    assert.equal("region\nodd\n", regions "library")
+    assert.equal("region\nwork\n", regions "section")
+    local flame = support.done(support.pmlua(("flame %s/odd/traces.otf2 --kind library"):format(at.dir)))
+    assert.truthy(flame:find("odd", 1, true) and not flame:find("work", 1, true))
+    support.done(support.shell_in(at.dir, "PMLUA_REPORT=sums ./uses"))
+    assert.matches("\nwork ", support.done(support.pmlua(("report %s/sums --kind section,kokkos"):format(at.dir))))
+    local _, _, none = support.pmlua(("report %s/sums --kind kokkos"):format(at.dir))
+    assert.matches("%-%-kind: no section is of kind kokkos\n", none)
+  end)
+
   it("reports each call's kind, and only calls of the chosen kinds", function()
     local _, all, status, said = at.recorded("-o kinds --lua --lib 'libz*' -- lua5.4 app.lua")
     assert.equal(0, status, said)

@@ -101,19 +101,20 @@ static bool is_chosen(struct search *s, const struct pml__name *f, const char *n
   return pml__choice_entry(s->choice, name, &of);
 }
 
-static int add_entry(struct search *s, uintptr_t at, enum pml_arch_entry kind) {
+static int add_entry(struct search *s, uintptr_t at, enum pml_arch_entry entry) {
+  const char *kind = pml__object_kind(s->o);
   const struct pml__name *f = function_at(s, &at);
   const char *name = f != NULL ? pml__names_text(&s->names, f) : "";
   if (f == NULL || !is_chosen(s, f, name)) return 0;
-  size_t bytes = pml_arch_entry((const uint8_t *)at, code_from(s, at), kind); /* NOLINT(performance-no-int-to-ptr) */
-  uintptr_t thunk = bytes > 0 ? pml__intercept_thunk(at + bytes, name, pml__object_file(s->o)) : 0;
+  size_t bytes = pml_arch_entry((const uint8_t *)at, code_from(s, at), entry); /* NOLINT(performance-no-int-to-ptr) */
+  uintptr_t thunk = bytes > 0 ? pml__intercept_thunk(at + bytes, kind, name, pml__object_file(s->o)) : 0;
   if (thunk == 0) {
     pml__unrecorded_calls(pml__unrecorded_note(name, pml__object_file(s->o)));
     return 0;
   }
   pml_region_t region = 0;
   if (!PML__ARRAY_ROOM(s->to->entry, s->to->room, s->to->n + 1)) return -ENOMEM;
-  (void)pml_region_intern(name, pml__object_file(s->o), 0, &region); /* which the thunk has */
+  (void)pml__region_of(kind, name, pml__object_file(s->o), 0, &region); /* which the thunk has */
   s->to->entry[s->to->n++] =
       (struct entry){.function = s->o->base + f->address, .at = at, .island = thunk, .region = region};
   return 0;

@@ -45,6 +45,7 @@ struct object {
   struct pml__names names;
   char *file, *path; /* owned */
   struct pml__source_lines *lines;
+  const char *kind;
   bool chosen;
 };
 static struct object *objects;
@@ -119,6 +120,7 @@ static struct object *add_object(struct pml__object *of, const struct pml__choic
     discard(o);
     return NULL;
   }
+  o->kind = pml__object_kind(of);
   (void)pml__names_read(&o->names, of->path);
   o->chosen = pml__choice_instrumented(c, of->path);
   return objects = o;
@@ -132,7 +134,7 @@ static pml_region_t region_in(struct object *o, const struct pml__choice *c, uin
   if (found == NULL) (void)snprintf(text, sizeof text, "%.255s+0x%zx", o->file, (size_t)(function - o->base));
   const struct pml__choice_place of = {o->path, function - o->lo, found != NULL ? found->bytes : 0, &o->lines};
   if (!o->chosen || !pml__choice_name(c, name, &of)) return 0;
-  return pml_region_intern(name, o->file, 0, &region) == 0 ? region : 0;
+  return pml__region_of(o->kind, name, o->file, 0, &region) == 0 ? region : 0;
 }
 
 static bool has_room(void) {
@@ -335,7 +337,7 @@ bool pml__script_enter(const void *code) {
 void pml__script_name(const void *code, const char *name, const char *language) {
   const struct pml__choice *c = pml__intercept_chosen();
   pml_region_t region = 0;
-  if (c == NULL || !pml__choice_script(c, name) || pml_region_intern(name, language, 0, &region) < 0) region = 0;
+  if (c == NULL || !pml__choice_script(c, name) || pml__region_of(language, name, language, 0, &region) < 0) region = 0;
   pml__lock_take(&lock);
   if (find((uintptr_t)code) == UNKNOWN && (has_room() || grow())) put(table, (uintptr_t)code, region);
   pml__lock_leave(&lock);

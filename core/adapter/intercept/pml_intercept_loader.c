@@ -152,9 +152,9 @@ static bool is_chosen(const struct pml__choice *c, void *at, const char *name, c
 static uintptr_t thunk_of(void *at, const char *name, struct pml__object *o) {
   uintptr_t to = (uintptr_t)at;
   if (pml__hooks_role(basename(o->path)) != PML__HOOKS_LIBRARY)
-    return pml__intercept_thunk(to, name, pml__object_file(o));
+    return pml__intercept_thunk(to, pml__object_kind(o), name, pml__object_file(o));
   const char *region = pml__intercept_hooks->hook(name, to, false, &to);
-  return region != NULL ? pml__intercept_thunk(to, region, "") : 0;
+  return region != NULL ? pml__intercept_thunk(to, PML__REGION_MPI, region, "") : 0;
 }
 
 static uintptr_t thunk_in(const struct pml__choice *c, void *at, const char *name, struct place *p) {
@@ -210,7 +210,7 @@ static void *given_layer(const char *name) {
   uintptr_t to = (uintptr_t)at, thunk = 0;
   const char *region = pml__intercept_hooks->hook(name, to, true, &to);
   layered = NULL;
-  if (region != NULL) thunk = pml__intercept_thunk(to, region, "");
+  if (region != NULL) thunk = pml__intercept_thunk(to, PML__REGION_MPI, region, "");
   return thunk != 0 ? (void *)thunk : at; /* NOLINT(performance-no-int-to-ptr) */
 }
 

@@ -15,6 +15,7 @@
 
 #include "adapter/intercept/pml_intercept_hooks.h"
 #include "adapter/intercept/pml_intercept_wrapped.h"
+#include "base/pml_region.h"
 
 #define PML__SEGMENTS 16u /* further segments are ignored */
 
@@ -76,6 +77,10 @@ const struct pml__object *pml__objects_find(const struct pml__objects *all, uint
 /* The name by which the object is reported, independent of the name by which it was loaded; owned by the object. Cost:
  * some system calls, once, if it was loaded by another name than its soname. */
 const char *pml__object_file(struct pml__object *o);
+/* The kind of its functions' regions. */
+static inline const char *pml__object_kind(const struct pml__object *o) {
+  return o->program ? PML__REGION_FUNCTION : PML__REGION_LIBRARY;
+}
 
 /* Describe only the object at @address. Returns false if there is no object or no memory; otherwise the caller frees
  * its path. */

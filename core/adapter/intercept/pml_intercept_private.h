@@ -13,7 +13,7 @@
 /* ---- thunks ---- */
 
 /* The thunk of @target, known as @name in @library; 0: no memory. */
-uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *library);
+uintptr_t pml__intercept_thunk(uintptr_t target, const char *kind, const char *name, const char *library);
 /* Prefetch for a coming call. */
 void pml__intercept_thunk_ahead(uintptr_t target);
 /* The function behind a thunk; 0: @address is not one. */

@@ -104,7 +104,7 @@ static uintptr_t hook_for(const struct pml__slots *x, const struct pml__object *
   if (region == NULL) return 0;
   pml__choice_note(x->choice, name, n);
   if (x->choice->hooks) return pml__intercept_hooks->behind(at) != 0 ? at : 0;
-  return pml__intercept_thunk(at, region, "");
+  return pml__intercept_thunk(at, PML__REGION_MPI, region, "");
 }
 
 /* The new value for the slot of @symbol instead of @value; 0: unchanged. */
@@ -131,7 +131,7 @@ static uintptr_t thunk_for(struct pml__slots *x, const struct pml__object *o, st
   pml__choice_note(x->choice, name, n);
   struct pml__object *library = &x->all.at[of - x->all.at];
   uint32_t functions = pml__intercept_functions();
-  uintptr_t thunk = pml__intercept_thunk(value, name, pml__object_file(library));
+  uintptr_t thunk = pml__intercept_thunk(value, pml__object_kind(library), name, pml__object_file(library));
   library->fresh |= pml__intercept_functions() != functions;
   return thunk;
 }

@@ -126,11 +126,12 @@ static int more_thunks(void) {
   return 0;
 }
 
-static int add(struct bucket *bucket, uintptr_t target, const char *name, const char *library, uint64_t hash) {
+static int add(struct bucket *bucket, uintptr_t target, const char *kind, const char *name, const char *library,
+               uint64_t hash) {
   pml_region_t region;
   int err = functions.n == functions.blocks * PML__CALL_BLOCK ? more_thunks() : 0;
   if (err < 0) return functions.err = err;
-  err = pml__region_intern(name, library, 0, hash, &region);
+  err = pml__region_intern(kind, name, library, 0, hash, &region);
   if (err < 0) return err;
   *function_at(functions.n) = (struct pml__call_function){target, region, (uint32_t)hash, (uintptr_t)pml__arch_enter};
   __atomic_store_n(&functions.n, functions.n + 1, __ATOMIC_RELEASE);
@@ -140,7 +141,7 @@ static int add(struct bucket *bucket, uintptr_t target, const char *name, const 
 
 /* Most slots lead to a function that has a thunk. The lock of regions is taken inside this one, never the other way
  * round. */
-uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *library) {
+uintptr_t pml__intercept_thunk(uintptr_t target, const char *kind, const char *name, const char *library) {
   uint64_t hash = pml__region_hash(name, library, 0);
   uint32_t names = (uint32_t)hash;
   uintptr_t thunk = 0;
@@ -148,7 +149,8 @@ uintptr_t pml__intercept_thunk(uintptr_t target, const char *name, const char *l
   pml__lock_take(&table);
   if ((functions.n + 1) * 2 <= functions.nbuckets || more_buckets()) {
     struct bucket *bucket = bucket_of(target, &names);
-    if (bucket->number != 0 || add(bucket, target, name, library, hash) == 0) thunk = thunk_at(bucket->number - 1);
+    if (bucket->number != 0 || add(bucket, target, kind, name, library, hash) == 0)
+      thunk = thunk_at(bucket->number - 1);
   }
   pml__lock_leave(&table);
   return thunk;

@@ -47,12 +47,12 @@ static int intern(enum pml__log_openmp_construct construct, const void *code, pm
   void *found = NULL;
   if (code == NULL || dladdr1(code, &at, &found, RTLD_DL_LINKMAP) == 0 || (object = found) == NULL) {
     (void)snprintf(name, sizeof name, "omp %s", name_of(construct));
-    return pml_region_intern(name, "", 0, region);
+    return pml__region_of(PML__REGION_OPENMP, name, "", 0, region);
   }
   path_of(object, path);
   (void)snprintf(name, sizeof name, "omp %s @%.255s+0x%zx", name_of(construct), basename(path),
                  (size_t)((const char *)code - (const char *)at.dli_fbase));
-  return pml_region_intern(name, path, 0, region);
+  return pml__region_of(PML__REGION_OPENMP, name, path, 0, region);
 }
 
 /* ---- sums ---- */
@@ -86,14 +86,6 @@ static bool has_name(pml_region_t region) {
   return has;
 }
 
-static void define(pml_region_t region) {
-  struct pml_region_info info;
-  const struct pml__log_region d = {region, 0};
-  if (has_name(region) || pml_region_describe(region, &info) < 0) return;
-  const char *const text[2] = {info.name, info.file};
-  (void)pml__log_define(kept.log, PML__LOG_REGION, &d, sizeof d, text, 2);
-}
-
 static struct pml__log_openmp *carve(void) {
   struct pml__log_entry *entry;
   if (kept.log == NULL) return NULL;
@@ -109,7 +101,7 @@ static void make_sums(struct pml__openmp_place *p, enum pml_openmp_runtime runti
   pml__lock_take(&kept.lock);
   begin_process();
   struct pml__log_openmp *sums = carve();
-  if (sums != NULL) define(p->region);
+  if (sums != NULL && !has_name(p->region)) (void)pml__log_region(kept.log, p->region);
   pml__lock_leave(&kept.lock);
   if (sums == NULL) return;
   p->sums = sums;

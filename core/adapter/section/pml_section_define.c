@@ -38,7 +38,8 @@ static int prepare_section(struct pml_section *s, const char *label, const struc
                            const char *interface) {
   struct pml_region_info region;
   bool own = interface[0] == '\0';
-  int err = pml_region_intern(label, own ? o->file : interface, own ? o->line : 0, &s->region);
+  int err = pml__region_of(own ? PML__REGION_SECTION : interface, label, own ? o->file : interface, own ? o->line : 0,
+                           &s->region);
   if (err == 0) err = open_events(s, label, o);
   if (err == 0) err = open_recorder(s, o->record);
   if (err < 0) return err;

@@ -44,12 +44,7 @@ static uint64_t id;
 
 /* Regions that are interned later are named when an enter may follow, or the section is defined. */
 static void name_regions(struct pml__log *log, uint32_t *last) {
-  struct pml_region_info info;
-  for (; *last < pml_region_count() && pml_region_describe(*last + 1, &info) == 0; ++*last) {
-    struct pml__log_region d = {*last + 1, 0};
-    const char *const text[2] = {info.name, info.file};
-    (void)pml__log_define(log, PML__LOG_REGION, &d, sizeof d, text, 2);
-  }
+  while (*last < pml_region_count()) (void)pml__log_region(log, ++*last);
 }
 
 static void note_unseen(struct pml__log *log) {

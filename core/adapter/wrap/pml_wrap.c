@@ -133,7 +133,8 @@ __attribute__((noinline, cold)) static bool prepare_first(struct pml_wrap_functi
   char library[NAME_BYTES];
   pthread_once(&once, prepare_clock);
   int err = f->nin <= PML_WRAP_VALUES_MAX && f->nout <= PML_WRAP_VALUES_MAX ? pml__call_prepare() : -EINVAL;
-  if (err == 0) err = pml_region_intern(f->name, pml__wrap_library(f, library, sizeof library), 0, &m.region);
+  if (err == 0)
+    err = pml__region_of(PML__REGION_LIBRARY, f->name, pml__wrap_library(f, library, sizeof library), 0, &m.region);
   if (err == 0) err = make_metrics(f, f->in, f->nin, &m.metrics[0], &m.is_text[0]);
   if (err == 0) err = make_metrics(f, f->out, f->nout, &m.metrics[1], &m.is_text[1]);
   if (err < 0) return false;

@@ -55,10 +55,8 @@ struct reading {
 
 static int take_region(uint32_t what, const char *at, size_t bytes, void *arg) {
   struct reading *r = arg;
-  struct pml__log_region d;
-  if (what != PML__LOG_REGION || bytes <= sizeof d + 4) return 0;
-  memcpy(&d, at, sizeof d);
-  if (d.region >= PML_REGIONS_MAX || strncmp(at + sizeof d, "MPI_", 4) != 0) return 0;
+  struct pml__log_named_region d;
+  if (what != PML__LOG_REGION || !pml__log_region_of(at, bytes, &d) || strcmp(d.kind, PML__REGION_MPI) != 0) return 0;
   if (!PML__ARRAY_ZEROS(r->of_mpi, r->nregions, d.region + 1)) return -ENOMEM;
   r->of_mpi[d.region] = true;
   return 0;

@@ -306,6 +306,27 @@ const char *pml__log_text(const char **at, size_t *left) {
   return text;
 }
 
+/* The kind of a region in a log of 1.0.0, which contains none, if its names show it. */
+static const char *kind_by_names(const char *name, const char *file) {
+  if (strncmp(name, "omp ", 4) == 0) return PML__REGION_OPENMP;
+  if (file[0] == '\0' && strncmp(name, "MPI_", 4) == 0) return PML__REGION_MPI;
+  return strstr(file, ".so") != NULL ? PML__REGION_LIBRARY : "";
+}
+
+bool pml__log_region_of(const char *at, size_t bytes, struct pml__log_named_region *r) {
+  struct pml__log_region d;
+  if (bytes <= sizeof d) return false;
+  memcpy(&d, at, sizeof d);
+  at += sizeof d;
+  bytes -= sizeof d;
+  *r = (struct pml__log_named_region){.region = d.region, .line = d.line, .name = pml__log_text(&at, &bytes)};
+  if (r->name != NULL) r->file = pml__log_text(&at, &bytes);
+  if (r->file == NULL || r->name[0] == '\0' || d.region == 0 || d.region >= PML_REGIONS_MAX) return false;
+  r->kind = pml__log_text(&at, &bytes);
+  if (r->kind == NULL || r->kind[0] == '\0') r->kind = kind_by_names(r->name, r->file);
+  return true;
+}
+
 /* ---- communications ---- */
 
 static uint32_t message_values(uint32_t code, uint64_t bytes, uint64_t tag_and_rank, uint64_t *value) {

@@ -56,4 +56,11 @@ PML__SHARED int pml__log_read_definitions(const struct pml__log_reader *r,
 /* pml__log_text - the text at *@at, which moves behind it, of at most *@left bytes; NULL: it does not end there. */
 PML__SHARED const char *pml__log_text(const char **at, size_t *left);
 
+/* pml__log_region_of - the region that is defined at @at, with texts that are valid as long as @at; false: damaged. */
+struct pml__log_named_region {
+  uint32_t region, line;
+  const char *name, *file, *kind;
+};
+bool pml__log_region_of(const char *at, size_t bytes, struct pml__log_named_region *r);
+
 #endif

@@ -144,10 +144,10 @@ static OTF2_CallbackCode on_region(void *user, OTF2_RegionRef id, OTF2_StringRef
                                    OTF2_StringRef description, OTF2_RegionRole role, OTF2_Paradigm paradigm,
                                    OTF2_RegionFlag flags, OTF2_StringRef file, uint32_t begin, uint32_t end) {
   struct pml_otf2_read *t = user;
-  (void)canonical, (void)description, (void)flags, (void)end;
-  return define(
-      t, &t->regions,
-      &(struct pml_otf2_read_region){id, later(name), later(file), paradigm_name(paradigm), role_name(role), begin});
+  (void)canonical, (void)flags, (void)end;
+  return define(t, &t->regions,
+                &(struct pml_otf2_read_region){id, later(name), later(file), paradigm_name(paradigm), role_name(role),
+                                               begin, later(description)});
 }
 
 static const char *group_type(OTF2_GroupType type) {
@@ -378,6 +378,8 @@ static void resolve_groups(struct pml_otf2_read *t) {
 static int resolve(struct pml_otf2_read *t) {
   struct pml_otf2_read_location *location = (void *)t->locations.at;
   struct pml_otf2_read_region *region = (void *)t->regions.at;
+  const bool own =
+      t->creator != NULL && strncmp(t->creator, "pmlua", 5) == 0; /* others describe regions in these texts */
   struct pml__otf2_list *all[] = {&t->strings, &t->nodes, &t->processes, &t->locations, &t->regions,
                                   &t->groups,  &t->comms, &t->metrics,   &t->classes,   &t->windows};
 
@@ -396,6 +398,8 @@ static int resolve(struct pml_otf2_read *t) {
   for (size_t i = 0; i < t->regions.n; i++) {
     region[i].name = text_of(t, now(region[i].name));
     region[i].file = text_of(t, now(region[i].file));
+    region[i].kind = own ? text_of(t, now(region[i].kind)) : "";
+    if (region[i].kind[0] == '\0') region[i].kind = region[i].paradigm;
   }
   resolve_metrics(t);
   resolve_groups(t);

@@ -32,6 +32,7 @@ struct pml_otf2_read_region {
   uint32_t id;
   const char *name, *file, *paradigm, *role; /* role: such as "implicit barrier"; "" */
   uint32_t line;                             /* 0: unknown */
+  const char *kind;                          /* pml__region_kind(); in traces of other tools the paradigm */
 };
 struct pml_otf2_read_process {
   uint32_t id;
@@ -136,6 +137,7 @@ struct pml_otf2_question {
   unsigned by;           /* PML_OTF2_BY_*; 0: one row */
   double from_s, to_s;   /* seconds since the trace's beginning; all: 0 and INFINITY */
   const char *region;    /* a pattern of fnmatch(3); NULL: all */
+  const char *kind;      /* kinds of regions, separated by commas; NULL: all */
   int64_t process;       /* index in the order of processes; -1: all */
   const bool *locations; /* [nlocations] true: selected; NULL: all */
   unsigned kinds;        /* for pml_otf2_events_open(): bits 1 << PML_OTF2_ENTER and so on; 0: all */

@@ -10,6 +10,7 @@
 #include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* ---- selection of a question ---- */
@@ -55,10 +56,20 @@ bool pml__otf2_asked(const struct pml_otf2_read *t, const struct pml_otf2_questi
   return (l->events > 0 || l->said > 0) && (q->locations == NULL || q->locations[i]);
 }
 
+static bool is_listed(const char *kind, const char *list) {
+  size_t n = strlen(kind);
+  for (const char *at = list; n > 0 && at != NULL; at = strchr(at, ','), at = at != NULL ? at + 1 : NULL)
+    if (strncasecmp(at, kind, n) == 0 && (at[n] == ',' || at[n] == '\0')) return true;
+  return false;
+}
+
 bool *pml__otf2_wanted(const struct pml_otf2_read *t, const struct pml_otf2_question *q) {
   bool *wanted = calloc(t->regions.n + 1, sizeof *wanted);
-  for (size_t i = 0; wanted != NULL && i < t->regions.n; i++)
-    wanted[i] = q->region == NULL || fnmatch(q->region, pml_otf2_read_region(t, i)->name, 0) == 0;
+  for (size_t i = 0; wanted != NULL && i < t->regions.n; i++) {
+    const struct pml_otf2_read_region *r = pml_otf2_read_region(t, i);
+    wanted[i] =
+        (q->region == NULL || fnmatch(q->region, r->name, 0) == 0) && (q->kind == NULL || is_listed(r->kind, q->kind));
+  }
   return wanted;
 }
 

@@ -22,17 +22,17 @@ static bool parse(const char *name, size_t *before, uint64_t *offset) {
   return *end == '\0' && *offset > 0;
 }
 
-int pml__recording_intern(struct pml_recording_reader *r, const char *name, const char *file, uint32_t own,
+int pml__recording_intern(struct pml_recording_reader *r, const struct pml__log_named_region *of,
                           pml_region_t *region) {
   char full[512], source[PATH_MAX];
   size_t before;
   uint64_t offset;
   uint32_t line;
-  if (file[0] != '/' || !parse(name, &before, &offset) || before > 128 ||
-      pml__source_line(&r->lines, file, offset, source, sizeof source, &line) < 0)
-    return pml_region_intern(name, file, own, region);
-  (void)snprintf(full, sizeof full, "%.*s%.255s:%u", (int)before, name, basename(source), line);
-  return pml_region_intern(full, source, line, region);
+  if (of->file[0] != '/' || !parse(of->name, &before, &offset) || before > 128 ||
+      pml__source_line(&r->lines, of->file, offset, source, sizeof source, &line) < 0)
+    return pml__region_of(of->kind, of->name, of->file, of->line, region);
+  (void)snprintf(full, sizeof full, "%.*s%.255s:%u", (int)before, of->name, basename(source), line);
+  return pml__region_of(of->kind, full, source, line, region);
 }
 
 /* ---- sums ---- */

@@ -54,19 +54,14 @@ uint64_t pml__recording_end_ticks(const struct pml_recording_reader *r) {
 
 /* ---- names ---- */
 
-/* Read the recording's facts and names; contradictory ones are omitted. */
+/* Damaged names are omitted. */
 static int take_name(struct pml_recording_reader *r, const char *at, size_t bytes) {
-  struct pml__log_region d;
-  if (bytes <= sizeof d) return 0;
-  memcpy(&d, at, sizeof d);
-  const char *text = at + sizeof d;
-  size_t left = bytes - sizeof d;
-  const char *name = pml__log_text(&text, &left), *file = name != NULL ? pml__log_text(&text, &left) : NULL;
-  if (file == NULL || *name == '\0' || d.region == 0 || d.region >= PML_REGIONS_MAX) return 0;
+  struct pml__log_named_region d;
   pml_region_t ours;
+  if (!pml__log_region_of(at, bytes, &d)) return 0;
   if (!PML__ARRAY_ZEROS(r->region, r->nregions, (size_t)d.region + 1))
     return pml_fail(-ENOMEM, "no memory for the names of functions");
-  if (pml__recording_intern(r, name, file, d.line, &ours) == 0) r->region[d.region] = ours;
+  if (pml__recording_intern(r, &d, &ours) == 0) r->region[d.region] = ours;
   return 0;
 }
 

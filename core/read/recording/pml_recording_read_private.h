@@ -34,8 +34,8 @@ struct pml_recording_reader {
 };
 
 /* pml__recording_intern - a region of the log as ours: OpenMP's by the source lines of their addresses. */
-int pml__recording_intern(struct pml_recording_reader *r, const char *name, const char *file, uint32_t line,
-                          pml_region_t *region);
+struct pml__log_named_region;
+int pml__recording_intern(struct pml_recording_reader *r, const struct pml__log_named_region *of, pml_region_t *region);
 
 /* Visits each block of memory, used or not, @at in the file, until @visit returns a value other than 0. */
 typedef int pml__recording_visit_block(const struct pml_recording_reader *r, const struct pml__log_block *b,

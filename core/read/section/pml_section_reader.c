@@ -95,17 +95,12 @@ static int take_note(struct pml__section_reader *b, const char *at, size_t bytes
 }
 
 static int take_region(struct pml__section_reader *b, const char *at, size_t bytes) {
-  struct pml__log_region d;
-  if (bytes <= sizeof d) return 0;
-  memcpy(&d, at, sizeof d);
-  const char *text = at + sizeof d;
-  size_t left = bytes - sizeof d;
-  const char *name = pml__log_text(&text, &left);
-  if (name == NULL) return 0;
-  struct pml__section_region *r = keep(&b->regions, sizeof *r + strlen(name) + 1);
+  struct pml__log_named_region d;
+  if (!pml__log_region_of(at, bytes, &d)) return 0;
+  struct pml__section_region *r = keep(&b->regions, sizeof *r + strlen(d.name) + 1);
   if (r == NULL) return -ENOMEM;
   r->region = d.region;
-  memcpy(r->name, name, strlen(name) + 1);
+  memcpy(r->name, d.name, strlen(d.name) + 1);
   return 0;
 }
 

@@ -85,16 +85,12 @@ void pml_recording_put(struct pml_recording *s, void *memory) {
 
 /* The thread that sets the bit writes the name. */
 void pml_recording_name(struct pml_recording *s, pml_region_t region) {
-  struct pml_region_info info;
-  if (region >= PML_REGIONS_MAX) return;
+  if (region == 0 || region >= PML_REGIONS_MAX || region > pml_region_count()) return;
   uint32_t *mark = &s->mark[region];
   if ((__atomic_load_n(mark, __ATOMIC_RELAXED) & PML__RECORDING_NAMED) != 0) return;
-  if (pml_region_describe(region, &info) < 0) return;
-  const struct pml__log_region d = {region, info.line};
-  const char *const text[2] = {info.name, info.file};
   int cancel = pml__cancel_hold();
   if ((__atomic_fetch_or(mark, PML__RECORDING_NAMED, __ATOMIC_RELAXED) & PML__RECORDING_NAMED) == 0)
-    (void)pml__log_define(s->log, PML__LOG_REGION, &d, sizeof d, text, 2);
+    (void)pml__log_region(s->log, region);
   pml__cancel_again(cancel);
 }
 

@@ -355,6 +355,15 @@ int pml__log_define(struct pml__log *log, enum pml__log_what what, const void *f
   return err;
 }
 
+int pml__log_region(struct pml__log *log, pml_region_t id) {
+  struct pml_region_info info;
+  int err = pml_region_describe(id, &info);
+  if (err < 0) return err;
+  const struct pml__log_region d = {id, info.line};
+  return pml__log_define(log, PML__LOG_REGION, &d, sizeof d,
+                         (const char *const[]){info.name, info.file, pml__region_kind(id)}, 3);
+}
+
 /* ---- life ---- */
 
 /* The 22nd field; the second one, a name in parentheses, may have anything in it. */

@@ -14,6 +14,7 @@
 #define PML_LOG_H
 
 #include "base/pml_process.h"
+#include "base/pml_region.h"
 #include "record/log/pml_growable.h"
 #include "record/log/pml_log_format.h"
 
@@ -141,6 +142,10 @@ void pml__log_free(struct pml__log *log, struct pml__log_entry *entry);
  */
 int pml__log_define(struct pml__log *log, enum pml__log_what what, const void *fixed, size_t bytes,
                     const char *const *text, size_t n);
+
+/* pml__log_region - define region @id. 0, or an error that may be ignored: readers show no name. As pml__log_define().
+ */
+int pml__log_region(struct pml__log *log, pml_region_t id);
 
 /* pml__log_rank - of MPI, where it was not known at first. */
 static inline void pml__log_rank(struct pml__log *log, int rank, int size) {

@@ -80,7 +80,7 @@ struct pml__log_definition {
 enum pml__log_what {
   PML__LOG_SECTION = 1,  /* struct pml__log_section, its label, names of its events, interface; each ends with a zero */
   PML__LOG_NOTE,         /* a key, a text; later notes override earlier ones of the same key */
-  PML__LOG_REGION = 4,   /* struct pml__log_region, its name, its file */
+  PML__LOG_REGION = 4,   /* struct pml__log_region, its name, its file, its kind; logs of 1.0.0 lack kinds */
   PML__LOG_COUNTER,      /* struct pml__log_counter, the event's name */
   PML__LOG_RECORDER,     /* struct pml__log_recorder, the event's name or the section's label */
   PML__LOG_SIMULATED,    /* struct pml__log_simulated: the cost of a region under simulation */

@@ -161,14 +161,9 @@ static void note_broken(struct pml__log *log, const struct stream *l) {
   (void)pml__log_define(log, PML__LOG_NOTE, NULL, 0, note, 2);
 }
 
-static void log_region(struct pml__log *log, pml_region_t region, const struct stream *l, bool first) {
-  struct pml_region_info info;
+static void log_counts(struct pml__log *log, pml_region_t region, const struct stream *l) {
   const struct sum *s = &l->sum[region];
   struct pml__log_simulated d = {region, l->thread, s->calls, s->depth + s->open, {0}, {0}};
-  if (first && pml_region_describe(region, &info) == 0) {
-    const struct pml__log_region name = {region, 0};
-    (void)pml__log_define(log, PML__LOG_REGION, &name, sizeof name, (const char *const[]){info.name, info.file}, 2);
-  }
   memcpy(d.inclusive, s->inclusive.at, sizeof d.inclusive);
   memcpy(d.exclusive, s->exclusive.at, sizeof d.exclusive);
   (void)pml__log_define(log, PML__LOG_SIMULATED, &d, sizeof d, NULL, 0);
@@ -185,7 +180,8 @@ static void leave_log(void) {
     bool first = true;
     for (const struct stream *l = streams; l != NULL; l = l->next) {
       if (r >= l->nsums || l->sum[r].calls == 0) continue;
-      log_region(log, r, l, first);
+      if (first) (void)pml__log_region(log, r);
+      log_counts(log, r, l);
       first = false;
     }
   }

@@ -93,7 +93,7 @@ function M.of(reader, where)
     sum.top = nil
   end
   table.sort(list, longer)
-  local whole = not where or not (where.region or where.process or where.rank or where.location)
+  local whole = not where or not (where.region or where.kind or where.process or where.rank or where.location)
   return list, odd, whole and ranks_of(rows, regions, reader:processes(), window_of(reader:about(), where)) or nil
 end
 

@@ -131,8 +131,8 @@ function TraceReader:about() end
 ---@field ranks integer of MPI; 0: none
 
 --- Regions in the order of their numbers in the archive.
----@return { name: string, file: string?, line: integer?, paradigm: string?, role: string? }[] regions role: of OTF2, such as
---- "implicit barrier"
+---@return { name: string, file: string?, line: integer?, paradigm: string?, role: string?, kind: string? }[] regions
+--- role: of OTF2, such as "implicit barrier"; kind: such as "library"; in other tools' traces the paradigm
 function TraceReader:regions() end
 
 --- Location groups.
@@ -248,6 +248,7 @@ function TraceReader:group(question) end
 ---@class pmlua.TraceWhere
 ---@field window? number[] { FROM, TO } in seconds since the beginning
 ---@field region? string a pattern of names, such as MPI_*
+---@field kind? string kinds of regions, separated by commas, such as mpi,library
 ---@field process? integer|integer[] of processes()
 ---@field rank? integer|integer[] of MPI_COMM_WORLD
 ---@field location? integer|integer[] of locations()

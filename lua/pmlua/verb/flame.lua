@@ -5,8 +5,7 @@
 
 local common = require "pmlua.internal.cli.common"
 local windows = require "pmlua.internal.trace.window"
-
-local function kinds_of(text) return require "pmlua.internal.record.kind".read(text) end
+local kinds = require "pmlua.internal.record.kind"
 
 local M = {
   summary = "draw a flame graph of calls, sections or a trace",
@@ -23,8 +22,7 @@ marks bars by name and prints their share, and pointing at a bar shows its value
     common.with("out", { help = "write the picture into FILE instead of standard output" }),
     { name = "value", kind = "text", value = "WHAT", shown = "time", help = "width of the bars: time, calls, or a counter of the "
       .. "trace, such as sde:::BYFL::flop_count_I" },
-    { name = "kind", kind = "name", value = "KINDS", read = kinds_of,
-      help = "draw only recorded calls of these kinds, such as python,mpi" },
+    kinds.option "draw only calls of these kinds, such as python,mpi",
     windows.option "draw only this window of the trace, in seconds since its beginning; FROM or TO may be omitted",
     { name = "where", kind = "glob", value = "PATTERN",
       help = "draw only regions of the trace whose name matches, such as MPI_*" },
@@ -43,7 +41,7 @@ function M.run(o)
   local where = (o.window or o.where) and { window = o.window, region = o.where } or nil
   local stacks, err = require("pmlua.internal.export.stacks").read(o.path, { value = o.value, where = where, kinds = o.kind })
   if not stacks then return complain(err) end
-  if o.kind and #stacks.nodes == 0 then return complain(o.path .. ": no recorded call is of the kinds of --kind") end
+  if o.kind and #stacks.nodes == 0 then return complain(o.path .. ": no call is of the kinds of --kind") end
   for _, note in ipairs(stacks.notes) do say("note: " .. note) end
   local file, why = io.stdout, nil
   if o.out then file, why = require "pmlua.internal.file".output(o.out) end

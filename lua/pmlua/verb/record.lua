@@ -24,7 +24,6 @@ local function flow_of(text)
   return format and text, wrong
 end
 
-local function kinds_of(text) return require "pmlua.internal.record.kind".read(text) end
 
 local function nanoseconds(text)
   local s = kinds.duration.read(text, { unit = "ns" })
@@ -83,8 +82,8 @@ longer than they are.]],
       .. "picture (.svg, .png, .pdf, .dot or .json)" },
     { name = "color", kind = "name", value = "A/B", needs = "flow", help = "colour nodes of these graphs from pale blue to "
       .. "orange by the ratio of two of time, self (both in ns), calls and events" },
-    { name = "kind", kind = "name", value = "KINDS", read = kinds_of, help = "print only calls of these kinds, separated by "
-      .. "commas: function, library, section, python, lua, mpi, openmp. The time of others is their callers'" },
+    require "pmlua.internal.record.kind".option("print only calls of these kinds, separated by commas: function, library, "
+      .. "section, python, lua, mpi, openmp. The time of others is their callers'"),
     { name = "depth", kind = "integer", min = 1, max = CALLS, help = "print only calls inside fewer than N others. The time of "
       .. "deeper ones is their callers'" },
     common.with("json", { help = "print the table and all call paths as JSON on standard output" }),

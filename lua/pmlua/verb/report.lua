@@ -43,6 +43,7 @@ Under mpirun, rank 0 prints and the other ranks end at once.]],
     { name = "timeline", kind = "picture",
       help = "draw the sections of each thread over time (.svg or .png); the program must have run with "
         .. "PMLUA_REPORT_TIMELINE=on" },
+    require "pmlua.internal.record.kind".option("report only sections of these kinds, such as section,kokkos; also openmp"),
     { name = "pmu", kind = "name",
       help = "compute metrics by the formulas of this PMU's event groups, such as skx" },
     common.with "patience", common.with "quiet",
@@ -159,7 +160,7 @@ local function page_of(o, report)
     parts = parts }
 end
 
-local sections_only = { "basic", "threads", "events", "legend", "sort", "plot", "timeline", "pmu", "openmetrics" }
+local sections_only = { "basic", "threads", "events", "legend", "sort", "kind", "plot", "timeline", "pmu", "openmetrics" }
 
 --- Files of counts, if it is those; nil: it is not. Both kinds in one table would mean nothing.
 local function tell_counts(o)
@@ -191,7 +192,7 @@ local function tell_run(o)
   return ok == true, why
 end
 
-local job_only = { "basic", "events", "legend", "sort", "timeline", "pmu", "openmetrics" }
+local job_only = { "basic", "events", "legend", "sort", "kind", "timeline", "pmu", "openmetrics" }
 
 --- A job of MPI that pmlua record recorded, if it is one; nil: it is not.
 local function tell_job(o)
@@ -276,8 +277,8 @@ local function tell(o)
   if told ~= nil then return told, refused end
   local survey, err = survey_of(o)
   if not survey then return nil, err end
-  local constructs = constructs_of(survey.processes)
-  local report, why = require "pmlua.report".build(survey, o.sort)
+  local constructs = (not o.kind or o.kind.openmp) and constructs_of(survey.processes) or {}
+  local report, why = require "pmlua.report".build(survey, o.sort, o.kind)
   if not report and #constructs > 0 then return tell_constructs(o, constructs) end
   if not report then return nil, why end
   report.openmp = constructs

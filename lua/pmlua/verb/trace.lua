@@ -57,6 +57,8 @@ or processes were still running. The trace contains the events that running proc
     windows.option("count only this window, in seconds since the beginning; FROM or TO may be omitted; waits and the "
       .. "critical path are cut at its ends"),
     { name = "where", kind = "glob", value = "PATTERN", help = "only regions whose name matches, such as MPI_*" },
+    require "pmlua.internal.record.kind".option("only regions of these kinds, such as library,mpi; in traces of other "
+      .. "tools a kind is a paradigm of OTF2, such as compiler"),
     { name = "top", kind = "integer", min = 1, default = 20, help = "number of regions in the table" },
   },
   exclusive = { { "json", "csv" }, { "json", "plot" }, { "csv", "plot" }, { "html", "plot" } },
@@ -81,15 +83,20 @@ Under mpirun, rank 0 writes the trace and the other ranks end at once.]],
 --- Options that show a trace need none to be written.
 function M.check(o)
   if o.table and not o.csv then return "--table is of --csv" end
-  o.show = o.show or o.json or o.csv or o.paths or o.figures or o.waits or o.critical_path or o.window or o.where or o.html
+  o.show = o.show or o.json or o.csv or o.paths or o.figures or o.waits or o.critical_path or o.window or o.where or o.kind
+    or o.html
 end
 
 local complain = require "pmlua.internal.cli.complain" "trace"
 
+local function where_of(o)
+  return { window = o.window, region = o.where, kind = require "pmlua.internal.record.kind".list(o.kind) }
+end
+
 local function drawn(reader, o)
   local figures = require "pmlua.internal.trace.figures"
   for _, figure in ipairs(o.figures) do
-    local ok, err = figures[figure.kind](reader, { window = o.window, region = o.where }, o.dir, figure.file)
+    local ok, err = figures[figure.kind](reader, where_of(o), o.dir, figure.file)
     if not ok then return nil, err end
     print(printable(figure.file))
   end
@@ -109,11 +116,10 @@ local function tell(o)
   elseif reader and o.figures then ok, err = drawn(reader, o)
   elseif reader then
     ok, err = require("pmlua.internal.trace.report").write(reader, { json = o.json, csv = o.csv, table = o.table, waits = o.waits,
-      critical_path = o.critical_path, paths = o.paths, top = o.top, where = { window = o.window, region = o.where } }, io.write)
+      critical_path = o.critical_path, paths = o.paths, top = o.top, where = where_of(o) }, io.write)
   end
   if ok and o.html then
-    local page, why = require "pmlua.internal.trace.report".page(reader, { dir = o.dir, where = { window = o.window,
-      region = o.where } })
+    local page, why = require "pmlua.internal.trace.report".page(reader, { dir = o.dir, where = where_of(o) })
     ok, err = page, why
     if page then ok, err = require "pmlua.internal.page".save(o.html, page) end
   end

@@ -65,7 +65,8 @@ void shim_rma(enum pml__log_rma what, uint64_t to, uint64_t bytes, uint32_t wind
 
 void shim_learn(uint64_t *enter, const char *function) {
   pml_region_t region;
-  if (__atomic_load_n(enter, __ATOMIC_RELAXED) == UNKNOWN_ENTER && pml_region_intern(function, "", 0, &region) == 0)
+  if (__atomic_load_n(enter, __ATOMIC_RELAXED) == UNKNOWN_ENTER &&
+      pml__region_of(PML__REGION_MPI, function, "", 0, &region) == 0)
     __atomic_store_n(enter, PML__LOG_WORD(PML__LOG_ENTER, region), __ATOMIC_RELAXED);
 }
 

@@ -97,19 +97,22 @@ static void define_locations(struct pml__otf2_defs *d) {
 
 static void define_region(struct pml__otf2_defs *d, uint32_t ref, pml_region_t region) {
   struct pml_region_info info;
-  uint8_t paradigm, role;
+  uint8_t paradigm = OTF2_PARADIGM_USER, role = OTF2_REGION_ROLE_CODE;
   if (pml_region_describe(region, &info) < 0) return;
-  if (pml__otf2_openmp_role(info.name, &role))
+  const char *kind = pml__region_kind(region);
+  if (strcmp(kind, PML__REGION_OPENMP) == 0 && pml__otf2_openmp_role(info.name, &role)) {
     paradigm = OTF2_PARADIGM_OPENMP;
-  else
-    pml__otf2_role(&info, &paradigm, &role);
+  } else if (strcmp(kind, PML__REGION_MPI) == 0) {
+    paradigm = OTF2_PARADIGM_MPI;
+    role = pml__otf2_mpi_role(info.name);
+  }
   char *nice = pml__demangled(info.name);
   OTF2_StringRef canonical = pml__otf2_string(d, info.name);
   OTF2_StringRef name = nice != NULL ? pml__otf2_string(d, nice) : canonical;
   free(nice);
   OTF2_StringRef file = pml__otf2_string(d, info.file);
-  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteRegion(d->out, ref, name, canonical, 0, role, paradigm,
-                                                        OTF2_REGION_FLAG_NONE, file, info.line, 0));
+  pml__otf2_defined(d, OTF2_GlobalDefWriter_WriteRegion(d->out, ref, name, canonical, pml__otf2_string(d, kind), role,
+                                                        paradigm, OTF2_REGION_FLAG_NONE, file, info.line, 0));
 }
 
 /* In the order of references, which some readers expect. */

@@ -61,14 +61,10 @@ static OTF2_RegionRole role_by_name(const char *name) {
   return strcmp(name, "Get") == 0 ? OTF2_REGION_ROLE_RMA : OTF2_REGION_ROLE_FUNCTION;
 }
 
-void pml__otf2_role(const struct pml_region_info *info, uint8_t *paradigm, uint8_t *role) {
-  *paradigm = OTF2_PARADIGM_USER;
-  *role = OTF2_REGION_ROLE_CODE;
-  if (strncmp(info->name, "MPI_", 4) != 0 || info->file[0] != '\0') return;
-  const char *name = info->name + 4;
-  *paradigm = OTF2_PARADIGM_MPI;
-  *role = role_by_name(name);
-  if (*role == OTF2_REGION_ROLE_FUNCTION && *name == 'I') *role = role_by_name(name + 1);
+uint8_t pml__otf2_mpi_role(const char *name) {
+  if (strncmp(name, "MPI_", 4) == 0) name += 4;
+  OTF2_RegionRole role = role_by_name(name);
+  return role == OTF2_REGION_ROLE_FUNCTION && *name == 'I' ? role_by_name(name + 1) : role;
 }
 
 /* ---- events ---- */

@@ -45,8 +45,8 @@ struct pml__otf2_communication {
 int pml__otf2_communicate(struct pml_otf2 *a, struct pml_otf2_location *loc, uint64_t time,
                           const struct pml__otf2_communication *c);
 
-/* pml__otf2_role - OTF2's paradigm and role of a region, by its name. */
-void pml__otf2_role(const struct pml_region_info *info, uint8_t *paradigm, uint8_t *role);
+/* pml__otf2_mpi_role - the OTF2_RegionRole of a function of MPI. */
+uint8_t pml__otf2_mpi_role(const char *name);
 
 void pml__otf2_define_mpi(struct pml__otf2_defs *d);
 

@@ -155,11 +155,13 @@ local function of_trace(path, question)
   local reader <close>, err = core.trace.open(path)
   if not reader then return nil, err end
   local tree, value = new_tree(), question.value or "time"
-  local unmatched, why = of_paths(reader, question.where, tree)
+  local where = { kind = require "pmlua.internal.record.kind".list(question.kinds) }
+  for key, v in pairs(question.where or {}) do where[key] = v end
+  local unmatched, why = of_paths(reader, where, tree)
   if not unmatched then return nil, why end
   local notes = unmatched > 0 and { ("%d enters and leaves of the trace have no partner"):format(unmatched) } or {}
   if value == "time" or value == "calls" then return finished(tree, value, value == "time" and "ns" or "calls", notes) end
-  local metric, refused = of_metric(reader, question.where, tree, value)
+  local metric, refused = of_metric(reader, where, tree, value)
   if not metric then return nil, refused end
   return finished(tree, value, metric.unit or "#", notes)
 end

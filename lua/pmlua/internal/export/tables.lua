@@ -114,10 +114,10 @@ end
 --- Names in a form, each looked up once.
 local function namer(form)
   local known = {}
-  return function(name, file)
+  return function(name, file, kind)
     local key = name .. "\0" .. file
     if not known[key] then
-      local library, shown = logs.names { name = name, file = file }
+      local library, shown = logs.names { name = name, file = file, kind = kind }
       known[key] = rows_of.texts(form, { library, shown }, 2)
     end
     return known[key][1], known[key][2]

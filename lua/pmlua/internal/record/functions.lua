@@ -5,7 +5,6 @@
 -- Try:  for _, f in ipairs(require("pmlua.internal.record.functions").read("calls").functions) do print(f.library,
 --       f.name, f.calls) end
 
-local kind = require "pmlua.internal.record.kind"
 local logs = require "pmlua.internal.record.logs"
 local statistics = require("pmlua.core").statistics
 
@@ -14,7 +13,7 @@ local M = {}
 ---@class pmlua.calls.function
 ---@field library string
 ---@field name string
----@field kind string function, library, section, python, lua, mpi, openmp, ...
+---@field kind string function, library, section, python, lua, mpi, openmp, ...; unknown: as in logs of 1.0.0
 ---@field calls integer that began
 ---@field unreturned integer of them: the process ended in it, or it was left by a longjmp, an exception, or its thread's end
 ---@field inclusive_ns number not counting calls inside others of the same function
@@ -38,6 +37,7 @@ local M = {}
 ---@field depth integer 0: called by no recorded function
 ---@field library string
 ---@field name string
+---@field kind string
 ---@field calls integer that began
 ---@field unreturned integer that did not return
 ---@field threads integer
@@ -48,10 +48,10 @@ local M = {}
 
 local function key_of(of) return of.library .. "\0" .. of.name end
 
-local function add(functions, key, path, outermost, program)
+local function add(functions, key, path, outermost)
   local f = functions[key]
   if not f then
-    f = { library = path.library, name = path.name, kind = kind.of(path.library, program),
+    f = { library = path.library, name = path.name, kind = path.kind,
       calls = 0, unreturned = 0, inclusive_ns = 0, exclusive_ns = 0 }
     functions[key] = f
     functions[#functions + 1] = f
@@ -66,7 +66,7 @@ local function add(functions, key, path, outermost, program)
 end
 
 --- Time in a function called by itself, however far down, is in the outer call already.
-local function sum(functions, paths, program)
+local function sum(functions, paths)
   -- above: the keys of the path's ancestors; open: how many of them each key is
   local above, open = {}, {}
   for _, path in ipairs(paths) do
@@ -77,7 +77,7 @@ local function sum(functions, paths, program)
     local key = key_of(path)
     local inside = open[key] or 0
     above[#above + 1], open[key] = key, inside + 1
-    add(functions, key, path, inside == 0, program)
+    add(functions, key, path, inside == 0)
   end
 end
 
@@ -197,7 +197,7 @@ function M.of(results)
   local processes, functions = {}, {}
   for _, r in ipairs(results) do
     processes[#processes + 1] = r.process
-    if r.process then sum(functions, r.process.paths, r.process.program or "") end
+    if r.process then sum(functions, r.process.paths) end
   end
   add_durations(functions, processes)
   add_sums(functions, processes)

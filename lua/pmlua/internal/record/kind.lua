@@ -1,29 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/record/kind.lua - the kind of a recorded call: function, library, section, python, lua, mpi, openmp, ...
+-- lua/pmlua/internal/record/kind.lua - option --kind: only calls of some kinds, such as library, python or mpi.
 --
--- Try:  print(require("pmlua.internal.record.kind").of("libz.so.1"))
+-- Try:  pmlua record --kind library -- ./solver
 
 local keys = require "pmlua.internal.keys"
 
 local M = {}
 
---- The kind by the library of a region. Interfaces and languages report their own name as the library, such as MPI or Python;
---- sections have a source file; functions of a program have the program's file.
----@param library string
----@param program? string path of the program; nil: a name that begins with a small letter is one
----@return string
-function M.of(library, program)
-  if library:find "%.so$" or library:find "%.so%." then return "library" end
-  if program and library == program:match "[^/]*$" then return "function" end
-  if library == "" or library:find "%.%w+$" then return "section" end
-  if not program and library:find "^%l" then return "function" end
-  return library:lower()
-end
-
 --- The set of the kinds in a list, such as "python,mpi"; nil and why.
 ---@param text string
 ---@return table<string, boolean>? kinds, string? why
-function M.read(text)
+local function read(text)
   local kinds = {}
   for word in text:gmatch "[^,]+" do
     if not word:find "^%l[%l%d_]*$" then return nil, ("'%s' is no kind; write one such as library or python"):format(word) end
@@ -33,18 +20,28 @@ function M.read(text)
   return nil, "name kinds of calls, such as python,mpi"
 end
 
+--- The option --kind, with its help.
+---@return pmlua.cli.Option
+function M.option(help) return { name = "kind", kind = "name", value = "KINDS", read = read, help = help } end
+
+--- The list of a set of kinds, as a question about a trace takes it.
+function M.list(kinds) return kinds and table.concat(keys(kinds), ",") end
+
+--- The kind of a section.
+---@param section { interface: string? }
+function M.of_section(section) return (section.interface or "section"):lower() end
+
 --- The paths of calls of these kinds. The own time of another call is its caller's, if that is one of them.
 ---@param paths pmlua.calls.path[] depth first
 ---@param kinds? table<string, boolean> nil: all
----@param program? string
 ---@param levels? integer how many calls that are kept may be inside each other
 ---@return pmlua.calls.path[]
-function M.keep(paths, kinds, program, levels)
+function M.keep(paths, kinds, levels)
   local kept, above = {}, {} -- above: by depth, the innermost call that is kept, or false
   for _, path in ipairs(paths) do
     local outer = above[path.depth] or false
     local depth = outer and outer.depth + 1 or 0
-    if (not kinds or kinds[M.of(path.library, program)]) and depth < (levels or math.huge) then
+    if (not kinds or kinds[path.kind]) and depth < (levels or math.huge) then
       local copy = {}
       for name, value in pairs(path) do copy[name] = value end
       copy.depth = depth
@@ -69,7 +66,7 @@ function M.narrow(all, kinds, levels)
   for i, p in ipairs(all.processes) do
     local copy = {}
     for key, value in pairs(p) do copy[key] = value end
-    copy.paths = M.keep(p.paths, kinds, p.program or "", levels)
+    copy.paths = M.keep(p.paths, kinds, levels)
     results[i] = { process = copy }
   end
   local narrowed = require "pmlua.internal.record.functions".of(results)

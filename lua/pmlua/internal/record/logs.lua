@@ -27,9 +27,11 @@ local function function_name(name) return shown(core.region.demangle(name)) end
 
 --- The file of a construct of OpenMP is its source; functions of MPI have none: each MPI has its own library.
 local function library_of(region)
-  if region.name:find "^omp " then return "OpenMP" end
-  return region.file == "" and region.name:find "^MPI_" and "MPI" or shown(region.file)
+  if region.kind == "openmp" then return "OpenMP" end
+  return region.file == "" and region.kind == "mpi" and "MPI" or shown(region.file)
 end
+
+local function kind_of(region) return region.kind ~= "" and region.kind or "unknown" end
 
 -- ---- what a process says of itself ----
 
@@ -98,8 +100,8 @@ local function round(ns) return math.floor(ns + 0.5) end
 local function paths_of(profile)
   local paths = {}
   for i, n in ipairs(profile:nodes()) do
-    paths[i] = { depth = n.depth, library = library_of(n), name = function_name(n.name), calls = n.count + n.running,
-      unreturned = n.running, threads = n.threads, inclusive_ns = round(n.inclusive_ns),
+    paths[i] = { depth = n.depth, library = library_of(n), name = function_name(n.name), kind = kind_of(n),
+      calls = n.count + n.running, unreturned = n.running, threads = n.threads, inclusive_ns = round(n.inclusive_ns),
       exclusive_ns = round(n.exclusive_ns), min_ns = round(n.min_ns), max_ns = round(n.max_ns) }
     local why = implausible(paths[i])
     if why then return nil, "damaged: " .. why end
@@ -128,7 +130,7 @@ end
 
 local function values_of(values)
   for _, of in ipairs(values) do
-    of.library, of.name, of.value, of.file = library_of(of), function_name(of.name), shown(of.value), nil
+    of.library, of.name, of.value, of.file, of.kind = library_of(of), function_name(of.name), shown(of.value), nil, nil
   end
   return values
 end

@@ -94,7 +94,8 @@ local function by_path(processes)
       open[p.depth + 1] = key
       local sum = index[key]
       if not sum then
-        sum = { key = key, depth = p.depth, library = p.library, name = p.name, calls = 0, inclusive_ns = 0, exclusive_ns = 0 }
+        sum = { key = key, depth = p.depth, library = p.library, name = p.name, kind = p.kind, calls = 0, inclusive_ns = 0,
+          exclusive_ns = 0 }
         list[#list + 1], index[key] = sum, sum
       end
       sum.calls, sum.inclusive_ns = sum.calls + p.calls, sum.inclusive_ns + p.inclusive_ns

@@ -420,7 +420,7 @@ end
 local function report_static_mpi(all, complain)
   if require("pmlua.internal.job").rank() ~= 0 then return end
   for _, f in ipairs(all.functions) do
-    if f.library == "MPI" then return end
+    if f.kind == "mpi" then return end
   end
   for i = 1, math.min(#all.processes, PROCESSES) do
     local program = all.processes[i].program

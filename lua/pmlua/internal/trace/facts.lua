@@ -78,7 +78,7 @@ end
 
 --- Messages sent less those received, of a whole archive.
 local function unreceived(counts, where)
-  if where.window or where.region or where.process or where.rank or where.location then return 0 end
+  if where.window or where.region or where.kind or where.process or where.rank or where.location then return 0 end
   return (counts.MpiSend or 0) + (counts.MpiIsend or 0) - (counts.MpiRecv or 0) - (counts.MpiIrecv or 0)
 end
 

@@ -309,7 +309,7 @@ function M.page(reader, o)
       return figures[kind](reader, o.where, o.dir, path)
     end)
   end
-  parts[#parts + 1] = page.flame(o.dir, (o.where.window or o.where.region) and o.where or nil)
+  parts[#parts + 1] = page.flame(o.dir, (o.where.window or o.where.region or o.where.kind) and o.where or nil)
   for _, h in ipairs(HEADINGS) do
     local list = list_of(read, h[1])
     if #list > 0 then
