@@ -29,7 +29,7 @@ HOT := \
   $(addprefix core/source/sde/,pml_eventset_compiler.c pml_eventset_sde.c pml_eventset_sde_gpr.c pml_sde.c \
     pml_sde_body.c pml_sde_compiler.c pml_sde_counter.c pml_sde_group.c pml_sde_hook.c pml_sde_overflow.c \
     pml_sde_read.c pml_sde_reader.c pml_sde_register.c pml_sde_set.c) \
-  $(addprefix core/substrate/flow/,pml_flow.c pml_flow_gpr.c pml_flow_label_gpr.c pml_flow_track.c) \
+  $(addprefix core/substrate/flow/,pml_flow.c pml_flow_gpr.c pml_flow_label_gpr.c pml_flow_lane.c) \
   $(addprefix core/substrate/profile/,pml_profile.c pml_profile_gpr.c pml_profile_histogram.c pml_profile_tree.c) \
   $(addprefix core/substrate/scorep/,pml_scorep.c pml_scorep_callbacks.c pml_scorep_events.c pml_scorep_openmp.c) \
   $(addprefix core/read/otf2/write/,pml_otf2.c pml_otf2_mpi.c pml_otf2_openmp.c pml_otf2_series.c)

@@ -47,7 +47,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   r->open[r->depth++] = e->region;
 }
 
-/* The rule of tracks: only the innermost open region can be left. */
+/* As in event buffers: only the innermost open region can be left. */
 static void on_leave(void *data, const struct pml_stream_event *e) {
   struct pml__buffer_ring *r = data;
   if (PML_UNLIKELY(r->beyond > 0)) {

@@ -4,7 +4,7 @@
  *
  * A consumer of pml_stream. Each thread fills its own ring; one reader at a time drains all rings. Events without room
  * are dropped and counted, as whole calls: the leave of a stored enter is always stored. A leave of a region that is
- * not the innermost open one is left out and counted as unmatched, as in tracks (docs/log.md).
+ * not the innermost open one is left out and counted as unmatched, as in event buffers (docs/log.md).
  */
 #ifndef PML_BUFFER_H
 #define PML_BUFFER_H

@@ -119,7 +119,7 @@ static void (*define_more)(struct rank *r);
 static void write_rank(const struct job *job, uint32_t rank, char path[300]) {
   char name[40];
   struct rank r = {.job = job, .rank = rank};
-  struct pml__log_entry *recording, *track;
+  struct pml__log_entry *recording, *events_entry;
   (void)snprintf(name, sizeof name, "host%u.%u", rank, 100 + rank);
   const struct pml__log_process p = {name, (int)rank, RANKS, began_ns, 1};
   if (!CHECK(pml__log_open(&r.log, dir, &p) == 0, "a log is made")) exit(1);
@@ -128,7 +128,7 @@ static void write_rank(const struct job *job, uint32_t rank, char path[300]) {
   r.log->head->pid = 100 + (int)rank;
   struct pml__log_recording *is = pml__log_extent(r.log, PML__LOG_RECORDING, 0, 0, 4096, 0, &recording);
   const size_t bytes = 65536;
-  char *events = pml__log_extent(r.log, PML__LOG_EVENTS, 100 + rank, 1, bytes, 0, &track);
+  char *events = pml__log_extent(r.log, PML__LOG_EVENTS, 100 + rank, 1, bytes, 0, &events_entry);
   if (!CHECK(is != NULL && events != NULL, "it has room")) exit(1);
   is->traced = 1;
   r.next = (struct pml__log_event *)(void *)(events + sizeof(struct pml__log_buffer));

@@ -472,8 +472,8 @@ static int add_sum(const struct pml_recording_function_sums *f, void *arg) {
   summed += f->sum[0] == (is_back ? 5u : 7u) * ROUNDS;
   return 0;
 }
-static int listened(void *arg, void *track, const struct pml__recording_event *e) {
-  (void)arg, (void)track;
+static int listened(void *arg, void *lane, const struct pml__recording_event *e) {
+  (void)arg, (void)lane;
   if (e->kind == PML_STREAM_METRIC) take(e->values[0]);
   return 0;
 }

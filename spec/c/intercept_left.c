@@ -181,8 +181,8 @@ static bool record(const char *const *name, size_t n) {
 }
 
 static int64_t open_calls, traced, last_ticks;
-static int event_of(void *arg, void *track, const struct pml__recording_event *e) {
-  (void)arg, (void)track;
+static int event_of(void *arg, void *lane, const struct pml__recording_event *e) {
+  (void)arg, (void)lane;
   if (e->kind > PML_STREAM_LEAVE) return 0;
   open_calls += e->kind == PML_STREAM_ENTER ? 1 : -1;
   wrong += open_calls < 0 || open_calls > nested || (int64_t)e->ticks < last_ticks;

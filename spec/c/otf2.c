@@ -139,7 +139,7 @@ static int make_archive(const char *mode, const char *dir) {
 enum { STEPS = 100000 };
 enum call { ENTER, LEAVE, METRIC };
 
-/* A track keeps all but the wrong calls. */
+/* An event buffer keeps all but the wrong calls. */
 static struct {
   pml_region_t open[STEPS];
   unsigned depth;

@@ -46,9 +46,9 @@ struct heard {
   struct one at[MOST];
 };
 
-static int hear_call(void *arg, void *track, const struct pml__recording_event *e) {
+static int hear_call(void *arg, void *lane, const struct pml__recording_event *e) {
   struct heard *h = arg;
-  (void)track;
+  (void)lane;
   if (h->n == MOST) return -1;
   h->at[h->n++] = (struct one){.what = e->kind == PML_STREAM_METRIC  ? 'v'
                                        : e->kind == PML_STREAM_ENTER ? 'e'
@@ -58,9 +58,9 @@ static int hear_call(void *arg, void *track, const struct pml__recording_event *
                                .value = {e->nvalues > 0 ? e->values[0] : 0}};
   return 0;
 }
-static int hear(void *arg, void *track, const struct pml__recording_communicated *e) {
+static int hear(void *arg, void *lane, const struct pml__recording_communicated *e) {
   struct heard *h = arg;
-  (void)track;
+  (void)lane;
   if (h->n == MOST || e->nvalues > 4) return -1;
   struct one *to = &h->at[h->n++];
   *to = (struct one){.what = e->what, .ticks = e->ticks, .nvalues = e->nvalues, .code = e->code};
@@ -72,13 +72,13 @@ static void listen(const struct pml__log_event *event, size_t n, struct heard *h
   static const char *const send[] = {"MPI_Call", ""}, *const inside[] = {"inside", ""};
   const struct pml__log_process p = {"calls", 0, 1, 1000, 1};
   const struct pml__log_region a = {REGION, 0}, b = {INSIDE, 0};
-  struct pml__log_entry *recording, *track;
+  struct pml__log_entry *recording, *lane;
   struct pml__log *log;
   memset(h, 0, sizeof *h);
   if (!CHECK(pml__log_open(&log, dir, &p) == 0, "a log is made")) exit(1);
   struct pml__log_recording *is = pml__log_extent(log, PML__LOG_RECORDING, 0, 0, 4096, 0, &recording);
   char *events =
-      pml__log_extent(log, PML__LOG_EVENTS, TID, 1, sizeof(struct pml__log_buffer) + n * sizeof *event, 0, &track);
+      pml__log_extent(log, PML__LOG_EVENTS, TID, 1, sizeof(struct pml__log_buffer) + n * sizeof *event, 0, &lane);
   if (!CHECK(is != NULL && events != NULL, "it has room")) exit(1);
   CHECK(pml__log_define(log, PML__LOG_REGION, &a, sizeof a, send, 2) == 0 &&
             pml__log_define(log, PML__LOG_REGION, &b, sizeof b, inside, 2) == 0,

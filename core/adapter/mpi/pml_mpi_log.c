@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The log of recorded calls takes precedence, because its tracks contain the messages. */
+/* The log of recorded calls takes precedence, because its event buffers contain the messages. */
 static struct pml__log *log_here(void) {
   struct pml__log *log = pml__log_shared();
   if (log != NULL) return log;

@@ -81,12 +81,12 @@ static int delay_late(struct pairing *g) {
 
 /* ---- messages ---- */
 
-static int take(void *arg, void *track, const struct pml__recording_communicated *e) {
+static int take(void *arg, void *lane, const struct pml__recording_communicated *e) {
   struct pairing *g = arg;
   const struct pml__archive_process *p = &g->a->process[g->p];
   struct pml__otf2_communication c;
   bool received = e->what == PML__LOG_RECEIVE || e->what == PML__LOG_IRECV_COMPLETE;
-  (void)track;
+  (void)lane;
   if (!received && e->what != PML__LOG_SEND && e->what != PML__LOG_ISEND) return 0;
   if (!pml__archive_take(g->a, p, e, &c)) return 0;
   if (!PML__ARRAY_ROOM(g->message, g->capacity, g->n + 1))

@@ -76,15 +76,15 @@ static void take_counts(struct pml_otf2_location *loc, const uint64_t *count) {
   loc->unmatched += count[PML__LOG_UNMATCHED];
 }
 
-/* The tracks are the recording's. Events without an extent are counted for the first location. */
-static void end_tracks(struct pml_otf2 *a) {
+/* The event buffers are the recording's. Events without an extent are counted for the first location. */
+static void end_buffers(struct pml_otf2 *a) {
   uint64_t count[PML__LOG_COUNTERS];
   if (a->recording == NULL) return;
   if (a->first != NULL) take_counts(a->first, a->recording->head->count);
   for (struct pml_otf2_location *loc = a->first; loc != NULL; loc = loc->next) {
     pml__otf2_counts(loc, count);
     take_counts(loc, count);
-    loc->track = NULL;
+    loc->buffer = NULL;
     loc->recorded = 0;
   }
 }
@@ -95,7 +95,7 @@ int pml_otf2_close(struct pml_otf2 *a) {
   int err = pml__otf2_here(a);
   if (err < 0) return err;
   err = pml_otf2_detach(a, &unrecorded);
-  end_tracks(a);
+  end_buffers(a);
   int added = end_log(a, &a->recording, pml__archive_add_locations, &unrecorded);
   int ended = pml__otf2_end(a);
   return err != 0 ? err : added != 0 ? added : ended;

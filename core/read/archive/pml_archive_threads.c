@@ -22,7 +22,7 @@ struct operation {
 };
 
 /* One thread, with its open calls, the innermost last. */
-struct track {
+struct lane {
   struct pml_otf2_location *location;
   uint64_t last_ns;
   struct open_call *open;
@@ -74,10 +74,10 @@ static int begin_location(struct writing *w, int64_t ref, struct pml_otf2_locati
   return is ? 0 : pml_fail(PML_EFORMAT, "a log of a trace has a location that the trace has not");
 }
 
-static int begin_thread(void *arg, int64_t tid, void **track) {
-  struct track *t = calloc(1, sizeof *t);
+static int begin_thread(void *arg, int64_t tid, void **lane) {
+  struct lane *t = calloc(1, sizeof *t);
   if (t == NULL) return pml_fail(-ENOMEM, "no memory for a thread of a trace");
-  *track = t;
+  *lane = t;
   struct writing *w = arg;
   return w->by_ref != NULL ? begin_location(w, tid, &t->location) : add_location(w, tid, &t->location);
 }
@@ -91,9 +91,9 @@ static int add_first_thread(struct writing *w) {
 }
 
 /* Calls that did not return end with the process or, if its end is unknown, with their thread's last event. */
-static int end_thread(void *arg, void *track) {
+static int end_thread(void *arg, void *lane) {
   const struct writing *w = arg;
-  struct track *t = track;
+  struct lane *t = lane;
   int err = 0;
   uint64_t end = w->end_ticks != 0 ? pml__archive_time(w->a, w->p, w->end_ticks) : 0;
   if (end > t->last_ns) t->last_ns = end;
@@ -106,8 +106,8 @@ static int end_thread(void *arg, void *track) {
   return err == 0 ? pml__otf2_location_done(w->a->otf2, t->location) : err;
 }
 
-static void free_thread(void *track) {
-  struct track *t = track;
+static void free_thread(void *lane) {
+  struct lane *t = lane;
   free(t->open);
   free(t->operation);
   free(t);
@@ -116,14 +116,14 @@ static void free_thread(void *track) {
 /* ---- calls ---- */
 
 /* The time of @ticks, or of the previous event if that is later. */
-static uint64_t time_of(const struct writing *w, struct track *t, uint64_t ticks) {
+static uint64_t time_of(const struct writing *w, struct lane *t, uint64_t ticks) {
   uint64_t ns = w->unrecorded != NULL ? ticks : pml__archive_time(w->a, w->p, ticks);
   if (ns >= t->last_ns) return t->last_ns = ns;
   t->location->lifted++;
   return t->last_ns;
 }
 
-static int enter(const struct writing *w, struct track *t, const struct pml__recording_event *e) {
+static int enter(const struct writing *w, struct lane *t, const struct pml__recording_event *e) {
   if (!PML__ARRAY_ROOM(t->open, t->capacity, t->depth + 1))
     return pml_fail(-ENOMEM, "no memory for %zu calls at a time", t->depth);
   uint64_t ns = time_of(w, t, e->ticks);
@@ -131,7 +131,7 @@ static int enter(const struct writing *w, struct track *t, const struct pml__rec
   return pml__otf2_write(w->a->otf2, t->location, PML__LOG_ENTER, ns, e->region, NULL);
 }
 
-static int leave(const struct writing *w, struct track *t, const struct pml__recording_event *e) {
+static int leave(const struct writing *w, struct lane *t, const struct pml__recording_event *e) {
   if (t->depth == 0 || t->open[t->depth - 1].region != e->region) {
     t->location->unmatched++;
     return 0;
@@ -140,7 +140,7 @@ static int leave(const struct writing *w, struct track *t, const struct pml__rec
   return pml__otf2_write(w->a->otf2, t->location, PML__LOG_LEAVE, time_of(w, t, e->ticks), e->region, NULL);
 }
 
-static int metric(const struct writing *w, struct track *t, const struct pml__recording_event *e) {
+static int metric(const struct writing *w, struct lane *t, const struct pml__recording_event *e) {
   uint64_t value[PML__OTF2_METRICS_MAX];
   const uint64_t *real = e->list != NULL ? e->list->is.real : w->real;
   const struct pml__otf2_set *set = w->metrics.set;
@@ -149,7 +149,7 @@ static int metric(const struct writing *w, struct track *t, const struct pml__re
   return pml__otf2_write(w->a->otf2, t->location, PML__LOG_METRIC, time_of(w, t, e->ticks), 0, value);
 }
 
-static int singles(const struct writing *w, struct track *t, const struct pml__recording_event *e, uint32_t single) {
+static int singles(const struct writing *w, struct lane *t, const struct pml__recording_event *e, uint32_t single) {
   const struct pml__log_list *l = &e->list->is;
   uint64_t ns = time_of(w, t, e->ticks);
   int err = 0;
@@ -159,14 +159,14 @@ static int singles(const struct writing *w, struct track *t, const struct pml__r
   return err;
 }
 
-static int list_of_values(const struct writing *w, struct track *t, const struct pml__recording_event *e) {
+static int list_of_values(const struct writing *w, struct lane *t, const struct pml__recording_event *e) {
   const struct pml__archive_named *n = &w->metrics.named[e->list->is.number];
   if (n->doing == PML__ARCHIVE_LOSE && w->unrecorded != NULL) ++*w->unrecorded;
   if (n->doing == PML__ARCHIVE_SINGLES) return singles(w, t, e, n->first);
   return n->doing == PML__ARCHIVE_RECORD ? metric(w, t, e) : 0;
 }
 
-static int values_of_call(const struct writing *w, struct track *t, const struct pml__recording_event *e) {
+static int values_of_call(const struct writing *w, struct lane *t, const struct pml__recording_event *e) {
   const struct pml__archive_list *l = pml__archive_list_of(&w->metrics, e->region, e->results);
   if (l == NULL || l->n != e->nvalues || t->depth == 0 || t->open[t->depth - 1].region != e->region) return 0;
   uint64_t ns = time_of(w, t, e->ticks);
@@ -176,31 +176,31 @@ static int values_of_call(const struct writing *w, struct track *t, const struct
   return err;
 }
 
-static int openmp(const struct writing *w, struct track *t, const struct pml__recording_event *e) {
+static int openmp(const struct writing *w, struct lane *t, const struct pml__recording_event *e) {
   if (w->unrecorded != NULL) return 0;
   return pml__otf2_openmp_event(w->a->otf2, t->location, w->teams, &t->openmp, time_of(w, t, e->ticks), e);
 }
 
-static int write_event(void *arg, void *track, const struct pml__recording_event *e) {
+static int write_event(void *arg, void *lane, const struct pml__recording_event *e) {
   const struct writing *w = arg;
   switch (e->kind) {
   case PML_STREAM_ENTER:
-    return enter(w, track, e);
+    return enter(w, lane, e);
   case PML_STREAM_LEAVE:
     w->a->story->open += e->unreturned;
-    return leave(w, track, e);
+    return leave(w, lane, e);
   case PML_STREAM_OPENMP:
-    return openmp(w, track, e);
+    return openmp(w, lane, e);
   default:
-    if (e->list != NULL) return list_of_values(w, track, e);
-    return e->region != 0 ? values_of_call(w, track, e) : metric(w, track, e);
+    if (e->list != NULL) return list_of_values(w, lane, e);
+    return e->region != 0 ? values_of_call(w, lane, e) : metric(w, lane, e);
   }
 }
 
 /* ---- communication ---- */
 
 /* Blocking collective operations do not overlap, and each begin has an end. */
-static bool is_balanced(struct track *t, const struct pml__otf2_communication *c) {
+static bool is_balanced(struct lane *t, const struct pml__otf2_communication *c) {
   bool begins = c->what == PML__LOG_COLLECTIVE_BEGIN;
   if ((!begins && c->what != PML__LOG_COLLECTIVE_END) || c->request != 0) return true;
   bool fits = t->collective != begins;
@@ -209,14 +209,14 @@ static bool is_balanced(struct track *t, const struct pml__otf2_communication *c
 }
 
 /* An operation on a window is complete when the window is next synchronised with its target, or with all. */
-static int note_operation(struct track *t, const struct pml__otf2_communication *c) {
+static int note_operation(struct lane *t, const struct pml__otf2_communication *c) {
   if (!PML__ARRAY_ROOM(t->operation, t->operations, t->noperations + 1))
     return pml_fail(-ENOMEM, "no memory for %zu operations of a window", t->noperations);
   t->operation[t->noperations++] = (struct operation){c->window, c->rank, c->request};
   return 0;
 }
 
-static int complete_operations(const struct writing *w, struct track *t, const struct pml__otf2_communication *c,
+static int complete_operations(const struct writing *w, struct lane *t, const struct pml__otf2_communication *c,
                                uint64_t ns) {
   struct pml__otf2_communication done = {.what = PML__LOG_RMA, .code = PML__LOG_COMPLETE, .window = c->window};
   const bool all = c->rank == PML__LOG_NO_RANK || c->code == PML__LOG_WIN_DESTROY;
@@ -234,15 +234,15 @@ static int complete_operations(const struct writing *w, struct track *t, const s
   return err;
 }
 
-static int one_sided(const struct writing *w, struct track *t, const struct pml__otf2_communication *c, uint64_t ns) {
+static int one_sided(const struct writing *w, struct lane *t, const struct pml__otf2_communication *c, uint64_t ns) {
   const bool ends = c->code == PML__LOG_COMPLETE || c->code == PML__LOG_FENCE_END || c->code == PML__LOG_WIN_DESTROY;
   int err = c->code <= PML__LOG_ATOMIC ? note_operation(t, c) : ends ? complete_operations(w, t, c, ns) : 0;
   return err == 0 && c->code != PML__LOG_COMPLETE ? pml__otf2_communicate(w->a->otf2, t->location, ns, c) : err;
 }
 
-static int write_communication(void *arg, void *track, const struct pml__recording_communicated *e) {
+static int write_communication(void *arg, void *lane, const struct pml__recording_communicated *e) {
   const struct writing *w = arg;
-  struct track *t = track;
+  struct lane *t = lane;
   struct pml__otf2_communication c;
   if (!pml__archive_take(w->a, w->p, e, &c) || !is_balanced(t, &c)) return 0;
   uint64_t ns = time_of(w, t, e->ticks);

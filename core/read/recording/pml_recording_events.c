@@ -12,7 +12,7 @@
 #define THREADS_MAX (1u << 20)
 
 struct thread {
-  void *track; /* NULL: the thread has not begun, or has ended */
+  void *lane;  /* NULL: the thread has not begun, or has ended */
   size_t last; /* the last extent that begins with this thread */
   /* A collective operation that ends with the call around it, and its values; 0: no collective. */
   uint32_t collective; /* the lower half of the event */
@@ -28,7 +28,7 @@ struct listening {
   size_t nthreads;
   size_t extent;      /* the current extent */
   struct thread *in;  /* NULL: there is no place for the thread */
-  void *now;          /* its track, or NULL */
+  void *now;          /* its lane, or NULL */
   uint64_t under_way; /* number of calls reported as open at the beginning of this extent */
   uint64_t moved_out; /* moved-out copies of this extent read so far; events after them must follow them */
   bool is_timed;      /* an event of this thread in this extent had a time; the last one: */
@@ -51,24 +51,24 @@ static int go_to(struct listening *l, uint64_t thread, int64_t tid) {
   if (thread >= THREADS_MAX) return 0;
   int err = make_room(l, (uint32_t)thread);
   if (err < 0) return err;
-  void **track = &l->thread[thread].track;
-  if (*track == NULL && l->to->begin == NULL)
-    *track = l->to->arg;
-  else if (*track == NULL)
-    err = l->to->begin(l->to->arg, tid, track);
+  void **lane = &l->thread[thread].lane;
+  if (*lane == NULL && l->to->begin == NULL)
+    *lane = l->to->arg;
+  else if (*lane == NULL)
+    err = l->to->begin(l->to->arg, tid, lane);
   if (err < 0) return err;
   l->in = &l->thread[thread];
-  l->now = l->in->track;
+  l->now = l->in->lane;
   return err;
 }
 
 static int end_thread(const struct listening *l, const struct thread *t) {
-  return t->track != NULL && l->to->end != NULL ? l->to->end(l->to->arg, t->track) : 0;
+  return t->lane != NULL && l->to->end != NULL ? l->to->end(l->to->arg, t->lane) : 0;
 }
 
 static void drop(const struct listening *l, struct thread *t) {
-  if (t->track != NULL && l->to->free != NULL) l->to->free(t->track);
-  t->track = NULL;
+  if (t->lane != NULL && l->to->free != NULL) l->to->free(t->lane);
+  t->lane = NULL;
 }
 
 /*

@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* One thread. Values follow an enter and precede a leave, with the same ticks. */
-struct track {
-  struct pml__flow_track *flow;
+struct lane {
+  struct pml__flow_lane *flow;
   struct pml_stream_event entered; /* an enter that waits for its values; region 0: no enter */
   uint64_t ticks;                  /* ticks of @value; 0: no value */
   uint64_t value[PML_FLOW_METRICS_MAX];
@@ -21,22 +21,22 @@ struct making {
   const struct pml_stream_metrics *metrics; /* NULL: events have no values for the flow */
 };
 
-static int begin_thread(void *arg, int64_t tid, void **track) {
+static int begin_thread(void *arg, int64_t tid, void **lane) {
   struct making *m = arg;
-  struct track *t = calloc(1, sizeof *t);
+  struct lane *t = calloc(1, sizeof *t);
   (void)tid;
   if (t == NULL) return pml_fail(-ENOMEM, "no memory for a thread of a flow");
-  t->flow = pml__flow_track(m->flow);
-  *track = t;
+  t->flow = pml__flow_lane(m->flow);
+  *lane = t;
   return 0;
 }
 
-static void enter_at_last(struct track *t) {
+static void enter_at_last(struct lane *t) {
   if (t->entered.region != 0) pml__flow_enter(t->flow, &t->entered);
   t->entered.region = 0;
 }
 
-static void take_values(const struct making *m, struct track *t, const struct pml__recording_event *e) {
+static void take_values(const struct making *m, struct lane *t, const struct pml__recording_event *e) {
   if (m->metrics == NULL) return;
   memcpy(t->value, e->values, m->metrics->n * sizeof *t->value);
   t->ticks = e->ticks;
@@ -46,9 +46,9 @@ static void take_values(const struct making *m, struct track *t, const struct pm
   enter_at_last(t);
 }
 
-static int take_event(void *arg, void *track, const struct pml__recording_event *e) {
+static int take_event(void *arg, void *lane, const struct pml__recording_event *e) {
   const struct making *m = arg;
-  struct track *t = track;
+  struct lane *t = lane;
   if (t->flow == NULL) return 0; /* counted as refused */
   if (e->kind == PML_STREAM_METRIC) {
     if (e->region == 0 && e->list == NULL) take_values(m, t, e);
@@ -69,8 +69,8 @@ static int take_event(void *arg, void *track, const struct pml__recording_event 
   return 0;
 }
 
-static int end_thread(void *arg, void *track) {
-  struct track *t = track;
+static int end_thread(void *arg, void *lane) {
+  struct lane *t = lane;
   (void)arg;
   if (t->flow != NULL) enter_at_last(t);
   return 0;

@@ -71,13 +71,13 @@ struct pml__recording_communicated {
 
 /* A receiver of a recording's events. A function that returns a value other than 0 stops the work. */
 struct pml__recording_listener {
-  /* Each function may be NULL. Without @begin, @arg is the track of all threads. */
+  /* Each function may be NULL. Without @begin, @arg is the lane of all threads. */
   int (*begin)(void *arg, int64_t tid,
-               void **track); /* at a thread's first event; if *track stays NULL, its events are omitted */
-  int (*event)(void *arg, void *track, const struct pml__recording_event *e); /* in the order of emission */
-  int (*communication)(void *arg, void *track, const struct pml__recording_communicated *e);
-  int (*end)(void *arg, void *track); /* for each thread, at the end */
-  void (*free)(void *track);          /* also after a failure */
+               void **lane); /* at a thread's first event; if *lane stays NULL, its events are omitted */
+  int (*event)(void *arg, void *lane, const struct pml__recording_event *e); /* in the order of emission */
+  int (*communication)(void *arg, void *lane, const struct pml__recording_communicated *e);
+  int (*end)(void *arg, void *lane); /* for each thread, at the end */
+  void (*free)(void *lane);          /* also after a failure */
   int (*progress)(uint64_t done, uint64_t all, void *arg);
   void *progress_arg;
   uint32_t nmetrics; /* expected number of values; an event with another number ends its extent */

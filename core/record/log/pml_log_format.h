@@ -487,7 +487,7 @@ struct pml__log_recording {
   uint32_t nmetrics, traced, unused;
   uint64_t lost_children;            /* atomic */
   uint64_t real[2];                  /* atomic: which metrics are doubles */
-  uint64_t count[PML__LOG_COUNTERS]; /* atomic: of threads without a track */
+  uint64_t count[PML__LOG_COUNTERS]; /* atomic: of threads without an event buffer */
 };
 
 /* A child of fork(); each process that has the extent mapped may take one. */

@@ -26,12 +26,12 @@ bool pml_flow_label_has(const struct pml_flow_label *label, uint64_t visit) {
 
 /* ---- graphs ---- */
 
-static double sum_of(const struct pml__flow_track *t, size_t i) {
+static double sum_of(const struct pml__flow_lane *t, size_t i) {
   return (t->real >> i % t->nmetrics & 1) != 0 ? pml__as_double(t->sum[i]) : (double)t->sum[i];
 }
 
 static void copy_nodes(struct pml_flow_graph *g, struct pml_flow_node *to, double *metric,
-                       const struct pml__flow_track *t, double ns) {
+                       const struct pml__flow_lane *t, double ns) {
   g->node = to;
   for (uint32_t i = 0; i < g->nnodes; i++) {
     const struct pml__profile_node *n = pml__profile_tree_at(&t->tree, i);
@@ -57,7 +57,7 @@ static int by_first(const void *a, const void *b) {
 }
 
 /* Move the labels to the graph. */
-static bool move_edges(struct pml_flow_graph *g, struct pml_flow_edge *to, struct pml__flow_track *t) {
+static bool move_edges(struct pml_flow_graph *g, struct pml_flow_edge *to, struct pml__flow_lane *t) {
   g->edge = to;
   for (uint32_t i = 0; i < g->nedges; i++) {
     struct pml__flow_edge *from = &t->edge[i + 1];
@@ -81,19 +81,19 @@ static void free_graph(const struct pml_flow *f, struct pml_flow_graph *g) {
 }
 
 /* The number of visited nodes. A node that was to be entered when the room ended has no visit. */
-static uint32_t visited(const struct pml__flow_track *t) {
+static uint32_t visited(const struct pml__flow_lane *t) {
   uint32_t n = t->tree.n;
   while (pml__profile_tree_at(&t->tree, n - 1)->entered == 0) n--;
   return n;
 }
 
-static uint32_t taken(const struct pml__flow_track *t) {
+static uint32_t taken(const struct pml__flow_lane *t) {
   uint32_t n = t->nedges;
   while (n > 1 && t->edge[n - 1].visits.first == 0) n--;
   return n - 1;
 }
 
-static struct pml_flow_graph *make_graph(struct pml_flow *f, struct pml__flow_track *t) {
+static struct pml_flow_graph *make_graph(struct pml_flow *f, struct pml__flow_lane *t) {
   uint32_t nodes = visited(t), edges = taken(t);
   struct pml_flow_node *node;
   struct pml_flow_edge *edge;
@@ -118,9 +118,9 @@ static struct pml_flow_graph *make_graph(struct pml_flow *f, struct pml__flow_tr
   return NULL;
 }
 
-static struct pml__flow_track *first_track(const struct pml_flow *f, uint32_t from) {
-  struct pml__flow_track *first = NULL;
-  for (struct pml__flow_track *t = f->tracks; t != NULL; t = t->next)
+static struct pml__flow_lane *first_lane(const struct pml_flow *f, uint32_t from) {
+  struct pml__flow_lane *first = NULL;
+  for (struct pml__flow_lane *t = f->lanes; t != NULL; t = t->next)
     if (t->number >= from && (first == NULL || t->number < first->number)) first = t;
   return first;
 }
@@ -128,7 +128,7 @@ static struct pml__flow_track *first_track(const struct pml_flow *f, uint32_t fr
 static int make_graphs(struct pml_flow *f) {
   f->graph = calloc(f->ntracks + 1, sizeof(void *));
   if (f->graph == NULL) return -ENOMEM;
-  for (struct pml__flow_track *t = first_track(f, 0); t != NULL; t = first_track(f, t->number + 1)) {
+  for (struct pml__flow_lane *t = first_lane(f, 0); t != NULL; t = first_lane(f, t->number + 1)) {
     f->graph[f->ngraphs] = make_graph(f, t);
     if (f->graph[f->ngraphs] == NULL) return -ENOMEM;
     f->ngraphs++;
@@ -180,11 +180,11 @@ int pml__flow_new(struct pml_flow **out, const struct pml_flow_options *options,
 
 static void *thread_begin(void *arg, uint64_t thread) {
   (void)thread;
-  return pml__flow_track(arg);
+  return pml__flow_lane(arg);
 }
 
-static void thread_end(void *arg, void *track) {
-  pml__flow_track_end(arg, track);
+static void thread_end(void *arg, void *lane) {
+  pml__flow_lane_end(arg, lane);
 }
 
 int pml_flow_open(struct pml_flow **out, const struct pml_flow_options *options) {
@@ -207,8 +207,8 @@ int pml_flow_open(struct pml_flow **out, const struct pml_flow_options *options)
   return err;
 }
 
-static struct pml__flow_track *first_alive(const struct pml_flow *f) {
-  struct pml__flow_track *t = f->tracks;
+static struct pml__flow_lane *first_alive(const struct pml_flow *f) {
+  struct pml__flow_lane *t = f->lanes;
   while (t != NULL && t->nthreads != 0) t = t->next;
   return t;
 }
@@ -224,7 +224,7 @@ int pml_flow_stop(struct pml_flow *f) {
   int err = remove_consumer(f);
   if (err < 0) return pml_fail(err, "the flow belongs to another process, or a consumer of events called this");
   f->stopped = true;
-  for (struct pml__flow_track *t; (t = first_alive(f)) != NULL;) pml__flow_track_end(f, t);
+  for (struct pml__flow_lane *t; (t = first_alive(f)) != NULL;) pml__flow_lane_end(f, t);
   f->failed = make_graphs(f);
   return f->failed < 0 ? pml_fail(f->failed, "no memory for the graphs of a flow") : 0;
 }
@@ -232,9 +232,9 @@ int pml_flow_stop(struct pml_flow *f) {
 void pml_flow_close(struct pml_flow *f) {
   /* in a child other threads may have been changing it */
   if (f == NULL || remove_consumer(f) < 0) return;
-  for (struct pml__flow_track *t = f->tracks, *next; t != NULL; t = next) {
+  for (struct pml__flow_lane *t = f->lanes, *next; t != NULL; t = next) {
     next = t->next;
-    pml__flow_track_free(t);
+    pml__flow_lane_free(t);
   }
   for (size_t i = 0; i < f->ngraphs; i++) free_graph(f, f->graph[i]);
   free(f->graph);

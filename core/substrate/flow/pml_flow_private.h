@@ -28,7 +28,7 @@ struct pml__flow_list {
   uint8_t at[PML_FLOW_METRICS_MAX]; /* index among the values; PML__FLOW_NONE: absent */
 };
 
-/* An open call; its values at enter are in the track. */
+/* An open call; its values at enter are in the lane. */
 struct pml__flow_frame {
   struct pml__profile_node *node;
   uint64_t ticks, inner;
@@ -36,7 +36,7 @@ struct pml__flow_frame {
 };
 
 /* One thread. Only the thread changes it, until the flow is stopped or the thread has ended. */
-struct pml__flow_track {
+struct pml__flow_lane {
   struct pml__profile_tree tree; /* entered: visits */
   struct pml__profile_node *at;  /* last visited node */
   struct pml__flow_edge *edge;   /* [nedges]; edge 0 is unused */
@@ -58,12 +58,12 @@ struct pml__flow_track {
   uint32_t nthreads; /* threads with this flow; 0: it has not ended */
   uint32_t number;   /* number in the order of beginning */
   struct pml_flow *flow;
-  struct pml__flow_track *next;
+  struct pml__flow_lane *next;
 };
 
 struct pml_flow {
   struct pml__mutex lock; /* guards the following fields: threads begin and end */
-  struct pml__flow_track *tracks;
+  struct pml__flow_lane *lanes;
   uint32_t ntracks, begun;
   uint64_t refused;  /* atomic */
   uint64_t consumer; /* 0: no consumer */
@@ -77,16 +77,16 @@ struct pml_flow {
   size_t ngraphs;
 };
 
-/* Create a flow without a stream. The caller passes events to its tracks, in ticks of @tick_ns, 0: of this process's
+/* Create a flow without a stream. The caller passes events to its lanes, in ticks of @tick_ns, 0: of this process's
  * clock. Stopped and closed like any other. */
 PML__SHARED int pml__flow_new(struct pml_flow **f, const struct pml_flow_options *options, double tick_ns);
 /* Begin a thread; NULL: no memory, or too many threads. */
-PML__SHARED struct pml__flow_track *pml__flow_track(struct pml_flow *f);
-PML__SHARED void pml__flow_enter(void *track, const struct pml_stream_event *e);
-PML__SHARED void pml__flow_leave(void *track, const struct pml_stream_event *e);
+PML__SHARED struct pml__flow_lane *pml__flow_lane(struct pml_flow *f);
+PML__SHARED void pml__flow_enter(void *lane, const struct pml_stream_event *e);
+PML__SHARED void pml__flow_leave(void *lane, const struct pml_stream_event *e);
 /* End a thread: if another ended thread had the same flow, the later flow is added to the earlier one and freed. */
-void pml__flow_track_end(struct pml_flow *f, struct pml__flow_track *track);
-void pml__flow_track_free(struct pml__flow_track *track);
+void pml__flow_lane_end(struct pml_flow *f, struct pml__flow_lane *lane);
+void pml__flow_lane_free(struct pml__flow_lane *lane);
 
 /* Resize memory of a flow from @had bytes at @old, which may be NULL, to @bytes; NULL: no memory, and @old stays. Not
  * cleared. */
@@ -94,15 +94,15 @@ void *pml__flow_resize(const struct pml_flow *f, void *old, size_t had, size_t b
 void pml__flow_release(const struct pml_flow *f, void *memory);
 
 /* With general registers only. Return false, with nothing changed, if memory or floating point is needed. */
-bool pml__flow_enter_plainly(void *track, const struct pml_stream_event *e);
-bool pml__flow_leave_plainly(void *track, const struct pml_stream_event *e);
+bool pml__flow_enter_plainly(void *lane, const struct pml_stream_event *e);
+bool pml__flow_leave_plainly(void *lane, const struct pml_stream_event *e);
 /* The same for events without values. */
 pml_stream_fast pml__flow_enter_fast, pml__flow_leave_fast;
 /* The same for any events, as pml_stream_consumer.fast_values. */
 pml_stream_fast_values pml__flow_enter_fast_values, pml__flow_leave_fast_values;
 
 /* The slot with the number of the edge, or the free slot for it. */
-static inline uint32_t *pml__flow_find(const struct pml__flow_track *t, uint32_t from, uint32_t to) {
+static inline uint32_t *pml__flow_find(const struct pml__flow_lane *t, uint32_t from, uint32_t to) {
   uint64_t h = ((uint64_t)to << 32 | from) * PML__HASH_FACTOR;
   for (uint32_t i = (uint32_t)(h >> 32) & t->mask;; i = (i + 1) & t->mask) {
     uint32_t k = t->slot[i];
@@ -111,7 +111,7 @@ static inline uint32_t *pml__flow_find(const struct pml__flow_track *t, uint32_t
 }
 
 /* End the innermost call, @f, whose metrics are already added. */
-static inline void pml__flow_end_call(struct pml__flow_track *t, struct pml__flow_frame *f, uint64_t ticks) {
+static inline void pml__flow_end_call(struct pml__flow_lane *t, struct pml__flow_frame *f, uint64_t ticks) {
   uint64_t d = ticks - f->ticks, inner = f->inner;
   struct pml__profile_node *node = f->node;
   if (PML_UNLIKELY(d > ticks)) {
@@ -126,7 +126,7 @@ static inline void pml__flow_end_call(struct pml__flow_track *t, struct pml__flo
 }
 
 /* The list that maps @metrics, or NULL. */
-static inline const struct pml__flow_list *pml__flow_list(const struct pml__flow_track *t,
+static inline const struct pml__flow_list *pml__flow_list(const struct pml__flow_lane *t,
                                                           const struct pml_stream_metrics *metrics) {
   for (uint32_t i = 0; i < t->nlists; i++)
     if (t->list[i].metrics == metrics) return &t->list[i];

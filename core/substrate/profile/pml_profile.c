@@ -21,7 +21,7 @@ static uint64_t get(const uint64_t *figure) {
 /* ---- events ---- */
 
 /* The place of node @index of the tree, existing or new; NULL: no memory. */
-static struct pml__profile_place *place_of(struct pml__profile_track *t, uint32_t index) {
+static struct pml__profile_place *place_of(struct pml__profile_lane *t, uint32_t index) {
   uint32_t k = 31u - (uint32_t)__builtin_clz(index / PML__PROFILE_CHUNK + 1u);
   if (t->place[k] == NULL) {
     int cancel = pml__cancel_hold();
@@ -44,7 +44,7 @@ static void fill_place(struct pml__profile_place *p, struct pml__profile_place *
 
 /* The place of a call of @region at the path @at. The first call of a path creates its node and place, and the first
  * call of a region a histogram, if there is memory; NULL: no place. */
-static struct pml__profile_place *place_in(struct pml__profile_track *t, struct pml__profile_place *at,
+static struct pml__profile_place *place_in(struct pml__profile_lane *t, struct pml__profile_place *at,
                                            pml_region_t region) {
   struct pml__profile_node *node = pml__profile_tree_child(&t->tree, at->node, region);
   struct pml__profile_place *p = node != NULL ? place_of(t, node->index) : NULL;
@@ -53,17 +53,17 @@ static struct pml__profile_place *place_in(struct pml__profile_track *t, struct 
 }
 
 /* The same at the thread's current path. */
-static struct pml__profile_place *place_for(struct pml__profile_track *t, pml_region_t region) {
+static struct pml__profile_place *place_for(struct pml__profile_lane *t, pml_region_t region) {
   struct pml__profile_place *p = place_in(t, t->at, region);
   return p != NULL ? t->at->latest = p : NULL;
 }
 
 static void prepare(void *data, pml_region_t region) {
-  struct pml__profile_track *t = data;
+  struct pml__profile_lane *t = data;
   if (t->beyond == 0) (void)place_for(t, region);
 }
 
-__attribute__((noinline)) static void enter_another(struct pml__profile_track *t, const struct pml_stream_event *e) {
+__attribute__((noinline)) static void enter_another(struct pml__profile_lane *t, const struct pml_stream_event *e) {
   if (e->ticks != 0 && pml__profile_enter_fast(t, e->region, e->ticks) == 0) return;
   struct pml__profile_place *p = t->beyond == 0 ? place_for(t, e->region) : NULL;
   if (p != NULL) {
@@ -82,7 +82,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
 }
 
 /* Whether @region is open, and overlaps the calls inside it. */
-static bool is_below(const struct pml__profile_track *t, pml_region_t region) {
+static bool is_below(const struct pml__profile_lane *t, pml_region_t region) {
   const struct pml__profile_place *p = t->at;
   bool any = pml__region_may_overlap(region);
   unsigned most = PML__REGION_INSIDE;
@@ -92,7 +92,7 @@ static bool is_below(const struct pml__profile_track *t, pml_region_t region) {
 
 /* Take the innermost call out from the path, end @e's, and put the innermost back. It is one call: it counts where it
  * ends. */
-static void leave_below(struct pml__profile_track *t, const struct pml_stream_event *e) {
+static void leave_below(struct pml__profile_lane *t, const struct pml_stream_event *e) {
   struct pml_stream_event again = {.ticks = e->ticks, .region = t->at->region};
   struct pml__profile_place *p = t->at;
   pml__profile_add_time(t, p, pml__profile_duration(p, e->ticks));
@@ -102,13 +102,13 @@ static void leave_below(struct pml__profile_track *t, const struct pml_stream_ev
 }
 
 static void on_enter_counted(void *data, const struct pml_stream_event *e) {
-  struct pml__profile_track *t = data;
+  struct pml__profile_lane *t = data;
   const struct pml_profile_memory *m = t->profile->memory;
   on_enter(data, e);
   if (t->at->region == e->region && t->at->node->entered % PML_PROFILE_FREQUENT == 0) m->frequent(m->arg, e->region);
 }
 
-__attribute__((noinline)) static void leave_another(struct pml__profile_track *t, const struct pml_stream_event *e) {
+__attribute__((noinline)) static void leave_another(struct pml__profile_lane *t, const struct pml_stream_event *e) {
   if (t->beyond > 0) {
     if (--t->beyond == 0) t->at = t->held;
     return;
@@ -128,7 +128,7 @@ __attribute__((noinline)) static void leave_another(struct pml__profile_track *t
 
 /* The time of an unwound call is known, but durations contain only calls that returned. It is remembered last: if a
  * handler leaves by longjmp, it stays a call that did not return. */
-__attribute__((noinline, cold)) static void leave_unwound(struct pml__profile_track *t,
+__attribute__((noinline, cold)) static void leave_unwound(struct pml__profile_lane *t,
                                                           const struct pml_stream_event *e) {
   uint64_t enter = t->at->node->ticks, d = pml__profile_duration(t->at, e->ticks);
   const struct pml__profile_left left = {*e->unwound, t->at, enter, enter + d};
@@ -145,7 +145,7 @@ __attribute__((noinline, cold)) static void leave_unwound(struct pml__profile_tr
 }
 
 /* Whether the caller of @left[n] was also left, later: it returns after the call, so its time contains the call's. */
-static bool has_left_caller(const struct pml__profile_track *t, uint64_t n) {
+static bool has_left_caller(const struct pml__profile_lane *t, uint64_t n) {
   const struct pml__profile_left *l = &t->left[n % PML__PROFILE_LEFT];
   while (++n < t->nleft) {
     const struct pml__profile_left *caller = &t->left[n % PML__PROFILE_LEFT];
@@ -157,7 +157,7 @@ static bool has_left_caller(const struct pml__profile_track *t, uint64_t n) {
 /* The caller's time contains the rest only if the caller was displaced together with the call. Otherwise the call's
  * stack counts as another one. */
 static bool on_returned(void *data, const struct pml_stream_call *call, uint64_t ticks) {
-  struct pml__profile_track *t = data;
+  struct pml__profile_lane *t = data;
   for (uint64_t n = t->nleft; n-- > 0 && n + PML__PROFILE_LEFT >= t->nleft;) {
     struct pml__profile_left *l = &t->left[n % PML__PROFILE_LEFT];
     if (l->place == NULL || l->call.slot != call->slot || l->call.sp != call->sp) continue;
@@ -175,7 +175,7 @@ static bool on_returned(void *data, const struct pml_stream_call *call, uint64_t
 }
 
 static void on_leave(void *data, const struct pml_stream_event *e) {
-  struct pml__profile_track *t = data;
+  struct pml__profile_lane *t = data;
   if (PML_UNLIKELY(e->unwound != NULL) && t->at->region == e->region)
     leave_unwound(t, e);
   else if (PML_UNLIKELY(!pml__profile_leave_known(t, e->region, e->ticks)))
@@ -184,7 +184,7 @@ static void on_leave(void *data, const struct pml_stream_event *e) {
 
 /* The call path begins at the root, because the interval need not be inside the thread's open calls. */
 static void on_interval(void *data, const struct pml_stream_event *e) {
-  struct pml__profile_track *t = data;
+  struct pml__profile_lane *t = data;
   struct pml__profile_place *p = place_in(t, &t->place[0][0], e->region);
   if (p == NULL) {
     pml__own_add(&t->dropped, 1);
@@ -199,7 +199,7 @@ static void on_interval(void *data, const struct pml_stream_event *e) {
 
 /* ---- threads ---- */
 
-static void free_track(struct pml__profile_track *t) {
+static void free_lane(struct pml__profile_lane *t) {
   if (t == NULL) return;
   pml__profile_tree_close(&t->tree);
   pml__histograms_close(&t->histograms);
@@ -214,24 +214,24 @@ static bool open_tree(struct pml_profile *p, struct pml__profile_tree *t) {
 
 static void *thread_begin(void *arg, uint64_t thread) {
   struct pml_profile *p = arg;
-  struct pml__profile_track *t = calloc(1, sizeof *t);
+  struct pml__profile_lane *t = calloc(1, sizeof *t);
   (void)thread;
   if (t == NULL || (t->at = place_of(t, 0)) == NULL || !open_tree(p, &t->tree)) {
-    free_track(t);
+    free_lane(t);
     return NULL;
   }
   fill_place(t->at, NULL, pml__profile_tree_at(&t->tree, 0), PML__PROFILE_NO_REGION, NULL);
   t->histograms.memory = p->memory;
   t->profile = p;
   pml__mutex_take(&p->lock);
-  t->next = p->tracks;
-  p->tracks = t;
+  t->next = p->lanes;
+  p->lanes = t;
   p->stats.threads++;
   pml__mutex_leave(&p->lock);
   return t;
 }
 
-static void add_counts(struct pml_profile_stats *s, const struct pml__profile_track *t) {
+static void add_counts(struct pml_profile_stats *s, const struct pml__profile_lane *t) {
   s->unmatched += get(&t->unmatched);
   s->dropped += get(&t->dropped);
 }
@@ -244,24 +244,24 @@ static uint64_t calls_begun(const struct pml__profile_tree *tree) {
 }
 
 /* Open calls stay entered, and do not return. */
-static void abandon_open(struct pml_profile *p, const struct pml__profile_track *t) {
+static void abandon_open(struct pml_profile *p, const struct pml__profile_lane *t) {
   for (const struct pml__profile_place *at = t->beyond > 0 ? t->held : t->at; at->up != NULL; at = at->up)
     p->stats.abandoned++;
 }
 
 static void thread_end(void *arg, void *data) {
   struct pml_profile *p = arg;
-  struct pml__profile_track *t = data, **at = &p->tracks;
+  struct pml__profile_lane *t = data, **at = &p->lanes;
   pml__mutex_take(&p->lock);
   abandon_open(p, t);
-  /* without memory the track stays, and each visit merges it */
+  /* without memory the lane stays, and each visit merges it */
   bool merged = pml__histograms_merge(&p->ended_histograms, &t->histograms);
   if (merged) pml__histograms_close(&t->histograms);
   if (merged && pml__profile_tree_merge(&p->ended, &t->tree)) {
     while (*at != t) at = &(*at)->next;
     *at = t->next;
     add_counts(&p->stats, t);
-    free_track(t);
+    free_lane(t);
   }
   pml__mutex_leave(&p->lock);
 }
@@ -327,9 +327,9 @@ void pml_profile_close(struct pml_profile *p) {
   /* -ENOENT in a child: threads of the parent may have been changing it, and memory outside of the heap belongs to the
    * parent */
   if (p == NULL || (p->consumer != 0 && pml_stream_remove(p->consumer) == -ENOENT)) return;
-  for (struct pml__profile_track *t = p->tracks, *next; t != NULL; t = next) {
+  for (struct pml__profile_lane *t = p->lanes, *next; t != NULL; t = next) {
     next = t->next;
-    free_track(t);
+    free_lane(t);
   }
   pml__profile_tree_close(&p->ended);
   pml__histograms_close(&p->ended_histograms);
@@ -343,7 +343,7 @@ void pml_profile_stats(struct pml_profile *p, struct pml_profile_stats *s) {
   pml__mutex_take(&p->lock);
   *s = p->stats;
   s->events += calls_begun(&p->ended);
-  for (const struct pml__profile_track *t = p->tracks; t != NULL; t = t->next) {
+  for (const struct pml__profile_lane *t = p->lanes; t != NULL; t = t->next) {
     s->events += calls_begun(&t->tree);
     add_counts(s, t);
   }
@@ -426,7 +426,7 @@ bool pml__profile_merge(struct pml_profile *p, struct pml__profile_tree *tree, s
   pml__mutex_take(&p->lock);
   bool all = pml__profile_tree_merge(tree, &p->ended);
   if (all && histograms != NULL) all = pml__histograms_merge(histograms, &p->ended_histograms);
-  for (const struct pml__profile_track *t = p->tracks; t != NULL && all; t = t->next) {
+  for (const struct pml__profile_lane *t = p->lanes; t != NULL && all; t = t->next) {
     all = pml__profile_tree_merge(tree, &t->tree);
     if (all && histograms != NULL) all = pml__histograms_merge(histograms, &t->histograms);
   }

@@ -5,14 +5,14 @@
 struct pml__profile_place pml__profile_nowhere = {.latest = &pml__profile_nowhere, .region = PML__PROFILE_NO_REGION};
 
 /* The cache entry of the child of @at for @region. Few paths that are near each other share one. */
-static inline struct pml__profile_place **recent(struct pml__profile_track *t, const struct pml__profile_place *at,
+static inline struct pml__profile_place **recent(struct pml__profile_lane *t, const struct pml__profile_place *at,
                                                  pml_region_t region) {
   uint32_t place = (uint32_t)((uintptr_t)at / _Alignof(struct pml__profile_place));
   return &t->recent[(185u * place + region) % PML__PROFILE_RECENT];
 }
 
 /* Separate functions, so that the common case needs few registers. */
-__attribute__((noinline)) static uint64_t enter_by_tree(struct pml__profile_track *t, pml_region_t region,
+__attribute__((noinline)) static uint64_t enter_by_tree(struct pml__profile_lane *t, pml_region_t region,
                                                         uint64_t ticks) {
   struct pml__profile_place *at = t->at;
   if (at == &pml__profile_nowhere) return ticks;
@@ -24,7 +24,7 @@ __attribute__((noinline)) static uint64_t enter_by_tree(struct pml__profile_trac
   return 0;
 }
 
-__attribute__((noinline)) static uint64_t enter_another(struct pml__profile_track *t, pml_region_t region,
+__attribute__((noinline)) static uint64_t enter_another(struct pml__profile_lane *t, pml_region_t region,
                                                         uint64_t ticks) {
   struct pml__profile_place *at = t->at, *p = *recent(t, at, region);
   if (PML_UNLIKELY(p == NULL || p->up != at || p->region != region)) return enter_by_tree(t, region, ticks);
@@ -38,7 +38,7 @@ uint64_t pml__profile_enter_fast(void *data, pml_region_t region, uint64_t ticks
 }
 
 uint64_t pml__profile_enter_counted(void *data, pml_region_t region, uint64_t ticks) {
-  struct pml__profile_track *t = data;
+  struct pml__profile_lane *t = data;
   const struct pml__profile_place *at = t->at, *p = at->latest;
   if (p->region != region) p = *recent(t, at, region);
   if (p != NULL && p->region == region && p->up == at && (p->node->entered + 1) % PML_PROFILE_FREQUENT == 0)

@@ -40,7 +40,7 @@ struct pml__profile_left {
 #define PML__PROFILE_RECENT 256u /* number of paths found without a search in the tree */
 
 /* One thread. */
-struct pml__profile_track {
+struct pml__profile_lane {
   struct pml__profile_place *at; /* path of the innermost call; pml__profile_nowhere during calls without room */
   struct pml__profile_tree tree;
   struct pml__profile_place *place[PML__PROFILE_CHUNKS]; /* in the order of the tree's nodes */
@@ -53,13 +53,13 @@ struct pml__profile_track {
   struct pml__profile_left *left; /* [PML__PROFILE_LEFT], from the first such call on; call number n at n modulo that */
   uint64_t nleft;
   struct pml_profile *profile;
-  struct pml__profile_track *next;
+  struct pml__profile_lane *next;
 };
 
 struct pml_profile {
   pid_t pid;              /* the process that owns it; a forked child leaves the following fields alone */
   struct pml__mutex lock; /* guards the following fields: threads begin and end, visits read */
-  struct pml__profile_track *tracks;
+  struct pml__profile_lane *lanes;
   struct pml__profile_tree ended; /* merged tree of ended threads */
   struct pml__histograms ended_histograms;
   struct pml_profile_stats stats; /* sums over ended threads, and the number of all threads */
@@ -86,7 +86,7 @@ PML__SHARED int pml__profile_of(struct pml_profile **p, struct pml__profile_tree
                                 struct pml__histograms *histograms, double tick_ns);
 
 /* The place of node @index of the tree; NULL: there was no memory for it. */
-static inline struct pml__profile_place *pml__profile_place_at(const struct pml__profile_track *t, uint32_t index) {
+static inline struct pml__profile_place *pml__profile_place_at(const struct pml__profile_lane *t, uint32_t index) {
   uint32_t k = 31u - (uint32_t)__builtin_clz(index / PML__PROFILE_CHUNK + 1u);
   if (t->place[k] == NULL) return NULL;
   struct pml__profile_place *p = &t->place[k][index - PML__PROFILE_CHUNK * ((1u << k) - 1u)];
@@ -94,7 +94,7 @@ static inline struct pml__profile_place *pml__profile_place_at(const struct pml_
 }
 
 /* Begin a call at the thread's current path. */
-static inline void pml__profile_begin_call(struct pml__profile_track *t, struct pml__profile_place *p, uint64_t ticks) {
+static inline void pml__profile_begin_call(struct pml__profile_lane *t, struct pml__profile_place *p, uint64_t ticks) {
   __atomic_store_n(&p->node->ticks, ticks, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   t->at = p;
@@ -102,7 +102,7 @@ static inline void pml__profile_begin_call(struct pml__profile_track *t, struct 
 }
 
 /* Add the duration @d of the call at @p, which returned or was left. */
-static inline void pml__profile_add_time(struct pml__profile_track *t, struct pml__profile_place *p, uint64_t d) {
+static inline void pml__profile_add_time(struct pml__profile_lane *t, struct pml__profile_place *p, uint64_t d) {
   struct pml__profile_node *node = p->node;
   t->at = p->up;
   pml__own_add(&p->up->node->inner, d);
@@ -118,7 +118,7 @@ static inline void pml__profile_count_return(struct pml__profile_node *node, uin
 }
 
 /* End the innermost call, at @p, which returned after @d ticks. */
-static inline void pml__profile_end_call(struct pml__profile_track *t, struct pml__profile_place *p, uint64_t d) {
+static inline void pml__profile_end_call(struct pml__profile_lane *t, struct pml__profile_place *p, uint64_t d) {
   struct pml__profile_node *node = p->node;
   pml__profile_add_time(t, p, d);
   pml__profile_count_return(node, d);
@@ -134,7 +134,7 @@ static inline uint64_t pml__profile_duration(const struct pml__profile_place *p,
 }
 
 /* Enter the child that was entered last again. Returns false if @region is another one, or memory is needed. */
-static inline bool pml__profile_enter_again(struct pml__profile_track *t, pml_region_t region, uint64_t ticks) {
+static inline bool pml__profile_enter_again(struct pml__profile_lane *t, pml_region_t region, uint64_t ticks) {
   struct pml__profile_place *p = t->at->latest;
   if (PML_UNLIKELY(p->region != region)) return false;
   pml__profile_begin_call(t, p, ticks);
@@ -143,7 +143,7 @@ static inline bool pml__profile_enter_again(struct pml__profile_track *t, pml_re
 
 /* Returns false if @region is not the innermost call's, or memory is needed. Some values are loaded again, because
  * keeping them would need another register, which costs as much as two loads. */
-static inline bool pml__profile_leave_known(struct pml__profile_track *t, pml_region_t region, uint64_t ticks) {
+static inline bool pml__profile_leave_known(struct pml__profile_lane *t, pml_region_t region, uint64_t ticks) {
   struct pml__profile_place *p = t->at;
   if (PML_UNLIKELY(p->region != region)) return false;
   /* without memory for a histogram this is the empty one */

@@ -26,13 +26,13 @@ static bool is_usable(const struct pml_otf2_location *loc, pml_region_t region) 
 
 RARE static int enter_rare(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
   if (!is_usable(loc, region)) return -EINVAL;
-  int err = pml__event_buffer_enter(loc->track, ticks, region);
+  int err = pml__event_buffer_enter(loc->buffer, ticks, region);
   if (err == 0) pml__own_add(&loc->recorded, 1);
   return err;
 }
 
 int pml_otf2_enter(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
-  struct pml__event_buffer *t = loc->track;
+  struct pml__event_buffer *t = loc->buffer;
   const struct pml__events_frame *f = t->top;
   struct pml__log_event *at = t->place.next;
   if (PML_UNLIKELY((pml_region_t)f[1].word != region || region == PML__EVENTS_NO_REGION || at >= t->enters_end ||
@@ -46,13 +46,13 @@ int pml_otf2_enter(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t r
 
 RARE static int leave_rare(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
   if (!pml__process_is(loc->process_number)) return -EINVAL;
-  int err = pml__event_buffer_leave(loc->track, ticks, region);
+  int err = pml__event_buffer_leave(loc->buffer, ticks, region);
   if (err == 0) pml__own_add(&loc->recorded, 1);
   return err;
 }
 
 int pml_otf2_leave(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t region) {
-  struct pml__event_buffer *t = loc->track;
+  struct pml__event_buffer *t = loc->buffer;
   const struct pml__events_frame *f = t->top;
   const struct pml__log_event *next = t->place.next;
   if (PML_UNLIKELY((pml_region_t)f->word != region || region == PML__EVENTS_NO_REGION || next >= t->leaves_end ||
@@ -66,13 +66,13 @@ int pml_otf2_leave(struct pml_otf2_location *loc, uint64_t ticks, pml_region_t r
 
 RARE static int metric_rare(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values) {
   if (loc->nmetrics == 0 || !pml__process_is(loc->process_number)) return -EINVAL;
-  int err = pml__event_buffer_values(loc->track, ticks, values, (uint32_t)loc->nmetrics);
+  int err = pml__event_buffer_values(loc->buffer, ticks, values, (uint32_t)loc->nmetrics);
   if (err == 0) pml__own_add(&loc->recorded, 1);
   return err;
 }
 
 int pml_otf2_metric(struct pml_otf2_location *loc, uint64_t ticks, const uint64_t *values) {
-  struct pml__event_buffer *t = loc->track;
+  struct pml__event_buffer *t = loc->buffer;
   struct pml__log_event *at = t->place.next;
   size_t n = loc->nmetrics, follow = (n + 1) / 2;
   if (PML_UNLIKELY(n == 0 || (size_t)(t->place.end - at) <= follow || ticks < t->place.last_ticks ||
@@ -129,10 +129,10 @@ int pml__otf2_here(const struct pml_otf2 *a) {
   return a->pid == getpid() ? 0 : pml_fail(PML_EMODE, "trace '%s' is another process's, which forked", a->dir);
 }
 
-/* A track counts in its extent, whose zeros the store of @count published, and before that in the log's head. */
+/* An event buffer counts in its extent, whose zeros the store of @count published; until then in the log's head. */
 void pml__otf2_counts(const struct pml_otf2_location *loc, uint64_t count[PML__LOG_COUNTERS]) {
-  const uint64_t *from = loc->track != NULL ? __atomic_load_n(&loc->track->count, __ATOMIC_ACQUIRE) : NULL;
-  bool has_extent = from != NULL && from != loc->track->recording->head->count;
+  const uint64_t *from = loc->buffer != NULL ? __atomic_load_n(&loc->buffer->count, __ATOMIC_ACQUIRE) : NULL;
+  bool has_extent = from != NULL && from != loc->buffer->recording->head->count;
   for (int i = 0; i < PML__LOG_COUNTERS; i++) count[i] = has_extent ? __atomic_load_n(&from[i], __ATOMIC_RELAXED) : 0;
 }
 
@@ -221,8 +221,8 @@ static int record(struct pml_otf2 *a, struct pml_otf2_location *loc) {
     r->head->real[i / 64] |= (uint64_t)a->own.metric[i].real << i % 64;
   r->head->traced = 1;
   loc->process_number = pml__process();
-  loc->track = pml__event_buffer_new(r, (uint32_t)loc->ref);
-  return loc->track != NULL ? 0 : pml_fail(-ENOMEM, "no memory for location '%s' of a trace", loc->name);
+  loc->buffer = pml__event_buffer_new(r, (uint32_t)loc->ref);
+  return loc->buffer != NULL ? 0 : pml_fail(-ENOMEM, "no memory for location '%s' of a trace", loc->name);
 }
 
 static int add_location(struct pml_otf2 *a, const char *name, struct pml__otf2_process *process,

@@ -15,9 +15,9 @@ struct pml__otf2_set;
 
 struct pml_otf2_location {
   /* Owned by the recording thread; set up before it gets the location. */
-  struct pml__event_buffer *track; /* NULL: no log of this process contains the events */
-  uint64_t process_number;         /* the process that may record, unlike its children */
-  uint64_t recorded;               /* atomic, one writer: events in the log that are not yet written */
+  struct pml__event_buffer *buffer; /* NULL: no log of this process contains the events */
+  uint64_t process_number;          /* the process that may record, unlike its children */
+  uint64_t recorded;                /* atomic, one writer: events in the log that are not yet written */
   size_t nmetrics;
 
   /* Owned by the writer, under the archive's lock. */

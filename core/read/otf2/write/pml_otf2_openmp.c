@@ -40,22 +40,22 @@ static int no_memory(void) {
 
 /* ---- members of teams ---- */
 
-static int begin_thread(void *arg, int64_t tid, void **track) {
+static int begin_thread(void *arg, int64_t tid, void **lane) {
   struct pml__otf2_teams *t = arg;
   uint32_t *number = malloc(sizeof *number);
   (void)tid;
   if (number == NULL) return no_memory();
   *number = t->nthreads++;
-  *track = number;
+  *lane = number;
   return 0;
 }
 
-static int take_event(void *arg, void *track, const struct pml__recording_event *e) {
+static int take_event(void *arg, void *lane, const struct pml__recording_event *e) {
   struct pml__otf2_teams *t = arg;
   if (e->kind != PML_STREAM_OPENMP || e->what != PML__LOG_OPENMP_TEAM_BEGIN || e->nvalues < 2) return 0;
   if (!PML__ARRAY_ROOM(t->member, t->capacity, t->nmembers + 1)) return no_memory();
   t->member[t->nmembers++] =
-      (struct member){(uint32_t)e->values[0], (uint32_t)(e->values[1] >> 32), *(const uint32_t *)track};
+      (struct member){(uint32_t)e->values[0], (uint32_t)(e->values[1] >> 32), *(const uint32_t *)lane};
   return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/substrate/flow/pml_flow_track.c - a thread's flow: memory, end, and comparison of two threads. */
+/* core/substrate/flow/pml_flow_lane.c - a thread's flow: memory, end, and comparison of two threads. */
 #include "substrate/flow/pml_flow_private.h"
 
 #include "base/pml_value.h"
@@ -29,7 +29,7 @@ void pml__flow_release(const struct pml_flow *f, void *memory) {
 }
 
 /* Make room for @n more elements of @bytes, zeroed; without memory *at is unchanged. */
-static bool grow(const struct pml__flow_track *t, void *at, uint32_t *capacity, uint32_t n, size_t bytes) {
+static bool grow(const struct pml__flow_lane *t, void *at, uint32_t *capacity, uint32_t n, size_t bytes) {
   void *old, *more;
   memcpy(&old, at, sizeof old);
   more = pml__flow_resize(t->flow, old, *capacity * bytes, ((size_t)*capacity + n) * bytes);
@@ -40,7 +40,7 @@ static bool grow(const struct pml__flow_track *t, void *at, uint32_t *capacity, 
   return true; /* cppcheck-suppress memleak ; @at has it */
 }
 
-static bool deepen(struct pml__flow_track *t) {
+static bool deepen(struct pml__flow_lane *t) {
   uint32_t capacity = (uint32_t)(t->last - t->frame) + 1, depth = (uint32_t)(t->top - t->frame), values = capacity;
   if (capacity >= PML_FLOW_DEPTH_MAX) return false;
   if (t->nmetrics > 0 && !grow(t, &t->value, &values, capacity, t->nmetrics * sizeof *t->value)) return false;
@@ -50,7 +50,7 @@ static bool deepen(struct pml__flow_track *t) {
   return more;
 }
 
-static bool more_slots(struct pml__flow_track *t) {
+static bool more_slots(struct pml__flow_lane *t) {
   uint32_t n = t->slot == NULL ? 2 * FIRST : 2 * (t->mask + 1);
   uint32_t *slot = pml__flow_resize(t->flow, NULL, 0, n * sizeof *slot);
   if (slot == NULL) return false;
@@ -62,7 +62,7 @@ static bool more_slots(struct pml__flow_track *t) {
   return true;
 }
 
-static bool room_for_nodes(struct pml__flow_track *t) {
+static bool room_for_nodes(struct pml__flow_lane *t) {
   uint32_t n = t->nodes_capacity, more = n == 0 ? FIRST : n, sums = n;
   if (t->tree.n <= n && n > 0) return true;
   if (t->nmetrics > 0 && !grow(t, &t->sum, &sums, more, t->nmetrics * sizeof *t->sum)) return false;
@@ -77,7 +77,7 @@ static bool is_metric(const char *name, const char *wanted) {
   return strncmp(name, wanted, n) == 0 && (name[n] == '\0' || strcmp(name + n, ":u") == 0);
 }
 
-static void add_list(struct pml__flow_track *t, const struct pml_stream_metrics *metrics) {
+static void add_list(struct pml__flow_lane *t, const struct pml_stream_metrics *metrics) {
   struct pml__flow_list *list = &t->list[t->nlists < PML__FLOW_LISTS ? t->nlists++ : t->replace++ % PML__FLOW_LISTS];
   list->metrics = metrics;
   list->has = 0;
@@ -91,7 +91,7 @@ static void add_list(struct pml__flow_track *t, const struct pml_stream_metrics 
   }
 }
 
-static struct pml__flow_edge *add_edge(struct pml__flow_track *t, struct pml__profile_node *to) {
+static struct pml__flow_edge *add_edge(struct pml__flow_lane *t, struct pml__profile_node *to) {
   uint32_t *slot = pml__flow_find(t, t->at->index, to->index);
   if (*slot != 0) return &t->edge[*slot];
   if (t->nedges == PML_FLOW_EDGES_MAX) return NULL;
@@ -103,7 +103,7 @@ static struct pml__flow_edge *add_edge(struct pml__flow_track *t, struct pml__pr
   return &t->edge[t->nedges++];
 }
 
-static bool room_for_label(struct pml__flow_track *t, struct pml__flow_visits *v) {
+static bool room_for_label(struct pml__flow_lane *t, struct pml__flow_visits *v) {
   uint32_t more = v->capacity == 0 ? PML__FLOW_FOLD + 1 : v->capacity;
   if (!pml__flow_needs_room(v)) return true;
   if (t->nlabels + more > t->flow->labels || !grow(t, &v->label, &v->capacity, more, sizeof *v->label)) return false;
@@ -111,7 +111,7 @@ static bool room_for_label(struct pml__flow_track *t, struct pml__flow_visits *v
   return true;
 }
 
-static bool prepare(struct pml__flow_track *t, const struct pml_stream_event *e) {
+static bool prepare(struct pml__flow_lane *t, const struct pml_stream_event *e) {
   if (t->top == t->last && !deepen(t)) return false;
   if (e->metrics != NULL && t->nmetrics > 0 && pml__flow_list(t, e->metrics) == NULL) add_list(t, e->metrics);
   struct pml__profile_node *node = pml__profile_tree_child(&t->tree, t->top->node, e->region);
@@ -121,18 +121,18 @@ static bool prepare(struct pml__flow_track *t, const struct pml_stream_event *e)
 }
 
 /* Not inlined, so that the common case needs few registers; the same holds below. */
-__attribute__((noinline, cold)) static void enter_anew(struct pml__flow_track *t, const struct pml_stream_event *e) {
+__attribute__((noinline, cold)) static void enter_anew(struct pml__flow_lane *t, const struct pml_stream_event *e) {
   if (prepare(t, e) && pml__flow_enter_plainly(t, e)) return;
   t->ended = true;
   t->top = t->last = t->frame; /* nothing is open, and nothing can be */
   t->missing++;
 }
 
-void pml__flow_enter(void *track, const struct pml_stream_event *e) {
-  if (PML_UNLIKELY(!pml__flow_enter_plainly(track, e))) enter_anew(track, e);
+void pml__flow_enter(void *lane, const struct pml_stream_event *e) {
+  if (PML_UNLIKELY(!pml__flow_enter_plainly(lane, e))) enter_anew(lane, e);
 }
 
-__attribute__((noinline, cold)) static void leave_with_values(struct pml__flow_track *t,
+__attribute__((noinline, cold)) static void leave_with_values(struct pml__flow_lane *t,
                                                               const struct pml_stream_event *e) {
   struct pml__flow_frame *f = t->top;
   const struct pml__flow_list *list = pml__flow_list(t, e->metrics);
@@ -152,7 +152,7 @@ __attribute__((noinline, cold)) static void leave_with_values(struct pml__flow_t
 }
 
 /* Whether @region is open, and overlaps the calls inside it. */
-static bool is_below(const struct pml__flow_track *t, pml_region_t region) {
+static bool is_below(const struct pml__flow_lane *t, pml_region_t region) {
   const struct pml__flow_frame *f = t->top;
   bool any = pml__region_may_overlap(region);
   unsigned most = PML__REGION_INSIDE;
@@ -162,14 +162,14 @@ static bool is_below(const struct pml__flow_track *t, pml_region_t region) {
 }
 
 /* Leave the innermost call, end @e's, and enter the innermost again. */
-static void leave_below(struct pml__flow_track *t, const struct pml_stream_event *e) {
+static void leave_below(struct pml__flow_lane *t, const struct pml_stream_event *e) {
   struct pml_stream_event again = {.ticks = e->ticks, .region = t->top->node->region};
   pml__flow_leave(t, &again);
   pml__flow_leave(t, e);
   pml__flow_enter(t, &again);
 }
 
-__attribute__((noinline, cold)) static void leave_another(struct pml__flow_track *t, const struct pml_stream_event *e) {
+__attribute__((noinline, cold)) static void leave_another(struct pml__flow_lane *t, const struct pml_stream_event *e) {
   if (t->top->node->region == e->region)
     leave_with_values(t, e);
   else if (is_below(t, e->region))
@@ -178,13 +178,13 @@ __attribute__((noinline, cold)) static void leave_another(struct pml__flow_track
     t->unmatched++;
 }
 
-void pml__flow_leave(void *track, const struct pml_stream_event *e) {
-  if (PML_UNLIKELY(!pml__flow_leave_plainly(track, e))) leave_another(track, e);
+void pml__flow_leave(void *lane, const struct pml_stream_event *e) {
+  if (PML_UNLIKELY(!pml__flow_leave_plainly(lane, e))) leave_another(lane, e);
 }
 
 /* ---- begin and end ---- */
 
-void pml__flow_track_free(struct pml__flow_track *t) {
+void pml__flow_lane_free(struct pml__flow_lane *t) {
   if (t == NULL) return;
   const struct pml_flow *f = t->flow;
   for (uint32_t i = 0; i < t->nedges; i++) pml__flow_release(f, t->edge[i].visits.label);
@@ -194,7 +194,7 @@ void pml__flow_track_free(struct pml__flow_track *t) {
   free(t);
 }
 
-static bool open_track(struct pml__flow_track *t) {
+static bool open_lane(struct pml__flow_lane *t) {
   uint32_t frames = 0, values = 0;
   if (!pml__profile_tree_open(&t->tree, t->flow->memory, 0) || !room_for_nodes(t) || !more_slots(t)) return false;
   if (!grow(t, &t->edge, &t->edges_capacity, FIRST, sizeof *t->edge)) return false;
@@ -208,26 +208,26 @@ static bool open_track(struct pml__flow_track *t) {
   return true;
 }
 
-struct pml__flow_track *pml__flow_track(struct pml_flow *f) {
-  struct pml__flow_track *t = calloc(1, sizeof *t);
+struct pml__flow_lane *pml__flow_lane(struct pml_flow *f) {
+  struct pml__flow_lane *t = calloc(1, sizeof *t);
   bool room = t != NULL;
   if (room) {
     t->flow = f;
     t->nmetrics = f->nmetrics;
-    room = open_track(t);
+    room = open_lane(t);
   }
   pml__mutex_take(&f->lock);
   room = room && f->ntracks < PML_FLOW_THREADS_MAX;
   if (room) {
     t->number = f->begun++;
     f->ntracks++;
-    t->next = f->tracks;
-    f->tracks = t;
+    t->next = f->lanes;
+    f->lanes = t;
   }
   pml__mutex_leave(&f->lock);
   if (room) return t;
   __atomic_fetch_add(&f->refused, 1, __ATOMIC_RELAXED);
-  pml__flow_track_free(t);
+  pml__flow_lane_free(t);
   return NULL;
 }
 
@@ -237,7 +237,7 @@ static bool same_visits(const struct pml__flow_visits *a, const struct pml__flow
 }
 
 /* Paths and edges are in the order of their first visits, so equal flows have them at equal positions. */
-static bool same(const struct pml__flow_track *a, const struct pml__flow_track *b) {
+static bool same(const struct pml__flow_lane *a, const struct pml__flow_lane *b) {
   if (a->tree.n != b->tree.n || a->nedges != b->nedges || a->missing != b->missing || a->at->index != b->at->index)
     return false;
   for (uint32_t i = 0; i < a->tree.n; i++) {
@@ -251,7 +251,7 @@ static bool same(const struct pml__flow_track *a, const struct pml__flow_track *
   return true;
 }
 
-static void add(struct pml__flow_track *to, const struct pml__flow_track *from) {
+static void add(struct pml__flow_lane *to, const struct pml__flow_lane *from) {
   for (uint32_t i = 0; i < to->tree.n; i++) {
     struct pml__profile_node *node = pml__profile_tree_at(&to->tree, i);
     uint64_t visits = node->entered;
@@ -264,24 +264,24 @@ static void add(struct pml__flow_track *to, const struct pml__flow_track *from) 
   to->unmatched += from->unmatched;
 }
 
-static void take_out(struct pml_flow *f, struct pml__flow_track *t) {
-  struct pml__flow_track **at = &f->tracks;
+static void take_out(struct pml_flow *f, struct pml__flow_lane *t) {
+  struct pml__flow_lane **at = &f->lanes;
   while (*at != t) at = &(*at)->next;
   *at = t->next;
   f->ntracks--;
 }
 
-void pml__flow_track_end(struct pml_flow *f, struct pml__flow_track *t) {
+void pml__flow_lane_end(struct pml_flow *f, struct pml__flow_lane *t) {
   pml__mutex_take(&f->lock);
   t->nthreads = 1;
-  struct pml__flow_track *other = f->tracks;
+  struct pml__flow_lane *other = f->lanes;
   while (other != NULL && (other == t || other->nthreads == 0 || other->real != t->real || !same(other, t)))
     other = other->next;
   if (other != NULL) {
-    struct pml__flow_track *first = other->number < t->number ? other : t, *later = first == t ? other : t;
+    struct pml__flow_lane *first = other->number < t->number ? other : t, *later = first == t ? other : t;
     add(first, later);
     take_out(f, later);
-    pml__flow_track_free(later);
+    pml__flow_lane_free(later);
   }
   pml__mutex_leave(&f->lock);
 }
