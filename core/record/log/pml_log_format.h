@@ -228,7 +228,6 @@ enum pml__log_communication {
 #define PML__LOG_COMMUNICATED_WHAT(low) ((low) >> 24)
 #define PML__LOG_COMMUNICATED_N(low) ((low) >> 16 & 0xffu)
 #define PML__LOG_COMMUNICATED_CODE(low) ((low)&0xffffu)
-#define PML__LOG_COMMUNICATED_MAX 8u /* values */
 
 /* The number of events behind the event with this word that hold its values, two in each. */
 static inline uint32_t pml__log_values_behind(uint64_t word) {
@@ -258,7 +257,6 @@ static inline uint64_t pml__log_bytes(uint64_t bytes) {
  * communicator. COLLECTIVE_END means begin and end; its values lack the request, and two values that are 0 are left
  * out.
  */
-#define PML__LOG_CALL_COMMUNICATOR_MAX 0xffffu
 
 /* Instead of a root, as in OTF2: no root; this rank, for the other group; another rank of this group. */
 #define PML__LOG_NO_RANK UINT32_MAX

@@ -11,8 +11,7 @@
 
 #define CHUNK_BYTES 512 /* the smallest */
 #define CELLS_LOG2_MAX 32
-#define GROWTH 16    /* a chunk is at most a sixteenth of the elements so far */
-#define LOG_GROWTH 4 /* and a quarter in a log */
+#define GROWTH 16 /* a chunk is at most a sixteenth of the elements so far */
 
 static struct pml__recorder_cell no_cell; /* a cell of no epoch, for threads without cells */
 
