@@ -31,7 +31,7 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
   struct pml__buffer_ring *r = data;
   if (pml__buffer_is_out(r, e->region)) return;
   if (PML_UNLIKELY(r->depth == PML_BUFFER_DEPTH_MAX)) {
-    r->beyond++;
+    r->overflow++;
     pml__own_add(&r->dropped, 1);
     return;
   }
@@ -50,9 +50,9 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
 /* As in event buffers: only the innermost open region can be left. */
 static void on_leave(void *data, const struct pml_stream_event *e) {
   struct pml__buffer_ring *r = data;
-  if (PML_UNLIKELY(r->beyond > 0)) {
+  if (PML_UNLIKELY(r->overflow > 0)) {
     if (pml__buffer_is_out(r, e->region)) return;
-    r->beyond--;
+    r->overflow--;
     pml__own_add(&r->dropped, 1);
     return;
   }
@@ -114,7 +114,7 @@ static struct pml__buffer_ring *idle_ring(struct pml_buffer *b) {
   r->idle = false;
   r->depth = r->reading = 0;
   r->ring.budget = r->ring.head;
-  r->beyond = 0;
+  r->overflow = 0;
   __atomic_store_n(&r->ended, 0, __ATOMIC_RELAXED);
   return r;
 }

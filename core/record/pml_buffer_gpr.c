@@ -18,7 +18,7 @@ uint64_t pml__buffer_enter_fast(void *data, pml_region_t region, uint64_t ticks)
 
 uint64_t pml__buffer_leave_fast(void *data, pml_region_t region, uint64_t ticks) {
   struct pml__buffer_ring *r = data;
-  if (PML_UNLIKELY(r->beyond > 0 || r->depth == 0 || r->open[r->depth - 1] != region)) return ticks;
+  if (PML_UNLIKELY(r->overflow > 0 || r->depth == 0 || r->open[r->depth - 1] != region)) return ticks;
   pml__buffer_leave(r, region, ticks);
   return 0;
 }
@@ -35,7 +35,7 @@ uint64_t pml__buffer_enter_fast_values(void *data, const struct pml_stream_event
 
 uint64_t pml__buffer_leave_fast_values(void *data, const struct pml_stream_event *e) {
   struct pml__buffer_ring *r = data;
-  if (PML_UNLIKELY(r->beyond > 0 || r->depth == 0 || r->open[r->depth - 1] != e->region)) return e->ticks;
+  if (PML_UNLIKELY(r->overflow > 0 || r->depth == 0 || r->open[r->depth - 1] != e->region)) return e->ticks;
   if (PML_UNLIKELY(!pml__ring_has_room(&r->ring, pml__buffer_slots(e) - 1))) return e->ticks;
   r->depth--;
   pml__buffer_put(r, PML__LOG_LEAVE, e, true, 1);

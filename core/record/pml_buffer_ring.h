@@ -23,7 +23,7 @@ struct pml__buffer_ring {
   _Alignas(PML__RING_LINE) struct pml__ring ring;
   uint32_t *open; /* [PML_BUFFER_DEPTH_MAX] regions, innermost last */
   uint32_t depth; /* of them */
-  uint64_t beyond;
+  uint64_t overflow;
   const uint64_t *out;                 /* the buffer's; atomic: a bit for each region that is left out */
   uint64_t events, dropped, unmatched; /* atomic, one writer */
   uint32_t ended;                      /* atomic */

@@ -89,12 +89,12 @@ static inline struct pml__openmp_frame *push(struct pml__openmp_thread *t, struc
   return f;
 }
 
-/* Open a construct, whose enter the caller emits. Returns NULL without room: then the construct is counted in beyond
+/* Open a construct, whose enter the caller emits. Returns NULL without room: then the construct is counted in overflow
  * until its leave. */
 static struct pml__openmp_frame *open_construct(struct pml__openmp_thread *t, struct pml__openmp_place *p,
                                                 uint64_t ticks) {
-  if (PML_UNLIKELY(p == NULL || t->beyond > 0 || (t->depth == t->capacity && !deepen(t)))) {
-    t->beyond++;
+  if (PML_UNLIKELY(p == NULL || t->overflow > 0 || (t->depth == t->capacity && !deepen(t)))) {
+    t->overflow++;
     return NULL;
   }
   return push(t, p, ticks);
@@ -103,12 +103,12 @@ static struct pml__openmp_frame *open_construct(struct pml__openmp_thread *t, st
 /* The place of a construct that opens without further calls; NULL if memory, a name or another clock is needed. */
 static inline struct pml__openmp_place *usual_place(const struct pml__openmp_thread *t,
                                                     enum pml__log_openmp_construct construct, const void *code) {
-  bool has_room = PML_LIKELY(t->beyond == 0) && PML_LIKELY(t->depth != t->capacity);
+  bool has_room = PML_LIKELY(t->overflow == 0) && PML_LIKELY(t->depth != t->capacity);
   return has_room && PML_LIKELY(pml__clock.kind == PML_CLOCK_COUNTER) ? pml__openmp_glance(t, construct, code) : NULL;
 }
 
 static inline struct pml__openmp_frame *innermost(struct pml__openmp_thread *t) {
-  return t->depth > 0 && t->beyond == 0 ? &t->frame[t->depth - 1] : NULL;
+  return t->depth > 0 && t->overflow == 0 ? &t->frame[t->depth - 1] : NULL;
 }
 
 static inline bool is_innermost(struct pml__openmp_thread *t, enum pml__log_openmp_construct construct) {
@@ -155,7 +155,7 @@ __attribute__((always_inline)) static inline void pop(struct pml__openmp_thread 
 }
 
 __attribute__((noinline)) static void pop_to(struct pml__openmp_thread *t, uint32_t depth, uint64_t ticks) {
-  t->beyond = 0;
+  t->overflow = 0;
   while (t->depth > depth) pop(t, ticks);
 }
 
@@ -201,8 +201,8 @@ void pml__openmp_enter(struct pml__openmp_thread *t, enum pml__log_openmp_constr
 /* Also ends inner constructs that were left by a jump. */
 __attribute__((noinline)) static void leave_several(struct pml__openmp_thread *t,
                                                     enum pml__log_openmp_construct construct, uint64_t ticks) {
-  if (t->beyond > 0) {
-    t->beyond--;
+  if (t->overflow > 0) {
+    t->overflow--;
     return;
   }
   uint32_t depth = depth_of(t, construct);
@@ -300,8 +300,8 @@ static inline void close_parallel(struct pml__openmp_thread *t, uint64_t ticks) 
 }
 
 __attribute__((noinline)) static void join_slow(struct pml__openmp_thread *t, uint64_t ticks) {
-  if (t->beyond > 0) {
-    t->beyond--;
+  if (t->overflow > 0) {
+    t->overflow--;
     return;
   }
   uint32_t depth = depth_of(t, PML__LOG_OPENMP_PARALLEL);
@@ -376,8 +376,8 @@ static inline void close_task(struct pml__openmp_thread *t, uint64_t ticks) {
 
 __attribute__((noinline)) static void end_slow(struct pml__openmp_thread *t) {
   uint32_t depth = t->depth;
-  if (t->beyond > 0) {
-    t->beyond--;
+  if (t->overflow > 0) {
+    t->overflow--;
     return;
   }
   while (depth > 0 && t->frame[depth - 1].place->construct != PML__LOG_OPENMP_IMPLICIT_TASK) depth--;

@@ -60,9 +60,9 @@ struct pml__openmp_thread {
   struct pml__openmp_role role;
   uint64_t waited; /* ticks of all completed waits */
   struct pml__openmp_frame *frame;
-  uint32_t depth, capacity, beyond; /* beyond: innermost constructs without room */
-  enum pml_openmp_runtime runtime;  /* of the last event */
-  struct pml__openmp_place **place; /* [mask + 1], a power of two, at most half full */
+  uint32_t depth, capacity, overflow; /* overflow: innermost constructs without room */
+  enum pml_openmp_runtime runtime;    /* of the last event */
+  struct pml__openmp_place **place;   /* [mask + 1], a power of two, at most half full */
   size_t mask, used;
   struct pml__openmp_team *teams; /* teams forked by this thread */
   uint32_t task, tasks_end;       /* reserved task numbers */

@@ -74,7 +74,7 @@ static bool make_room(struct pml__event_buffer *b) {
     return false;
   }
   for (struct pml__events_frame *f = b->frame + 1; f <= b->top; f++)
-    if (f->enter != NULL) f->enter = pml__events_elsewhere;
+    if (f->enter != NULL) f->enter = pml__events_flushed;
   struct pml__log_event *events = (struct pml__log_event *)(void *)b->extent;
   b->place.next = events + PML__EVENTS_FIRST;
   b->place.end = events + PML__EVENTS_OF_EXTENT;
@@ -177,7 +177,7 @@ static void put_values_of_call(void *data, void *arg) {
   const struct pml__events_frame *f = b->top;
   const struct pml_stream_metrics *m = b->recording->metrics;
   size_t follow = (c->n + 1) / 2, leave = 1 + (m != NULL ? pml__events_of_values(m) : 0);
-  if (b->beyond > 0 || f->enter == NULL || pml__events_region_of(f) != c->region) return;
+  if (b->overflow > 0 || f->enter == NULL || pml__events_region_of(f) != c->region) return;
   if (!has_room(b, 1 + follow + leave)) {
     pml__events_count(b, PML__LOG_DROPPED);
     return;
@@ -218,7 +218,7 @@ __attribute__((noinline, cold)) static bool deepen(struct pml__event_buffer *b) 
 static void prepare(void *data, pml_region_t region) {
   struct pml__event_buffer *b = data;
   const struct pml_stream_metrics *m = b->recording->metrics;
-  if (b->beyond > 0 || region >= PML_REGIONS_MAX || (b->top == b->last && !deepen(b))) return;
+  if (b->overflow > 0 || region >= PML_REGIONS_MAX || (b->top == b->last && !deepen(b))) return;
   pml_recording_name(b->recording, region);
   (void)has_room(b, PML__EVENTS_OF_ENTER + (m != NULL ? 2 * pml__events_of_values(m) : 0) +
                         (b->recording->trace_values ? OF_CALL : 0));
@@ -234,8 +234,8 @@ static void on_leave(void *data, const struct pml_stream_event *e);
 static void on_enter(void *data, const struct pml_stream_event *e) {
   struct pml__event_buffer *b = data;
   if (is_plain(e) && pml__events_enter_fast(b, e->region, e->ticks) == 0) return;
-  if (b->beyond > 0 || (b->top == b->last && !deepen(b))) {
-    b->beyond++;
+  if (b->overflow > 0 || (b->top == b->last && !deepen(b))) {
+    b->overflow++;
     pml__events_choose_ends(b);
     pml__events_count(b, PML__LOG_DROPPED);
     return;
@@ -287,8 +287,8 @@ static void leave_below(struct pml__event_buffer *b, const struct pml_stream_eve
 }
 
 static void end_call(struct pml__event_buffer *b, const struct pml_stream_event *e, enum pml__log_event_kind kind) {
-  if (b->beyond > 0) {
-    b->beyond--;
+  if (b->overflow > 0) {
+    b->overflow--;
     pml__events_choose_ends(b);
     return;
   }
@@ -355,7 +355,7 @@ static void on_metric(void *data, const struct pml_stream_event *e) {
 }
 
 /* Write an event of a call, which may have been omitted because of a limit. */
-static void put_told(struct pml__event_buffer *b, const struct pml_stream_event *e, enum pml__log_event_kind kind) {
+static void put_in_call(struct pml__event_buffer *b, const struct pml_stream_event *e, enum pml__log_event_kind kind) {
   const struct pml__log_event *pair = (const struct pml__log_event *)(const void *)e->values;
   size_t follow = (PML__LOG_COMMUNICATED_N(e->region) + (size_t)1) / 2;
   if (!has_room(b, 2 + follow)) {
@@ -367,7 +367,7 @@ static void put_told(struct pml__event_buffer *b, const struct pml_stream_event 
 }
 
 static void on_communication(void *data, const struct pml_stream_event *e) {
-  put_told(data, e, PML__LOG_COMMUNICATION);
+  put_in_call(data, e, PML__LOG_COMMUNICATION);
 }
 
 static struct pml_stream_place *place(void *data) {
@@ -375,7 +375,7 @@ static struct pml_stream_place *place(void *data) {
 }
 
 static void on_openmp(void *data, const struct pml_stream_event *e) {
-  put_told(data, e, PML__LOG_OPENMP_EVENT);
+  put_in_call(data, e, PML__LOG_OPENMP_EVENT);
 }
 
 /* ---- threads ---- */
@@ -441,7 +441,7 @@ static void thread_end(void *arg, void *data) {
   if (s->limits.last_bytes == 0) worth = worth && b->place.end - b->place.next >= WORTH;
   if (worth) {
     b->top = b->frame;
-    b->beyond = 0;
+    b->overflow = 0;
     pml__events_choose_ends(b);
     b->place.last_ticks = 0;
     b->following = s->spare;
@@ -487,13 +487,13 @@ struct pml__event_buffer *pml__event_buffer_new(struct pml_recording *s, uint32_
 int pml__event_buffer_enter(struct pml__event_buffer *b, uint64_t ticks, pml_region_t region) {
   const struct pml_stream_event e = {.ticks = ticks, .region = region};
   on_enter(b, &e);
-  return b->beyond == 0 && b->top->enter != NULL ? 0 : PML_EFULL;
+  return b->overflow == 0 && b->top->enter != NULL ? 0 : PML_EFULL;
 }
 
 int pml__event_buffer_leave(struct pml__event_buffer *b, uint64_t ticks, pml_region_t region) {
   const struct pml_stream_event e = {.ticks = ticks, .region = region};
-  bool kept = b->beyond == 0 && b->top->enter != NULL;
-  if (b->beyond == 0 && (b->top == b->frame || pml__events_region_of(b->top) != region)) {
+  bool kept = b->overflow == 0 && b->top->enter != NULL;
+  if (b->overflow == 0 && (b->top == b->frame || pml__events_region_of(b->top) != region)) {
     pml__events_count(b, PML__LOG_UNMATCHED);
     return -EINVAL;
   }

@@ -8,7 +8,7 @@
 #include "record/events/pml_recording_file.h"
 
 /*
- * An open call. @enter: its enter in the thread's extent; pml__events_elsewhere: in an earlier extent; NULL:
+ * An open call. @enter: its enter in the thread's extent; pml__events_flushed: in an earlier extent; NULL:
  * omitted. @word is the word of the enter, if the log has the region's name; its lower half is the region. For an
  * omitted call the lower half is PML__EVENTS_NO_REGION, and the upper half is the region. The frame is left
  * unchanged when the call ends, because the next call in it is mostly of the same region.
@@ -30,8 +30,8 @@ struct pml__event_buffer {
   uint32_t *mark;                       /* owned by the recording */
   /* Ends for enters and leaves that need not check limits or overflowing calls; NULL: all must check. */
   struct pml__log_event *enters_end, *leaves_end;
-  uint64_t beyond; /* calls too deep for @frame, with top == last: their leaves come first */
-  bool full;       /* no room any more, because later events would not be balanced */
+  uint64_t overflow; /* calls too deep for @frame, with top == last: their leaves come first */
+  bool full;         /* no room any more, because later events would not be balanced */
   struct pml__log_buffer *extent;
   struct pml__log_entry *entry; /* its entry */
   uint32_t thread, tid;
@@ -113,7 +113,7 @@ static inline void pml__events_leave_out(struct pml__event_buffer *b, pml_region
 /* Call after any change of the extent, its end, or the number of overflowing calls. */
 static inline void pml__events_choose_ends(struct pml__event_buffer *b) {
   const struct pml_recording_limits *l = &b->recording->limits;
-  bool whole = b->beyond == 0 && b->place.end != NULL;
+  bool whole = b->overflow == 0 && b->place.end != NULL;
   b->enters_end = whole && l->max_depth == 0 && l->max_calls == 0 ? b->place.end - PML__EVENTS_OF_ENTER + 1 : NULL;
   b->leaves_end = whole && l->min_ticks == 0 ? b->place.end : NULL;
   b->place.fits = b->extent != NULL && !b->full ? b->place.end - PML_STREAM_FITS : NULL;
@@ -122,7 +122,7 @@ static inline void pml__events_choose_ends(struct pml__event_buffer *b) {
 /* Whether a limit omits this call, whose frame is the next. */
 static inline bool pml__events_left_out(struct pml__event_buffer *b, pml_region_t region) {
   const struct pml_recording_limits *l = &b->recording->limits;
-  if (l->max_depth != 0 && (uint64_t)(b->top - b->frame) + b->beyond >= l->max_depth) {
+  if (l->max_depth != 0 && (uint64_t)(b->top - b->frame) + b->overflow >= l->max_depth) {
     pml__events_count(b, PML__LOG_DEEP);
     return true;
   }
@@ -136,7 +136,7 @@ static inline bool pml__events_left_out(struct pml__event_buffer *b, pml_region_
 }
 
 /* Represents an enter in an earlier extent, whose memory may hold another event by now. */
-extern struct pml__log_event pml__events_elsewhere[2];
+extern struct pml__log_event pml__events_flushed[2];
 
 /* The event after the enter, if there is one, may be values. */
 static inline bool pml__events_has_values(const struct pml__log_event *enter) {

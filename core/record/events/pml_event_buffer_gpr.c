@@ -3,7 +3,7 @@
  * registers only. */
 #include "record/events/pml_event_buffer.h"
 
-struct pml__log_event pml__events_elsewhere[2] = {[1] = {.word = PML__LOG_WORD(PML__LOG_ENTER, 0)}};
+struct pml__log_event pml__events_flushed[2] = {[1] = {.word = PML__LOG_WORD(PML__LOG_ENTER, 0)}};
 
 static bool has_limits(const struct pml_recording_limits *l) {
   return l->max_depth != 0 || l->max_calls != 0;
@@ -50,7 +50,7 @@ uint64_t pml__events_enter_fast(void *data, pml_region_t region, uint64_t ticks)
 __attribute__((noinline)) static uint64_t leave_limited(struct pml__event_buffer *b, pml_region_t region,
                                                         uint64_t ticks) {
   struct pml__events_frame *f = b->top;
-  if (b->beyond > 0 || b->place.next == b->place.end || f == b->frame || pml__events_region_of(f) != region)
+  if (b->overflow > 0 || b->place.next == b->place.end || f == b->frame || pml__events_region_of(f) != region)
     return ticks;
   if (f->enter != NULL && b->recording->limits.min_ticks != 0) {
     bool last = b->place.next == f->enter + 1;
@@ -107,7 +107,7 @@ uint64_t pml__events_enter_fast_values(void *data, const struct pml_stream_event
 uint64_t pml__events_leave_fast_values(void *data, const struct pml_stream_event *e) {
   struct pml__event_buffer *b = data;
   const struct pml__events_frame *f = b->top;
-  if (PML_UNLIKELY(b->beyond > 0 || f == b->frame || pml__events_region_of(f) != e->region)) return e->ticks;
+  if (PML_UNLIKELY(b->overflow > 0 || f == b->frame || pml__events_region_of(f) != e->region)) return e->ticks;
   if (PML_UNLIKELY(b->recording->limits.min_ticks != 0 || !has_room_for(b, e, 1))) return e->ticks;
   if (PML_UNLIKELY(f->enter == NULL)) {
     b->top--;

@@ -11,7 +11,7 @@
 struct pml__recording_accumulator {
   struct pml_recording *recording;
   const struct pml_stream_metrics *metrics;
-  uint32_t n, depth, capacity, beyond;
+  uint32_t n, depth, capacity, overflow;
   pml_region_t *region;        /* [capacity] regions of open calls; 0: the enter had no values */
   uint64_t *value;             /* [capacity][2 n] */
   struct pml__log_sums **slot; /* [mask + 1] by a hash of regions; NULL before the first sums */

@@ -61,13 +61,13 @@ __attribute__((noinline, cold)) static bool deepen(struct pml__recording_accumul
 static void prepare(void *data, pml_region_t region) {
   struct pml__recording_accumulator *t = data;
   (void)region;
-  if (t->beyond == 0 && t->depth == t->capacity) (void)deepen(t);
+  if (t->overflow == 0 && t->depth == t->capacity) (void)deepen(t);
 }
 
 static void on_enter(void *data, const struct pml_stream_event *e) {
   struct pml__recording_accumulator *t = data;
-  if (t->beyond > 0 || (t->depth == t->capacity && !deepen(t))) {
-    t->beyond++;
+  if (t->overflow > 0 || (t->depth == t->capacity && !deepen(t))) {
+    t->overflow++;
     return;
   }
   pml__accumulator_enter(t, e->region, e->metrics == t->metrics ? e->values : NULL);
@@ -75,8 +75,8 @@ static void on_enter(void *data, const struct pml_stream_event *e) {
 
 static void on_leave(void *data, const struct pml_stream_event *e) {
   struct pml__recording_accumulator *t = data;
-  if (t->beyond > 0) {
-    t->beyond--;
+  if (t->overflow > 0) {
+    t->overflow--;
     return;
   }
   if (!pml__accumulator_is_innermost(t, e->region)) return;
@@ -108,7 +108,7 @@ static void *thread_begin(void *arg, uint64_t thread) {
     t->recording = s;
     t->metrics = s->metrics;
     t->n = s->metrics->n;
-    t->depth = t->beyond = 0;
+    t->depth = t->overflow = 0;
     t->following = s->accumulators;
     s->accumulators = t;
   }

@@ -3,7 +3,7 @@
 #include "record/events/pml_recording_accumulator.h"
 
 static inline bool has_room(const struct pml__recording_accumulator *t) {
-  return PML_LIKELY(t->beyond == 0 && t->depth < t->capacity);
+  return PML_LIKELY(t->overflow == 0 && t->depth < t->capacity);
 }
 
 uint64_t pml__accumulator_enter_fast(void *data, pml_region_t region, uint64_t ticks) {
@@ -21,14 +21,14 @@ uint64_t pml__accumulator_enter_fast_values(void *data, const struct pml_stream_
 
 uint64_t pml__accumulator_leave_fast(void *data, pml_region_t region, uint64_t ticks) {
   struct pml__recording_accumulator *t = data;
-  if (PML_UNLIKELY(t->beyond > 0)) return ticks;
+  if (PML_UNLIKELY(t->overflow > 0)) return ticks;
   if (pml__accumulator_is_innermost(t, region)) t->depth--;
   return 0;
 }
 
 uint64_t pml__accumulator_leave_fast_values(void *data, const struct pml_stream_event *e) {
   struct pml__recording_accumulator *t = data;
-  if (PML_UNLIKELY(t->beyond > 0)) return e->ticks;
+  if (PML_UNLIKELY(t->overflow > 0)) return e->ticks;
   if (!pml__accumulator_is_innermost(t, e->region)) return 0;
   struct pml__log_sums *s = NULL;
   bool has = pml__accumulator_has(t, e);

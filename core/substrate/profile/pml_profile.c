@@ -60,17 +60,17 @@ static struct pml__profile_place *place_for(struct pml__profile_lane *t, pml_reg
 
 static void prepare(void *data, pml_region_t region) {
   struct pml__profile_lane *t = data;
-  if (t->beyond == 0) (void)place_for(t, region);
+  if (t->overflow == 0) (void)place_for(t, region);
 }
 
 __attribute__((noinline)) static void enter_another(struct pml__profile_lane *t, const struct pml_stream_event *e) {
   if (e->ticks != 0 && pml__profile_enter_fast(t, e->region, e->ticks) == 0) return;
-  struct pml__profile_place *p = t->beyond == 0 ? place_for(t, e->region) : NULL;
+  struct pml__profile_place *p = t->overflow == 0 ? place_for(t, e->region) : NULL;
   if (p != NULL) {
     pml__profile_begin_call(t, p, e->ticks);
     return;
   }
-  if (t->beyond++ == 0) t->held = t->at;
+  if (t->overflow++ == 0) t->held = t->at;
   t->at = &pml__profile_nowhere;
   pml__own_add(&t->dropped, 1);
 }
@@ -109,8 +109,8 @@ static void on_enter_counted(void *data, const struct pml_stream_event *e) {
 }
 
 __attribute__((noinline)) static void leave_another(struct pml__profile_lane *t, const struct pml_stream_event *e) {
-  if (t->beyond > 0) {
-    if (--t->beyond == 0) t->at = t->held;
+  if (t->overflow > 0) {
+    if (--t->overflow == 0) t->at = t->held;
     return;
   }
   struct pml__profile_place *p = t->at;
@@ -245,7 +245,7 @@ static uint64_t calls_begun(const struct pml__profile_tree *tree) {
 
 /* Open calls stay entered, and do not return. */
 static void abandon_open(struct pml_profile *p, const struct pml__profile_lane *t) {
-  for (const struct pml__profile_place *at = t->beyond > 0 ? t->held : t->at; at->up != NULL; at = at->up)
+  for (const struct pml__profile_place *at = t->overflow > 0 ? t->held : t->at; at->up != NULL; at = at->up)
     p->stats.abandoned++;
 }
 

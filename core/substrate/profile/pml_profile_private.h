@@ -48,7 +48,7 @@ struct pml__profile_lane {
       *recent[PML__PROFILE_RECENT]; /* recently entered; indexed by a hash, an entry may be another path's or NULL */
   struct pml__histograms histograms;
   struct pml__profile_place *held; /* value of `at` before the calls without room */
-  uint64_t beyond;                 /* a call without room for its path, and calls inside it: their leaves come first */
+  uint64_t overflow;               /* a call without room for its path, and calls inside it: their leaves come first */
   uint64_t unmatched, dropped;     /* atomic, one writer */
   struct pml__profile_left *left; /* [PML__PROFILE_LEFT], from the first such call on; call number n at n modulo that */
   uint64_t nleft;
