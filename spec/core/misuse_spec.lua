@@ -20,11 +20,11 @@ describe("The bindings, called with wrong arguments of every type,", function()
   end)
 
   --- The service would say on stderr what it thinks of rules: where its folder should be is a file, which refuses it.
-  local function run(script)
+  local function run(script, rounds, tool)
     local folder = support.folder()
     assert(io.open(folder .. "/pmlua", "w")):close()
-    return support.shell(("XDG_RUNTIME_DIR=%s %s/pmlua spec/core/%s.lua %s %s %s </dev/null"):format(folder, support.build,
-      script, folder, socket, workload), 600)
+    return support.shell(("XDG_RUNTIME_DIR=%s %s %s/pmlua spec/core/%s.lua %s %s %s %s </dev/null"):format(folder, tool or "",
+      support.build, script, folder, socket, workload, rounds or ""), 600)
   end
 
   it("raise an error with the script's line or refuse with a sentence and a code, and never crash", function()
@@ -41,8 +41,17 @@ describe("The bindings, called with wrong arguments of every type,", function()
   -- The first round also opens what stays open once.
   it("keep no descriptor and no mapping of a closed handle", function()
     local left = {}
-    for line in support.quiet(run "misuse_left"):gmatch "%d+ %d+" do left[#left + 1] = line end
+    for line in support.quiet(run("misuse_left", 4)):gmatch "%d+ %d+" do left[#left + 1] = line end
     assert.equal(4, #left)
     assert.same({ left[2], left[2], left[2] }, { left[2], left[3], left[4] })
+  end)
+
+  support.with "valgrind" ("keep no memory of a closed handle", function()
+    local _, out, err = run("misuse_left", 1, "valgrind --leak-check=full --show-leak-kinds=definite --undef-value-errors=no")
+    assert.matches("^%d+ %d+\n$", out)
+    assert.matches("LEAK SUMMARY", err)
+    for lost in err:gmatch "are definitely lost.-\n==%d+== \n" do
+      if not lost:find("rtld-malloc", 1, true) then error(lost) end -- the loader loses some of its own
+    end
   end)
 end)
