@@ -97,10 +97,7 @@ static char **complete(const char *text, int start, int end) {
   (void)start;
   *rl.attempted_completion_over = 1; /* no names of files */
   *rl.append_character = '\0';
-  if (lua_rawgetp(state, LUA_REGISTRYINDEX, &completer) != LUA_TFUNCTION) {
-    lua_settop(state, 1);
-    return NULL;
-  }
+  lua_rawgetp(state, LUA_REGISTRYINDEX, &completer);
   lua_pushlstring(state, *rl.line_buffer, (size_t)end);
   if (lua_pcall(state, 1, 1, 0) != LUA_OK) lua_pushnil(state);
   lua_rawsetp(state, LUA_REGISTRYINDEX, &candidates);
