@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec/c/samples.c - a series keeps, sorts, summarises and writes its samples exactly, also in the log of a run. */
+#include "base/pml_clock.h"
 #include "check.h"
 #include "folder.h"
 #include "read/log/pml_samples_left.h"
+#include "record/log/pml_log_format.h"
 #include "record/pml_samples.h"
 #include "record/pml_samples_log.h"
 
@@ -158,6 +160,16 @@ static void text(void) {
   pml_samples_close(&s);
 }
 
+/* The head of the file says when the run began. */
+static bool began_after(const char *path, uint64_t ns, uint64_t ticks) {
+  struct pml__log_head head = {.magic = 0};
+  FILE *f = fopen(path, "rb");
+  bool is = f != NULL && fread(&head, sizeof head, 1, f) == 1;
+  if (f != NULL) fclose(f);
+  return is && head.started_ns >= ns && head.started_ns <= pml_clock_realtime_ns() && head.started_ticks >= ticks &&
+         head.started_ticks <= pml_clock_ticks();
+}
+
 /* Memory of closed series is used again; a reader finds the samples of the last visit. */
 static void logged(void) {
   const char *temporary = getenv("TMPDIR");
@@ -167,8 +179,11 @@ static void logged(void) {
   char dir[200], path[300];
   int err = 0;
   (void)snprintf(dir, sizeof dir, "%s/pmlua-samples-XXXXXX", temporary != NULL ? temporary : "/tmp");
+  (void)pml_clock_init();
+  uint64_t ns = pml_clock_realtime_ns(), ticks = pml_clock_ticks();
   if (!CHECK(mkdtemp(dir) != NULL && pml_samples_log_open(dir) == 0, "a log is made")) return;
   (void)snprintf(path, sizeof path, "%s/samples.pmlog", dir);
+  CHECK(began_after(path, ns, ticks), "it says when the run began");
   for (uint64_t i = 0; i < 500 && err == 0; i++) {
     err = pml_samples_open(&s, 10000);
     for (uint64_t k = 0; k < 10000 && err == 0; k++) err = pml_samples_push(&s, i ^ k);
