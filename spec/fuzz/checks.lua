@@ -198,7 +198,7 @@ local function timeline_is_whole(p)
     local calls = timeline.calls(lane, p.regions)
     assert(#calls <= #lane.events)
     for _, c in ipairs(calls) do assert(c.last >= c.first and c.name) end
-    assert(#timeline.boxes(calls, 10) <= #calls)
+    assert(#timeline.boxes(calls, 0, 10) <= #calls)
   end
 end
 

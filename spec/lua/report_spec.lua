@@ -281,14 +281,16 @@ describe("A timeline", function()
     assert.same({ { { "b", 4, 4, 1 }, { "a", 2, 4, 0 } }, 2 }, { cut, open })
   end)
 
-  it("joins sections that are too short to see, under the name with the longest time", function()
-    local function box(...) return require "pmlua.internal.report.timeline".boxes(...) end
-    assert.same({ { first = 0, last = 20, name = "a" } }, box({ { first = 0, last = 20, name = "a" } }, 10))
+  it("joins the sections of a depth that are too short to see, under the name with the longest time", function()
+    local boxes = require "pmlua.internal.report.timeline".boxes
+    local long = { { first = 0, last = 20, name = "a", depth = 0 }, { first = 5, last = 15, name = "b", depth = 1 } }
+    assert.same({ { first = 0, last = 20, name = "a" } }, boxes(long, 0, 10))
+    assert.same({ { first = 5, last = 15, name = "b" } }, boxes(long, 1, 10))
     local short = {}
     for i = 0, 19 do
-      short[#short + 1] = { first = i * 10, last = i * 10 + 7, name = "a" }
-      short[#short + 1] = { first = i * 10 + 7, last = i * 10 + 9, name = "b" }
+      short[#short + 1] = { first = i * 10, last = i * 10 + 7, name = "a", depth = 0 }
+      short[#short + 1] = { first = i * 10 + 7, last = i * 10 + 9, name = "b", depth = 0 }
     end
-    assert.same({ { first = 0, last = 200, name = "a" } }, box(short, 50))
+    assert.same({ { first = 0, last = 200, name = "a" } }, boxes(short, 0, 50))
   end)
 end)

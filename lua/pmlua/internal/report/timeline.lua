@@ -49,11 +49,11 @@ local function most(times)
   return best
 end
 
---- Convert calls of one depth to boxes: visible calls one by one, the others merged into pieces of `step` ns.
+--- Convert the calls of a depth to boxes: visible calls one by one, the others merged into pieces of `step` ns.
 ---@return table[] boxes first, last, name
-function M.boxes(calls, step)
+function M.boxes(calls, depth, step)
   local boxes, pieces, order = {}, {}, {}
-  for _, c in ipairs(calls) do
+  for _, c in ipairs(lists.filter(calls, function(c) return c.depth == depth end)) do
     if c.last - c.first >= step then boxes[#boxes + 1] = { first = c.first, last = c.last, name = c.name }
     else
       local k = c.first // step
@@ -115,16 +115,12 @@ local function measure(lanes, begun)
   return ended, depth + 1, names
 end
 
-local function at_depth(calls, depth)
-  return lists.filter(calls, function(c) return c.depth == depth end)
-end
-
 --- Lines for gnuplot: from, to [s], lane, depth, colour.
 local function data_of(lanes, ended, depths, colour)
   local lines, step = {}, math.max(ended / PIECES, 1)
   for i, lane in ipairs(lanes) do
     for depth = 0, depths - 1 do
-      for _, b in ipairs(M.boxes(at_depth(lane.calls, depth), step)) do
+      for _, b in ipairs(M.boxes(lane.calls, depth, step)) do
         local last = math.min(b.last, ended)
         lines[#lines + 1] = ("%.12g %.12g %d %d %d"):format(b.first / 1e9, last / 1e9, i, depth, colour[b.name])
       end
