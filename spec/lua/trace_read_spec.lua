@@ -298,7 +298,9 @@ describe("pmlua trace FILE.otf2", function()
       local out, code = shown(path, ("--plot %s=%s"):format(kind, picture))
       assert.are.equal(0, code, out)
       assert.are.equal(picture .. "\n", out)
-      assert.matches("<svg", support.slurp(picture))
+      local svg = support.slurp(picture)
+      assert.matches("<svg", svg)
+      assert.falsy(svg:find ">MPI<") -- the key of bars has it if there are any
       os.remove(picture)
     end
     for kind, why in pairs { metrics = "no values of metrics are in the trace", matrix = "no message between ranks" } do
@@ -322,6 +324,10 @@ describe("pmlua trace FILE.otf2", function()
     for _, r in ipairs(trace.regions) do calls[r.region] = r.calls end
     for _, c in ipairs(sum.calls) do
       if c.name:find "^MPI_" and c.name ~= "MPI_Finalize" then assert.are.equal(c.calls, calls[c.name], c.name) end
+    end
+    if support.has "gnuplot" then
+      shown(to .. "/traces.otf2", "--plot profile=" .. to .. "/profile.svg")
+      assert.matches(">MPI<", support.slurp(to .. "/profile.svg"))
     end
     os.execute("rm -rf " .. to)
   end)
