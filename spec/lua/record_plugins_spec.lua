@@ -52,8 +52,16 @@ describe("pmlua record --plugin", function()
     assert.is_true(by_name.crc32.events["plugin::steps::steps"] >= 10)
   end)
 
-  it("leaves a table and a picture of asynchronous values", function()
+  it("leaves a table and a picture of asynchronous values, at the times of the wall clock", function()
+    local before = os.time() * 1e9
     recorded "--plugin series_async:ticks,wave -o async -- ./calls crc32:10 sleep:20"
+    for _, series in ipairs(assert(core.plugin.read(files("async", "%.pmlog$")[1]))) do
+      local last = before
+      for _, ns in ipairs(series.ns) do
+        assert.is_true(ns > last and ns < (os.time() + 1) * 1e9, ("%d after %d"):format(ns, last))
+        last = ns
+      end
+    end
     local tables = files("async", "^plugins%-%d+%.dat$")
     assert.equal(1, #tables)
     local t = assert(dat.read(tables[1]))

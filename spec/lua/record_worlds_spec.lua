@@ -69,6 +69,12 @@ describe("pmlua record, when things go wrong,", function()
     end)
   end
 
+  it("names functions that were not there before a program gives up its right to system calls", function()
+    local _, _, status, err = recorded("filter exit:3", "--sym crc32 --sym nosuch_function")
+    assert.equal(3, status)
+    assert.matches("--sym 'nosuch_function' matches no function", err, 1, true)
+  end)
+
   for acts, what in pairs { ["as:512 memory:200"] = "a limit on its addresses", ["data:24 memory:10"] = "a limit on its data",
     tsc = "no processor's clock" } do
     it("leaves a program alone that gives itself " .. what, function()
