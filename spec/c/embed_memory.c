@@ -4,6 +4,9 @@
 #include "pmlua.h"
 #include "sanitized.h"
 
+#include <malloc.h>
+#include <unistd.h>
+
 #define MEGABYTE ((size_t)1 << 20)
 
 static size_t resident(void) {
@@ -84,11 +87,42 @@ static const char modest[] =
     "local b <close> = assert(pml.buffer.open { records = 4096 })\n"
     "assert(not pml.samples.new(1 << 21))";
 
+/* Some of each kind of memory that grows in the core for a script; the handles stay open until the state is closed. */
+static const char some[] =
+    "pml = require 'pmlua'; local core = require 'pmlua.core'\n"
+    "t = { pml.samples.new(8), pml.buffer.open { records = 256 }, pml.eventset { 'clock::ns' }, pml.profile.open(),\n"
+    "core.flow.open(), core.substrate.each { enter = function() end, flush = function() return 1 end },\n"
+    "pml.tune { rules = { again = { enter = function() end } }, dry_run = true } }\n"
+    "for i = 1, 3 do local s = pml.section.define { label = 'again' }; s:start(); s:stop() end\n"
+    "local l = pml.sde.library 'modest'; local r = l:recorder('AGAIN', { type = 'double' }); r:push(1)\n"
+    "r:close(); assert(l:set 'SET'):insert('again')";
+
 static int run(struct pmlua *p, const char *code) {
   return pmlua_run_string(p, "script", code, NULL, NULL);
 }
 
-int main(void) {
+/* The smallest block has 32 bytes. Memory that malloc() caches for a thread counts as used, so main() turns the cache
+ * off. */
+static void closed(const struct pmlua_options *options) {
+  enum { WARM = 20, ROUNDS = 60 };
+  size_t before = 0;
+  int err = 0;
+  for (unsigned i = 0; i < WARM + ROUNDS && err == 0; i++) {
+    struct pmlua *p;
+    if (i == WARM) before = mallinfo2().uordblks;
+    err = pmlua_open(&p, options);
+    if (err == 0) err = run(p, some);
+    if (err == 0) pmlua_close(p);
+  }
+  size_t after = mallinfo2().uordblks;
+  CHECK(err == 0, "handles are open when their state is closed: %s", pml_error_detail(err));
+  CHECK(after < before + (size_t)ROUNDS * 16, "a closed state leaves no memory: %zu bytes, then %zu", before, after);
+}
+
+int main(int argc, char **argv) {
+  (void)argc;
+  if (getenv("GLIBC_TUNABLES") == NULL && setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0", 1) == 0)
+    (void)execv("/proc/self/exe", argv);
   const struct pmlua_options options = {.memory_bytes = 16 * MEGABYTE};
   for (size_t i = 0; i < sizeof greedy / sizeof *greedy; i++) {
     struct pmlua *p;
@@ -110,5 +144,6 @@ int main(void) {
   int err = run(p, modest);
   CHECK(err == 0, "freed memory can be used again: %s", pml_error_detail(err));
   pmlua_close(p);
+  closed(&options);
   return check_done();
 }
