@@ -315,6 +315,9 @@ static void many(void) {
   pml_otf2_events_close(e);
   if (files.rlim_max >= 400) {
     limit_files(400);
+    q.to_s = INFINITY;
+    CHECK(pml_otf2_events_open(&e, t, &q, true) == 0, "all locations are opened, and closed unread");
+    pml_otf2_events_close(e);
     in_order(t, (uint64_t)LOCATIONS * LONG);
   } else {
     SKIP("400 files may not be opened here");
