@@ -186,10 +186,12 @@ static void *loads(void *arg) {
   return (void *)good;
 }
 static int loading(void) { return with_threads(5, loads, NULL); }
-/* Where frames are, in their files. */
+/* Where frames are, in their files. If fewer are wanted, these are the first; the first of all is another line here. */
 static void show_frames(int most) {
-  void *at[64];
+  void *at[64], *first[64];
   int n = backtrace(at, most);
+  for (int k = 1; k <= n; k++)
+    if (backtrace(first, k) != k || memcmp(first + 1, at + 1, (size_t)(k - 1) * sizeof *at) != 0) printf("%d others\n", k);
   char **line = backtrace_symbols(at, n);
   for (int i = 0; i < n; i++) printf("%.*s\n", (int)strcspn(line[i], " "), line[i]);
   free(line);
