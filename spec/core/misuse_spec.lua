@@ -51,7 +51,7 @@ describe("The bindings, called with wrong arguments of every type,", function()
     assert.matches("^%d+ %d+\n$", out)
     assert.matches("LEAK SUMMARY", err)
     for lost in err:gmatch "are definitely lost.-\n==%d+== \n" do
-      if not lost:find("rtld-malloc", 1, true) then error(lost) end -- the loader loses some of its own
+      if not lost:find("rtld-malloc", 1, true) then error(lost) end -- the loader loses memory itself
     end
   end)
 end)
