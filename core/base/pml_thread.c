@@ -20,7 +20,7 @@ PML_THREAD_LOCAL struct pml_thread pml__thread __attribute__((tls_model("initial
 static _Atomic uint64_t next_id = 1;
 static _Atomic uint64_t first_id = 1; /* first id of this process; earlier ids were its parents' */
 
-/* A confined process may be killed for gettid(). glibc stores the id in a locked recursive mutex. */
+/* gettid() may end a confined process. glibc also stores the id: in a recursive mutex, as its owner. */
 static pid_t own_tid(void) {
 #ifdef __GLIBC__
   pthread_mutex_t m = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;

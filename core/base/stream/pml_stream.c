@@ -111,8 +111,8 @@ static void give_block(struct pml__stream_thread *t) {
 }
 
 /*
- * Waits for a second round of destructors, because destructors of adapters end open calls in the first round, in any
- * order. The block is another thread's from here on, with all that this one did to it.
+ * Waits for a second round of destructors, because adapters end open calls in the first round, in any order.
+ * The block is another thread's from here on, with all that this one did to it.
  */
 static void thread_ends(void *arg) {
   struct pml__stream_thread *t = arg;
