@@ -95,6 +95,19 @@ describe("pmlua import", function()
     assert.are.same({ "chrome.json", 1000000000 }, { t:processes()[1].name:match "[^/]*$", t:about().ticks_per_second })
   end)
 
+  it("says which durations of Chrome's calls are missing, and which contradict the call around them", function()
+    local trace, out = import("durations.json", [[ [
+      { "ph": "X", "name": "around", "ts": 0, "dur": 10 }, { "ph": "X", "name": "over", "ts": 5, "dur": 10 },
+      { "ph": "X", "name": "back", "ts": 20, "dur": -5 }, { "ph": "X", "name": "open", "ts": 30 },
+      { "ph": "X", "name": "exact", "ts": 40, "dur": 0.3334 }, { "ph": "X", "name": "inside", "ts": 40.0001, "dur": 0.3333 } ] ]])
+    assert.is_truthy(out:find("note: 2 calls (X) have no usable duration", 1, true), out)
+    assert.is_truthy(out:find("note: 1 calls (X) end later than the call around them", 1, true), out)
+    local t <close> = assert(pml.trace.open(trace))
+    local total = 0
+    for _, r in ipairs(assert(t:group())) do total = total + r.exclusive_s end
+    assert.are.equal(10333, math.floor(1e9 * total + 0.5))
+  end)
+
   it("distinguishes the processes of perf and of Chrome's JSON", function()
     local text = PERF:gsub("other 8/9", "my app 7/9"):gsub("my app 7 ", "my app 7/7 ")
       .. PERF:match("other.*"):gsub("8/9", "8/10")

@@ -63,6 +63,7 @@ local function events_at(s)
   end
 end
 
+local ROUNDED_NS <const> = 2 -- each end is a sum of two rounded times
 local EXACT <const> = { ts = true, dur = true, pid = true, tid = true }
 
 -- Numbers that would lose digits become strings: a double has 53 bits, and times since 1970 in ns have more.
@@ -135,9 +136,9 @@ function Edges:put_call(e)
     self.untimed = self.untimed + 1
     return
   end
-  local list = self:list_of(e)
-  list[#list + 1] = { ns, e.ph == "E" and "leave" or "enter", text(e.name, "?"), #list,
-    lasts = e.ph == "X" and math.max(0, ns_of(e.dur) or 0) or nil }
+  local list, lasts = self:list_of(e), e.ph == "X" and (ns_of(e.dur) or -1) or nil
+  if lasts and lasts < 0 then lasts, self.endless = 0, self.endless + 1 end
+  list[#list + 1] = { ns, e.ph == "E" and "leave" or "enter", text(e.name, "?"), #list, lasts = lasts }
   self.first = math.min(self.first, ns)
 end
 
@@ -169,8 +170,10 @@ local function before(a, b)
   return a[4] < b[4]
 end
 
---- The calls of a thread in order: those with a duration end before what comes after them.
+--- The calls of a thread in order: those with a duration end before what comes after them. Returns how many end later than the
+--- call around them, by more than what rounding adds, and are shortened to its end.
 local function play(archive, thread, list, first)
+  local shortened = 0
   table.sort(list, before)
   local ends = {} -- ends of open calls with a duration; false: an E event ends the call
   local function finish(ns)
@@ -182,6 +185,7 @@ local function play(archive, thread, list, first)
       archive:enter(thread, e[1] - first, { name = e[3] })
       local around = ends[#ends]
       local over = e.lasts and (e.lasts < math.maxinteger - math.max(0, e[1]) and e[1] + e.lasts or math.maxinteger)
+      if over and around and over - around > ROUNDED_NS then shortened = shortened + 1 end
       ends[#ends + 1] = over and around and math.min(over, around) or over or false
     elseif ends[#ends] == false then
       table.remove(ends)
@@ -191,19 +195,22 @@ local function play(archive, thread, list, first)
     end
   end
   finish(math.maxinteger)
+  return shortened
 end
 
 function Edges:fill(archive)
-  local several = self:is_several()
+  local several, shortened = self:is_several(), 0
   for _, key in ipairs(self.order) do
     local pid = self.of[key]
     local process = several and ("%s (%s)"):format(self.processes[pid] or "process", pid)
     local thread, full = archive:thread(self.names[key] and ("%s %s"):format(self.names[key], key) or key, process or nil)
     if not thread then return nil, full end
-    play(archive, thread, self.threads[key], self.first)
+    shortened = shortened + play(archive, thread, self.threads[key], self.first)
   end
   archive:remark("%d events are no calls and are left out", self.left_out)
   archive:remark("%d ends of calls have no usable time (ts, in microseconds) and are left out", self.untimed)
+  archive:remark("%d calls (X) have no usable duration (dur, in microseconds) and last 0 ns", self.endless)
+  archive:remark("%d calls (X) end later than the call around them and are shortened to its end", shortened)
   return true
 end
 
@@ -214,7 +221,7 @@ function M.read(file, name, dir)
   local content = file:read(BYTES)
   if content and file:read(0) then return refuse("EFBIG", name .. ": larger than 1 GiB") end
   local edges = setmetatable({ threads = {}, names = {}, processes = {}, of = {}, order = {}, left_out = 0, untimed = 0,
-    first = math.maxinteger }, Edges)
+    endless = 0, first = math.maxinteger }, Edges)
   local done, why = each_event(content or "", name, function(e) edges:put(e) end)
   if not done then return nil, why end
   if edges.untimed > 0 and #edges.order == 0 then
