@@ -42,7 +42,7 @@ local function factor_names(run)
 end
 
 local function label_of(names, row)
-  local parts = lists.map(names, function(name) return ("%s=%s"):format(name, tostring(row[name])) end)
+  local parts = lists.map(names, function(name) return ("%s=%s"):format(name, dat.level(row[name])) end)
   return #parts > 0 and table.concat(parts, " ") or "all"
 end
 
@@ -492,7 +492,7 @@ function M.by(dir, factor, options)
       local a, b = group.cells[1], group.cells[i]
       local cell = measure(a, b, { paired = true, sequential = run.meta.warm_up ~= nil })
       cell.cell = b.row.cell
-      cell.level_a, cell.level_b = tostring(a.row[factor]), tostring(b.row[factor])
+      cell.level_a, cell.level_b = dat.level(a.row[factor]), dat.level(b.row[factor])
       table.insert(result.cells, cell)
     end
   end

@@ -3,10 +3,11 @@
 --
 -- Try:  print(require("pmlua.tabulate")({"path", "ns"}, {{"page", 12.345}, {"read", 1234.5}}))
 
+local dat = require "pmlua.internal.dat"
 local printable = require "pmlua.internal.printable"
 
 ---@class pml.tabulate
----@overload fun(names: string[], rows: any[][], fd?: integer): string
+---@overload fun(names: string[], rows: any[][], fd?: integer, exact?: integer): string
 local M = {}
 
 --- A number to four significant digits, without an exponent in the usual range.
@@ -24,8 +25,8 @@ function M.number(v)
   return ("%.4g"):format(v)
 end
 
-local function text_of(v)
-  if type(v) == "number" then return M.number(v) end
+local function text_of(v, exact)
+  if type(v) == "number" then return exact and dat.number(v) or M.number(v) end
   return v == nil and "-" or tostring(v)
 end
 
@@ -158,14 +159,15 @@ end
 ---@param names string[]
 ---@param rows any[][]
 ---@param fd integer? the file that the table is for, as for columns(): on a terminal it fits
+---@param exact integer? in so many first columns, numbers have all their digits, because rows differ in them
 ---@return string
-function M.table(names, rows, fd)
+function M.table(names, rows, fd, exact)
   local cells, right = { {} }, {}
   for i, name in ipairs(names) do cells[1][i], right[i] = name, true end
   for r, row in ipairs(rows) do
     cells[r + 1] = {}
     for i = 1, #names do
-      cells[r + 1][i] = text_of(row[i])
+      cells[r + 1][i] = text_of(row[i], i <= (exact or 0))
       right[i] = right[i] and (row[i] == nil or type(row[i]) == "number")
     end
   end

@@ -191,6 +191,37 @@ describe("compare by a factor", function()
     end
   end)
 
+  it("keeps numbers apart that differ in any digit, and refuses levels that no file or figure can tell apart", function()
+    local output = require "pmlua.internal.experiment.output"
+    local function exp(levels)
+      return require "pmlua.experiment" {
+        name = "demo", unit = "ns", repeats = 6, rounds = 6, warmup = 0, factors = { v = levels },
+        measure = function() return 100 end,
+      }
+    end
+    local texts = { "1.0001", "1.0002", "1234567.5", "1.0000000000100009", "1.00000000001", "3" }
+    local levels = {}
+    for i, text in ipairs(texts) do levels[i] = tonumber(text) end
+    local run = assert(exp(levels):run { out = support.folder(), no_plot = true, quiet = true })
+    local rows, at = {}, 1
+    for text in output.csv(run):gmatch "\n([^,\n]+)," do rows[#rows + 1] = text end
+    assert.same(texts, rows)
+    for line in output.text(run):gmatch "[^\n]+" do
+      if line:find("100.0", 1, true) then
+        assert.equal(texts[at], line:match "^%s*(%S+)")
+        at = at + 1
+      end
+    end
+    assert.equal(#texts + 1, at)
+    for i, c in ipairs(assert(compare.by(run.dir, "v")).cells) do
+      assert.same({ texts[1], texts[i + 1] }, { c.level_a, c.level_b })
+    end
+    for why, refused in pairs { ["9007199254740993 and 9007199254740992 are the same as a double"] = { (1 << 53) + 1, 1 << 53 },
+      ["value 2 contains a zero byte"] = { "a", "a\0b" } } do
+      assert.matches(why, select(2, pcall(exp, refused)), 1, true)
+    end
+  end)
+
   it("compares the values of a factor within a run with the first, for each combination of the others", function()
     local exp = require "pmlua.experiment" {
       name = "demo", unit = "ns", repeats = 10, rounds = 10, warmup = 0, metrics = { { name = "faults" } },

@@ -51,6 +51,11 @@ local function number(v)
 end
 M.number = number
 
+--- A level of a factor as text: no two levels have the same.
+---@param v number|string
+---@return string
+function M.level(v) return type(v) == "number" and number(v) or tostring(v) end
+
 local function field(v, column, where)
   if column.unit == "text" then return M.word(v == nil and "" or v) end
   if v == nil then return "NaN" end

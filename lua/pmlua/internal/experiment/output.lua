@@ -3,6 +3,7 @@
 --
 -- Try:  pmlua scripts/timers.lua --quick --json | head
 
+local dat = require "pmlua.internal.dat"
 local json = require "pmlua.json"
 local lists = require "pmlua.internal.lists"
 local own = require "pmlua.internal.experiment.columns"
@@ -68,7 +69,7 @@ function M.text(run)
     row[width + 1] = cell.status
     rows[r] = row
   end
-  return tabulate(names, rows, 1) .. M.unsteady(run)
+  return tabulate(names, rows, 1, #run.factors) .. M.unsteady(run)
 end
 
 local csv_fields = { "min", "q1", "median", "median_lo", "median_hi", "q3", "p99", "max", "outliers" }
@@ -88,7 +89,7 @@ function M.rows(run)
   names[#names + 1] = "status"
   for r, cell in ipairs(run.cells) do
     local row = { [#names] = cell.status }
-    for i, f in ipairs(run.factors) do row[i] = cell.levels[f.name] end
+    for i, f in ipairs(run.factors) do row[i] = dat.level(cell.levels[f.name]) end
     for k, field in ipairs(csv_fields) do row[first + k] = cell.summary and cell.summary[field] end
     for k, m in ipairs(run.exp.metrics) do
       local v = cell.summary and cell.summary.metrics[m.name] or {}

@@ -8,6 +8,7 @@
 -- A full factorial, visited round after round, each round in a new order: drift during a run (clock
 -- frequency, temperature, load of the machine) then spreads over all cells instead of affecting some.
 
+local dat = require "pmlua.internal.dat"
 local lists = require "pmlua.internal.lists"
 local rng = require "pmlua.internal.rng"
 
@@ -27,8 +28,17 @@ local function check_levels(name, levels)
     end
     if type(v) ~= kind then return nil, ("factor %s mixes numbers and strings"):format(name) end
     if v ~= v or v == math.huge or v == -math.huge then return nil, ("factor %s: value %d is not finite"):format(name, i) end
-    if seen[v] then return nil, ("factor %s has the value %s twice"):format(name, v) end
-    seen[v] = true
+    if kind == "string" and v:find("\0", 1, true) then
+      return nil, ("factor %s: value %d contains a zero byte, which traces cannot store"):format(name, i)
+    end
+    local same = kind == "number" and v + 0.0 or v -- tables and figures are read as doubles
+    local other = seen[same]
+    if other == v then return nil, ("factor %s has the value %s twice"):format(name, dat.level(v)) end
+    if other then
+      local both = dat.level(other) .. " and " .. dat.level(v)
+      return nil, ("factor %s: %s are the same as a double; write them as strings"):format(name, both)
+    end
+    seen[same] = v
   end
   return { name = name, levels = levels, text = kind == "string" }
 end
@@ -57,12 +67,12 @@ function M.factors(factors)
 end
 
 local function label(factors, p)
-  local parts = lists.map(factors, function(f) return ("%s=%s"):format(f.name, p[f.name]) end)
+  local parts = lists.map(factors, function(f) return ("%s=%s"):format(f.name, dat.level(p[f.name])) end)
   return #parts > 0 and table.concat(parts, " ") or "all"
 end
 
 local function short_label(factors, p)
-  local parts = lists.map(factors, function(f) return tostring(p[f.name]) end)
+  local parts = lists.map(factors, function(f) return dat.level(p[f.name]) end)
   return #parts > 0 and table.concat(parts, " ") or "all"
 end
 
