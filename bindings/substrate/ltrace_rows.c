@@ -69,8 +69,8 @@ static void push_row(lua_State *L, const struct pml_otf2_read *t, const struct p
 }
 
 static void push_odd(lua_State *L, const struct pml_otf2_answer *a) {
-  static const struct field counts[] =
-      FIELDS(struct pml_otf2_answer, events, unmatched, backward, unknown, outside, damaged, lost, uncounted);
+  static const struct field counts[] = FIELDS(struct pml_otf2_answer, events, unmatched, backward, unknown, outside,
+                                              damaged, undefined, lost, uncounted);
   field_push(L, counts, a);
   lua_createtable(L, 0, (int)a->nkinds);
   for (size_t i = 0; i < a->nkinds; i++) lutil_setint(L, a->kind[i].name, a->kind[i].events);

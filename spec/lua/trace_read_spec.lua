@@ -44,8 +44,8 @@ describe("pml.trace.open", function()
     local t <close> = assert(pml.trace.open(path))
     local rows, odd = assert(t:group())
     assert.are.same({ 2, 0, 1000, 650, 50, 1000 }, ticks(by_region(rows).a, rate))
-    assert.are.same({ events = 12, unmatched = 0, backward = 0, unknown = 0, outside = 0, damaged = 0, lost = 0, uncounted = 0,
-      kinds = { Enter = 6, Leave = 6 } }, odd)
+    assert.are.same({ events = 12, unmatched = 0, backward = 0, unknown = 0, outside = 0, damaged = 0, undefined = 0, lost = 0,
+      uncounted = 0, kinds = { Enter = 6, Leave = 6 } }, odd)
     local of = by_region((assert(t:group { by = { "region", "location" }, where = { region = "b" } })))
     assert.are.same({ 2, 0, 400, 350, 100, 300 }, ticks(of["b@1"], rate))
     -- from 150 to 600 after the first event, which is at 100: 250 to 700

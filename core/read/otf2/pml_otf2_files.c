@@ -109,17 +109,12 @@ static void count_events(const struct pml_otf2_read *t, struct pml_otf2_read_loc
   if (fd >= 0) close(fd);
 }
 
-/*
- * Returns 1 if a location's definition file contains definitions, 0 if it has none, -ENOENT if the file does not exist.
- */
-static int has_definitions(const struct pml_otf2_read *t, uint64_t location) {
+static bool has_definitions(const struct pml_otf2_read *t, uint64_t location) {
   char name[PML__OTF2_NAME];
-  uint64_t size = 0;
   pml__otf2_file_name(name, location, "def");
-  int fd = pml__otf2_open_file(t, name, &size);
-  if (fd == -ENOENT) return fd;
+  int fd = pml__otf2_open_file(t, name, NULL);
   if (fd >= 0) close(fd);
-  return size > HEADER + ENDING;
+  return fd != -ENOENT;
 }
 
 /* Whether the archive's folder contains event files. */
@@ -136,7 +131,7 @@ static bool has_events(const struct pml_otf2_read *t) {
   return has;
 }
 
-/* If any location has local definitions, the writer wrote a definition file for each location. */
+/* If any location has a definition file, the writer wrote one for each location with events. */
 int pml__otf2_look_at_files(struct pml_otf2_read *t) {
   struct pml_otf2_read_location *location = (void *)t->locations.at;
   bool any = false;
@@ -146,11 +141,11 @@ int pml__otf2_look_at_files(struct pml_otf2_read *t) {
     return pml_fail(PML_EFORMAT, "%.300s: damaged: it has files of events, and its definitions have no location",
                     t->path);
   for (size_t i = 0; i < t->locations.n; i++) {
-    int has = has_definitions(t, location[i].id);
+    bool has = has_definitions(t, location[i].id);
     location[i].said = location[i].events;
     count_events(t, &location[i]);
-    t->undefined[i] = has < 0;
-    any |= has > 0;
+    t->undefined[i] = !has;
+    any |= has;
   }
   if (!any) memset(t->undefined, 0, t->locations.n * sizeof *t->undefined);
   return 0;

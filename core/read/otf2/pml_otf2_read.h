@@ -197,6 +197,7 @@ struct pml_otf2_answer {
   uint64_t unknown;   /* events of undefined regions, which are omitted */
   uint64_t outside;   /* messages outside of all selected calls; with BY_REGION or BY_PATH they are in no row */
   size_t damaged;     /* locations with a truncated file, or with fewer events than defined */
+  size_t undefined;   /* locations without a definition file where others have one; they are not read */
   uint64_t lost;      /* events counted in the definitions, but not read */
   uint64_t uncounted; /* events read, but not counted in the definitions */
   struct pml_otf2_kind_count *kind; /* counts of all events read, largest first */

@@ -26,7 +26,10 @@ static int end(void *state, size_t location, const struct pml__otf2_location_rea
   const struct pml_otf2_read_location *l = pml_otf2_read_location(w->trace, location);
   uint64_t known = all_of(&w->kinds), got = known - w->known;
   w->known = known;
-  if (read->damaged || (!w->past && got < l->events)) w->damaged++;
+  if (w->trace->undefined[location])
+    w->undefined++;
+  else if (read->damaged || (!w->past && got < l->events))
+    w->damaged++;
   if ((read->damaged || !w->past) && got < l->said) w->lost += l->said - got;
   if (got > l->said) w->uncounted += got - l->said;
   pml__otf2_walk_end(w);
@@ -48,6 +51,7 @@ static bool join_workers(struct pml__otf2_walk *w, unsigned workers) {
     w->unknown += w[k].unknown;
     w->outside += w[k].outside;
     w->damaged += w[k].damaged;
+    w->undefined += w[k].undefined;
     w->lost += w[k].lost;
     w->uncounted += w[k].uncounted;
   }
@@ -130,6 +134,7 @@ static int answer(struct pml__otf2_walk *w, unsigned workers, struct pml_otf2_an
   a->unknown = w->unknown;
   a->outside = w->outside;
   a->damaged = w->damaged;
+  a->undefined = w->undefined;
   a->lost = w->lost;
   a->uncounted = w->uncounted;
   return 0;

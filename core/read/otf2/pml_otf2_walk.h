@@ -62,7 +62,7 @@ struct pml__otf2_walk {
   bool past;               /* the window's end is reached: reading stops */
   bool by_path, by_region;
   uint64_t unmatched, backward, unknown, outside, known; /* known: events at the last location's end */
-  size_t damaged;
+  size_t damaged, undefined;
   uint64_t lost, uncounted;
   uint64_t topmost; /* ticks in the column in calls inside no other selected call */
   size_t ntop;      /* open selected calls */

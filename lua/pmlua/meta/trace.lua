@@ -284,6 +284,7 @@ function TraceReader:group(question) end
 ---@field unknown integer events of undefined regions, which are left out
 ---@field outside integer messages outside all selected calls, which are in no row by region or path
 ---@field damaged integer locations that are damaged or cut, whose events are missing from there on, or all
+---@field undefined integer locations that lack their file of definitions, whose events are left out
 ---@field lost integer events that the definitions count but that were not read
 ---@field uncounted integer events that were read in excess of the definitions' counts
 ---@field kinds table<string, integer> events that were read, by OTF2's name of their kind

@@ -130,7 +130,7 @@ function M.read(reader, where, also)
   facts.regions, odd, facts.ranks = balance.of(reader, where)
   if not facts.regions then return nil, odd end
   facts.odd, facts.kinds, facts.unreceived = odd, by_name(odd.kinds), unreceived(odd.kinds, where)
-  if odd.damaged > 0 then facts.ranks = nil end -- the balance of a part of the events would be misleading
+  if odd.damaged + odd.undefined > 0 then facts.ranks = nil end -- the balance of a part of the events would be misleading
   if about.ranks > 0 then
     facts.messages, facts.unknown, facts.pairs = messages_of(reader, where, about.processes, also)
     if not facts.messages then return nil, facts.unknown end

@@ -68,6 +68,8 @@ local function oddities(read)
   local function say(n, text) if n > 0 then list[#list + 1] = text:format(n) end end
   say(odd.damaged, odd.damaged == 1 and "%d location is cut or damaged: its events are missing from there on, or all"
     or "%d locations are cut or damaged: their events are missing from there on, or all")
+  say(odd.undefined, "%d locations lack their file of definitions (traces/LOCATION.def), without which names may be wrong; "
+    .. "their events are left out")
   say(odd.lost, "%d events that the definitions count are not in the files")
   say(odd.uncounted, "%d events are in the files that the definitions do not count; they are read")
   say(odd.unmatched, "%d enters and leaves have no partner")
