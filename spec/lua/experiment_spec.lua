@@ -229,6 +229,15 @@ return pml.experiment { name = "demo", cell_setup = function() return 7 end, mea
     assert.equal(2, r.repeats)
   end)
 
+  it("reads an option without a type as its default's type", function()
+    local cli = require "pmlua.internal.cli.experiment"
+    local exp = { name = "demo", options = { { name = "n", default = 8 }, { name = "x", default = 0.5 },
+      { name = "on", default = false }, { name = "word", default = "7" } } }
+    local given = cli.parse(exp, "demo.lua", { "--n", "3", "--x", "2", "--on", "--word", "9" })
+    assert.same({ n = 3, x = 2, on = true, word = "9", quick = false }, cli.values(exp, given))
+    assert.matches("whole number", select(2, cli.parse(exp, "demo.lua", { "--n", "1.5" })))
+  end)
+
   it("keeps its levels if the script's functions change theirs, and passes the result of setup to each call", function()
     local seen = {}
     local function twice(p) p.kib = p.kib * 2 return p.kib end

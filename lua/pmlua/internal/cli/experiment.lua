@@ -14,7 +14,7 @@ local M = {}
 ---@field name string the option is --name
 ---@field default any
 ---@field help string?
----@field type "string"|"number"|"integer"|"flag"|nil "string"
+---@field type "string"|"number"|"integer"|"flag"|nil that of the default: 1 is an integer, 1.0 a number; "string" without one
 ---@field min number? of a number or an integer
 ---@field max number?
 ---@field choices string[]? the words that a string may be
@@ -45,6 +45,11 @@ M.verb = {
 
 local kinds = { string = "text", number = "number", integer = "integer", flag = false }
 
+local function type_of(option)
+  local kind = math.type(option.default) or type(option.default)
+  return option.type or ({ integer = "integer", float = "number", boolean = "flag" })[kind] or "string"
+end
+
 --- Check the options that an experiment defines; return the error.
 ---@param exp pmlua.Experiment
 ---@return string? err
@@ -65,7 +70,7 @@ end
 
 --- An experiment's option as verbs have theirs. Its default is applied later: --quick may have another.
 local function of_verb(option)
-  local kind = option.choices and "choice" or kinds[option.type or "string"] or nil
+  local kind = option.choices and "choice" or kinds[type_of(option)] or nil
   return { name = option.name, kind = kind, value = option.metavar, min = option.min, max = option.max,
     choices = option.choices, empty = kind == "text", shown = kind and option.default, help = option.help or "" }
 end
@@ -146,7 +151,7 @@ function M.values(exp, given)
     local v = given[k]
     if v == nil and given.quick then v = exp.quick[k] end
     if v == nil then v = o.default end
-    if v == nil and o.type == "flag" then v = false end
+    if v == nil and type_of(o) == "flag" then v = false end
     options[k] = v
   end
   if exp.command then options.command = json.array(given.command) end
