@@ -8,7 +8,7 @@
 local countfile = require "pmlua.countfile"
 local units = require "pmlua.internal.report.units"
 local sections = require "pmlua.sections"
-local surveys = require "pmlua.internal.report.survey"
+local job_summaries = require "pmlua.internal.report.job_summary"
 local core = require "pmlua.core"
 local lists = require "pmlua.internal.lists"
 local refuse, summary = core.failure.refuse, core.summary
@@ -44,19 +44,19 @@ local function rate(row) return row.work > 0 and row.total_ns > 0 and row.work /
 
 -- --- sections, as their summary has them ---
 
-local function gather(survey)
+local function gather(job_summary)
   local list, i = {}, 1
-  local row = survey.summary:section(1)
+  local row = job_summary.summary:section(1)
   while row ~= nil do
     if row then
-      local all, events = surveys.merged(row)
+      local all, events = job_summaries.merged(row)
       list[#list + 1] = { label = row.label, interface = row.detail ~= "" and row.detail or nil,
         type = row.communication and "communication" or "calculation", exclusive = not row.inclusive, events = events,
         all = all, processes = row.processes,
         time = { min = row.time.min, max = row.time.max, most = row.time.most } }
     end
     i = i + 1
-    row = survey.summary:section(i)
+    row = job_summary.summary:section(i)
   end
   return list
 end
@@ -85,15 +85,15 @@ local function share(row, of, whole)
   return whole > 0 and row[of == "exclusive" and "total_ns" or "self_ns"] / whole or nil
 end
 
-local function derive(s, survey, whole, of)
-  local all, n = s.all, #survey.processes
+local function derive(s, job_summary, whole, of)
+  local all, n = s.all, #job_summary.processes
   s.counted_work = s.type == "calculation" and all.work == 0 and (all.values[FLOPS] or 0) > 0
   if s.counted_work then count_work(all) end
   all.share, all.rate = share(all, of, (of == "self" or s.exclusive) and whole or 0.0), rate(all)
   all.time_ns, all.own_ns = all.total_ns / n, all.self_ns / n
   all.least_ns, all.most_ns = s.processes < n and 0.0 or s.time.min, s.time.max
   all.imbalance = all.time_ns > 0 and all.most_ns / all.time_ns or nil
-  all.most = survey.index[s.time.most]
+  all.most = job_summary.index[s.time.most]
 end
 
 -- --- rows of processes and threads ---
@@ -143,7 +143,7 @@ end
 ---@return table? of { process, all, threads, quantiles }
 function M.of(r, s, i, threads)
   local process = r.processes[i]
-  local one = surveys.one(process, s, threads, cache_of(r, i))
+  local one = job_summaries.one(process, s, threads, cache_of(r, i))
   if not one then return nil end
   local whole = whole_of(r, process, s)
   local function complete(row)
@@ -304,11 +304,11 @@ local function left_out_files(files)
 end
 
 --- Notes on missing data in the report.
----@param survey pmlua.SectionSurvey
+---@param job_summary pmlua.JobSummary
 ---@return string[] notes
-function M.notes(survey)
-  local processes = survey.processes
-  local notes = { left_out_files(survey.left_out) }
+function M.notes(job_summary)
+  local processes = job_summary.processes
+  local notes = { left_out_files(job_summary.left_out) }
   notes[#notes + 1] = missing_ranks(processes)
   log_notes(processes, notes)
   local first = processes[1].command
@@ -340,23 +340,23 @@ local function nothing(processes, asked)
 end
 
 --- A report over processes.
----@param survey pmlua.SectionSurvey
+---@param job_summary pmlua.JobSummary
 ---@param order string? time, calls or label
 ---@param kinds table<string, boolean>? of sections (record/kind.lua); nil: all
 ---@return pmlua.Report? report, pmlua.Failure? failure one line
-function M.build(survey, order, kinds)
-  local processes, list = survey.processes, gather(survey)
+function M.build(job_summary, order, kinds)
+  local processes, list = job_summary.processes, gather(job_summary)
   if kinds then
     local kind, all = require "pmlua.internal.record.kind", list
     list = lists.filter(all, function(s) return kinds[kind.of_section(s)] end)
     if #list == 0 and #all > 0 then return refuse("ENOENT", "--kind: no section is of kind " .. kind.list(kinds)) end
   end
   local counters, recorders = left(processes, "counters"), left(processes, "recorders")
-  if #list + #counters + #recorders == 0 then return nothing(processes, survey.asked) end
+  if #list + #counters + #recorders == 0 then return nothing(processes, job_summary.asked) end
   local whole, of = total(list)
-  for _, s in ipairs(list) do derive(s, survey, whole, of) end
+  for _, s in ipairs(list) do derive(s, job_summary, whole, of) end
   sort(list, order or "time")
-  local counted, notes = counted_of(processes), M.notes(survey)
+  local counted, notes = counted_of(processes), M.notes(job_summary)
   local dropped, cut = recorder_note(recorders)
   notes[#notes + 1] = dropped
   notes[#notes + 1] = cut

@@ -206,14 +206,14 @@ end
 function M.log()
   local sections, report, json = require "pmlua.sections", require "pmlua.report", require "pmlua.json"
   local text, data = require "pmlua.internal.report.text", require "pmlua.internal.report.data"
-  local survey_of = require "pmlua.internal.report.survey".read
+  local job_summary_of = require "pmlua.internal.report.job_summary".read
   return function(path)
     local read, damaged = sections.read(path) -- the C reader has not looked at the log's recorders
     if not read then return refused(damaged) end
     timeline_is_whole(read)
-    local survey, err = survey_of { path }
-    if not survey then return refused(err) end
-    local r, why = report.build(survey, "time")
+    local job_summary, err = job_summary_of { path }
+    if not job_summary then return refused(err) end
+    local r, why = report.build(job_summary, "time")
     if not r then return refused(why) end
     for _, s in ipairs(r.sections) do
       local label = sections.show(s.label)

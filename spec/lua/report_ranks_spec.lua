@@ -143,14 +143,14 @@ describe("A report of many ranks", function()
   it("keeps at most 600 bytes of a process", function()
     local many <const> = 600
     local folder = job(many, 1, 2)
-    local surveys = require "pmlua.internal.report.survey"
-    assert(surveys.read { dir }) -- loads modules and interns names, which happens only once
+    local job_summaries = require "pmlua.internal.report.job_summary"
+    assert(job_summaries.read { dir }) -- loads modules and interns names, which happens only once
     collectgarbage()
     local before = collectgarbage "count"
-    local survey = assert(surveys.read { folder })
+    local job_summary = assert(job_summaries.read { folder })
     collectgarbage()
     local bytes = (collectgarbage "count" - before) * 1024 / many
-    assert.equal(many, #survey.processes)
+    assert.equal(many, #job_summary.processes)
     assert.truthy(bytes <= 600, bytes)
   end)
 

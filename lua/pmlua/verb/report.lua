@@ -80,10 +80,10 @@ local function ask(which, o)
   if not bytes then return nil, ("%s (%d): %s"):format(app.name, app.pid, why) end
   o.folder, why = require "pmlua.internal.temporary".folder "report"
   if not o.folder then return nil, why end
-  local survey
-  survey, why = require "pmlua.internal.report.survey".of(bytes, ("%s (%d)"):format(app.name, app.pid), o.folder)
-  if survey then survey.asked = app.name end
-  return survey, why
+  local job_summary
+  job_summary, why = require "pmlua.internal.report.job_summary".of(bytes, ("%s (%d)"):format(app.name, app.pid), o.folder)
+  if job_summary then job_summary.asked = app.name end
+  return job_summary, why
 end
 
 local CONSTRUCTS <const> = 40 -- most OpenMP constructs in a table
@@ -97,22 +97,22 @@ end
 --- The running program of this name, if the file or folder of the name is not a report: often it is the program itself.
 local function live_instead(path, err, o)
   if not path:find("/", 1, true) then
-    local survey = ask(path, o)
-    if survey then return survey end
+    local job_summary = ask(path, o)
+    if job_summary then return job_summary end
   end
   if not is_program(path) then return nil, err end
   return nil, ("%s is a program, not a report, and no running program of this name answers questions; start it "
     .. "with pmlua live -- ./%s, or name a process id"):format(path, path:match "[^/]*$")
 end
 
-local function survey_of(o)
+local function job_summary_of(o)
   local lfs, missing = require "lfs", nil
   for _, path in ipairs(o.paths) do
     if not lfs.attributes(path, "mode") then missing = missing or path end
   end
   if not missing then
-    local survey, err = require "pmlua.internal.report.survey".read(o.paths)
-    if survey or #o.paths > 1 then return survey, err end
+    local job_summary, err = require "pmlua.internal.report.job_summary".read(o.paths)
+    if job_summary or #o.paths > 1 then return job_summary, err end
     return live_instead(o.paths[1], err, o)
   end
   if #o.paths == 1 then return ask(missing, o) end
@@ -275,10 +275,10 @@ local function tell(o)
   if told == nil then told, refused = tell_run(o) end
   if told == nil then told, refused = tell_job(o) end
   if told ~= nil then return told, refused end
-  local survey, err = survey_of(o)
-  if not survey then return nil, err end
-  local constructs = (not o.kind or o.kind.openmp) and constructs_of(survey.processes) or {}
-  local report, why = require "pmlua.report".build(survey, o.sort, o.kind)
+  local job_summary, err = job_summary_of(o)
+  if not job_summary then return nil, err end
+  local constructs = (not o.kind or o.kind.openmp) and constructs_of(job_summary.processes) or {}
+  local report, why = require "pmlua.report".build(job_summary, o.sort, o.kind)
   if not report and #constructs > 0 then return tell_constructs(o, constructs) end
   if not report then return nil, why end
   report.openmp = constructs

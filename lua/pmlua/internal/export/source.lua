@@ -9,12 +9,12 @@ local jobs = require "pmlua.internal.report.job"
 local lists = require "pmlua.internal.lists"
 local units = require "pmlua.internal.report.units"
 local report = require "pmlua.report"
-local surveys = require "pmlua.internal.report.survey"
+local job_summaries = require "pmlua.internal.report.job_summary"
 
 local M = {}
 
 ---@class pmlua.export.Source
----@field survey? pmlua.SectionSurvey of its logs; nil: no log is left
+---@field job_summary? pmlua.JobSummary of its logs; nil: no log is left
 ---@field job? pmlua.Job nil: no job of MPI
 ---@field notes string[] what is missing
 ---@field merged? string which ranks are in tables of a job only, as their logs were merged
@@ -48,7 +48,7 @@ end
 --- The job says itself which ranks are missing.
 local function notes_of(source)
   local notes = {}
-  for _, note in ipairs(source.survey and report.notes(source.survey) or {}) do
+  for _, note in ipairs(source.job_summary and report.notes(source.job_summary) or {}) do
     if not source.job or not note:find "^ranks without a file" then notes[#notes + 1] = note end
   end
   local of_job = source.job and job_text.notes(source.job) or {}
@@ -71,7 +71,7 @@ function M.read(paths)
     if not source.job then return nil, err end
     logs = mode(paths[1]) == "directory" and places(paths[1]) or {}
   end
-  if #logs > 0 then source.survey, err = surveys.read(logs) end
+  if #logs > 0 then source.job_summary, err = job_summaries.read(logs) end
   if err then return nil, err end
   source.notes, source.merged = notes_of(source), source.job and merged(source.job)
   return source

@@ -10,7 +10,7 @@ local jobs = require "pmlua.internal.report.job"
 local logs = require "pmlua.internal.record.logs"
 local sections = require "pmlua.sections"
 local sources = require "pmlua.internal.export.source"
-local surveys = require "pmlua.internal.report.survey"
+local job_summaries = require "pmlua.internal.report.job_summary"
 local refuse = core.failure.refuse
 
 local M = {}
@@ -168,8 +168,8 @@ end
 
 -- ---- logs ----
 
-local function add_logs(tree, survey)
-  for _, p in ipairs(survey and survey.processes or {}) do
+local function add_logs(tree, job_summary)
+  for _, p in ipairs(job_summary and job_summary.processes or {}) do
     local process, err = logs.process(p.log)
     if err then return refuse(err) end
     if process then tree:add_paths(process.paths) end
@@ -178,9 +178,9 @@ local function add_logs(tree, survey)
 end
 
 --- Add sections, which have no call path: each is a bar of its self time.
-local function add_sections(tree, survey)
-  for _, p in ipairs(survey and survey.processes or {}) do
-    for _, s in ipairs(surveys.rows(p)) do
+local function add_sections(tree, job_summary)
+  for _, p in ipairs(job_summary and job_summary.processes or {}) do
+    for _, s in ipairs(job_summaries.rows(p)) do
       local n = tree.nodes[tree:child(nil, sections.show(s.label))]
       for _, row in ipairs(s.threads) do n.calls, n.own_ns = n.calls + row.count, n.own_ns + row.self_ns end
     end
@@ -195,10 +195,10 @@ local function of_logs(path, question)
   if source.job and #source.job.paths > 0 then
     tree:add_paths(source.job.paths)
   else
-    local added, why = add_logs(tree, source.survey)
+    local added, why = add_logs(tree, source.job_summary)
     if not added then return nil, why end
   end
-  if #tree.nodes == 0 then add_sections(tree, source.survey) end
+  if #tree.nodes == 0 then add_sections(tree, source.job_summary) end
   return finished(tree, value, value == "time" and "ns" or "calls", source.notes)
 end
 

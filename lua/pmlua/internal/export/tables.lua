@@ -30,7 +30,7 @@ local FIELDS <const> = { section = { field = "section", which = 1 }, type = { fi
 ---@return { name: string, type: string }[]
 local function events_of(source)
   local list, seen = {}, {}
-  for _, row in ipairs(source.survey and source.survey.summary:sections() or {}) do
+  for _, row in ipairs(source.job_summary and source.job_summary.summary:sections() or {}) do
     for _, v in ipairs(row.values) do
       if v.name:sub(1, 1) ~= " " then
         if not seen[v.name] then
@@ -47,7 +47,7 @@ end
 local function kind_of(communication) return communication and "communication" or "calculation" end
 
 --- The writer of rows that the core takes from logs.
-local function opened(survey, sink, columns, events)
+local function opened(job_summary, sink, columns, events)
   local of, list, names = {}, {}, {}
   for i, event in ipairs(events) do names[i] = event.name end
   for i, c in ipairs(columns) do
@@ -55,7 +55,7 @@ local function opened(survey, sink, columns, events)
     local field = event and { field = "event", text = event.name } or FIELDS[c.name] or { field = c.name }
     of[i] = { name = c.name, field = field.field, which = field.which, text = field.text }
   end
-  for i, row in ipairs(survey.summary:sections()) do
+  for i, row in ipairs(job_summary.summary:sections()) do
     local interface = row.detail ~= "" and row.detail or nil
     list[i] = { label = row.label, interface = interface, events = names, values = { sections.show(row.label),
       kind_of(row.communication), not row.inclusive, row.detail } }
@@ -66,8 +66,8 @@ end
 --- A row for each rank, thread and section.
 ---@param columns pmlua.export.Column[]
 function of_logs.sections(source, sink, columns)
-  local rows = opened(source.survey, sink, columns, events_of(source))
-  for _, p in ipairs(source.survey.processes) do
+  local rows = opened(source.job_summary, sink, columns, events_of(source))
+  for _, p in ipairs(source.job_summary.processes) do
     local texts = rows_of.texts(sink.form, { p.rank, sections.show(p.host), p.pid }, 3)
     local text, err = rows:log { path = p.log, text = texts, threads = true }
     if not text then return refuse(err) end
@@ -78,7 +78,7 @@ end
 
 --- A row for each process.
 function of_logs.processes(source, sink)
-  for _, p in ipairs(source.survey.processes) do
+  for _, p in ipairs(source.job_summary.processes) do
     sink.row { p.rank, sections.show(p.host), p.pid, p.size, sections.show(p.command), p.started_ns, p.written_ns, p.ended,
       p.totals.threads, p.missing or 0 }
   end
@@ -87,7 +87,7 @@ end
 
 --- A row for each software-defined counter and recorder of each process.
 function of_logs.events(source, sink)
-  for _, p in ipairs(source.survey.processes) do
+  for _, p in ipairs(source.job_summary.processes) do
     local host = sections.show(p.host)
     for _, c in ipairs(p.counters) do
       sink.row { p.rank, host, p.pid, sections.show(c.name), c.kind, c.value, c.as_of_ns }
@@ -127,7 +127,7 @@ end
 --- A row for each call path of each thread.
 function of_logs.calls(source, sink)
   local name = namer(sink.form)
-  for _, p in ipairs(source.survey.processes) do
+  for _, p in ipairs(source.job_summary.processes) do
     local log <close>, err, code = core.recording.open(p.name)
     if not log and code ~= "ENODATA" and p.log then return refuse(err) end
     if log then
@@ -143,7 +143,7 @@ end
 
 --- The process of each log with recorded calls, by function.
 local function each_process(source, f)
-  for _, p in ipairs(source.survey.processes) do
+  for _, p in ipairs(source.job_summary.processes) do
     local process, err
     if p.log then process, err = logs.process(p.log) end
     if err then return refuse(err) end
@@ -199,7 +199,7 @@ end
 
 --- A row for each construct and number of a thread in its team, of each process.
 function of_logs.openmp(source, sink)
-  for _, p in ipairs(source.survey.processes) do
+  for _, p in ipairs(source.job_summary.processes) do
     local log <close> = p.log and core.recording.open(p.log, true)
     for _, o in ipairs(log and log:openmp() or {}) do
       put(sink, process_cells(p), 9, o.name, o.construct, openmp.runtime(o.runtime), o.index, o.threads, o.calls, o.count, o.ns,
@@ -278,7 +278,7 @@ function M.of(source, name)
   end
   local rows = of_logs[name] or of_job[name]
   function t.each(sink)
-    local is_there = t.of_logs and source.survey or not t.of_logs and source.job
+    local is_there = t.of_logs and source.job_summary or not t.of_logs and source.job
     return not is_there or rows(source, sink, t.columns)
   end
   return t

@@ -131,8 +131,8 @@ local function nothing() return "" end
 --- The report of the sections in a log that a program sent; nil without sections. It is valid until the next call.
 local function report_of(self, bytes)
   self.folder = self.folder or require "pmlua.internal.temporary".folder "serve"
-  local survey = self.folder and require "pmlua.internal.report.survey".of(bytes, "program", self.folder)
-  return survey and require "pmlua.report".build(survey, "label") or nil
+  local job_summary = self.folder and require "pmlua.internal.report.job_summary".of(bytes, "program", self.folder)
+  return job_summary and require "pmlua.report".build(job_summary, "label") or nil
 end
 
 --- When a process began, in seconds of the epoch, the same in each reading: the kernel counts 100 ticks a second since its boot.

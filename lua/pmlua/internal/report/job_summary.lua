@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/report/survey.lua - job summary for a report: each log is read once into a summary, and again when its
+-- lua/pmlua/internal/report/job_summary.lua - job summary for a report: each log is read once into a summary, and again when its
 -- rows are requested.
 --
--- Try:  print(#require("pmlua.internal.report.survey").read({ "out" }).processes)
+-- Try:  print(#require("pmlua.internal.report.job_summary").read({ "out" }).processes)
 
 local core = require "pmlua.core"
 local lists = require "pmlua.internal.lists"
 local sections = require "pmlua.sections"
 
--- --- the processes of a survey ---
+-- --- the processes of a job summary ---
 
 -- Each log takes some hundred bytes, from which fields are unpacked when they are read; processes share equal texts.
 
@@ -75,7 +75,7 @@ local view = {
     local read = field[name]
     return read and read(process[1], process[2])
   end,
-  __newindex = function() error("a process of a survey cannot be changed", 2) end,
+  __newindex = function() error("a process of a job summary cannot be changed", 2) end,
 }
 
 local function view_of(self, kept) return setmetatable({ self, kept }, view) end
@@ -134,24 +134,24 @@ local refuse = core.failure.refuse
 
 local M = {}
 
----@class pmlua.SectionSurvey
+---@class pmlua.JobSummary
 ---@field processes pmlua.SectionProcess[] in order; of a log without sections and timeline
 ---@field summary userdata the sections of all of them, added up by name: core.summary
 ---@field left_out pmlua.Failure[] files in folders that could not be read
 ---@field index table<integer, integer> a process's place by its number
 ---@field asked? string the running program that sent it
 
---- A log into the survey: its process, without sections and timeline.
-local function add_file(survey, path, number)
-  local process, err = survey.summary:log(path, number)
+--- A log into the job summary: its process, without sections and timeline.
+local function add_file(job_summary, path, number)
+  local process, err = job_summary.summary:log(path, number)
   if process then return process end
   return refuse(err)
 end
 
 --- Which section of a file contradicts those that were there before.
-local function contradiction(survey, process, names, err)
+local function contradiction(job_summary, process, names, err)
   local known = {}
-  for _, row in ipairs(survey.summary:sections()) do known[row.label .. "\0" .. row.detail] = row end
+  for _, row in ipairs(job_summary.summary:sections()) do known[row.label .. "\0" .. row.detail] = row end
   for _, s in ipairs(process.sections) do
     local row = known[s.label .. "\0" .. (s.interface or "")]
     local other = row and (row.communication ~= (s.type == "communication") and "type"
@@ -164,41 +164,41 @@ local function contradiction(survey, process, names, err)
   return nil, err
 end
 
-local function new_survey()
+local function new_job_summary()
   return { processes = new_processes(), left_out = {}, summary = assert(core.summary.open()) }
 end
 
 --- In order, with each process's number leading to its place.
-local function ordered(survey)
-  survey.index = survey.processes:sort(sections.before)
-  local ok, err = sections.check_ranks(survey.processes)
+local function ordered(job_summary)
+  job_summary.index = job_summary.processes:sort(sections.before)
+  local ok, err = sections.check_ranks(job_summary.processes)
   if not ok then return nil, err end
-  return survey
+  return job_summary
 end
 
 --- The failure of the report because of a file; true: the report continues without the file.
-local function left_out(survey, path, files, folders, err)
+local function left_out(job_summary, path, files, folders, err)
   if err.code == "EINVAL" then
     local process = sections.read(path)
-    if process then return select(2, contradiction(survey, process, files, err)) end
+    if process then return select(2, contradiction(job_summary, process, files, err)) end
   end
   if not folders or err.code ~= "EFORMAT" then return err end
-  survey.left_out[#survey.left_out + 1] = err
+  job_summary.left_out[#job_summary.left_out + 1] = err
   return true
 end
 
---- Add files to the survey. Damaged files in `folders` are left out, unless all are damaged.
-local function add_files(survey, files, folders)
+--- Add files to the job summary. Damaged files in `folders` are left out, unless all are damaged.
+local function add_files(job_summary, files, folders)
   local n = 0
   for i, path in ipairs(files) do
-    local process, err = add_file(survey, path, i)
-    local why = err and left_out(survey, path, files, folders, err)
+    local process, err = add_file(job_summary, path, i)
+    local why = err and left_out(job_summary, path, files, folders, err)
     if why and why ~= true then return nil, why end
-    if process then survey.processes:keep(i, process) end
+    if process then job_summary.processes:keep(i, process) end
     n = n + (why and 0 or 1)
   end
-  if n == 0 then return nil, survey.left_out[1] end
-  return ordered(survey)
+  if n == 0 then return nil, job_summary.left_out[1] end
+  return ordered(job_summary)
 end
 
 local function in_folders(paths)
@@ -207,27 +207,27 @@ end
 
 --- Read the processes of files and folders for a report. Each log is read once, and the memory for it does not grow with
 --- its threads and sections.
----@return pmlua.SectionSurvey? survey, pmlua.Failure? failure one line
+---@return pmlua.JobSummary? job_summary, pmlua.Failure? failure one line
 function M.read(paths)
   local files, err = sections.files(paths)
   if not files then return nil, err end
-  return add_files(new_survey(), files, in_folders(paths))
+  return add_files(new_job_summary(), files, in_folders(paths))
 end
 
 --- The same of the bytes of one log, which a running application sent.
 ---@param name string what the report calls it
 ---@param folder string where the log is kept while it is read
----@return pmlua.SectionSurvey? survey, pmlua.Failure? failure
+---@return pmlua.JobSummary? job_summary, pmlua.Failure? failure
 function M.of(bytes, name, folder)
   local path = folder .. "/sections.pmlog"
   local done, err = require "pmlua.internal.file".write(path, bytes)
   if not done then return nil, err end
-  local survey = new_survey()
-  local process, why = add_file(survey, path, 1)
+  local job_summary = new_job_summary()
+  local process, why = add_file(job_summary, path, 1)
   if not process then return nil, why end
   process.name = name
-  survey.processes:keep(1, process)
-  return ordered(survey)
+  job_summary.processes:keep(1, process)
+  return ordered(job_summary)
 end
 
 --- A number without a fraction is an integer.
@@ -258,7 +258,7 @@ function M.merged(row)
   return all, events
 end
 
---- One section of a process of a survey, read again.
+--- One section of a process of a job summary, read again.
 ---@param section { label: string, interface: string? }
 ---@param threads? boolean each of them, too
 ---@param cache? userdata the log's sections: core.summary.cache
@@ -269,7 +269,7 @@ function M.one(process, section, threads, cache)
   return one
 end
 
---- The rows of a process of a survey, section by section.
+--- The rows of a process of a job summary, section by section.
 ---@return { label: string, communication: boolean, inclusive: boolean, threads: table[] }[]? sections
 ---@return pmlua.Failure? failure its log is gone
 function M.rows(process)
