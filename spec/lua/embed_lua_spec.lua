@@ -229,7 +229,8 @@ int main(void) {
   if (err < 0 || token == NULL) return printf("%s\n", pml_error_detail(err)), 1;
   *token++ = '\0';
   fflush(stdout);
-  snprintf(command, sizeof command, "tr '\\0' ' ' </proc/%d/cmdline | grep -o 'every.*'; curl -s %s | head -1; curl -s -H 'Authorization: Bearer %s' %sdata | grep -c '\"pid\": %d'; "
+  snprintf(command, sizeof command, "tr '\\0' ' ' </proc/%d/cmdline | grep -o 'every.*'; "
+    "curl -s %s | head -1; curl -s -H 'Authorization: Bearer %s' %sdata | grep -c '\"pid\": %d'; "
     "curl -s -o /dev/null -w '%%{http_code}\\n' %sdata", (int)child, url, token, url, (int)getpid(), url);
   if (system(command) != 0) return 1;
   kill(child, SIGTERM);
