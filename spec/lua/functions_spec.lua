@@ -156,6 +156,8 @@ describe("pmlua record of functions of the program", function()
       "--func 'app::solver::*:tail:int app::twice<int>(int)' --not '*step*'")
     assert.same({ truth[RUN], truth.tail, truth[TWICE] }, { by_name[RUN].calls, by_name.tail.calls, by_name[TWICE].calls })
     assert.same({}, { by_name[STEP], by_name.deep, by_name.main })
+    by_name, _, truth = record("g++ -fno-ipa-ra -finstrument-functions" .. O2, "--sym '*step*'")
+    assert.same({ truth[STEP] }, { by_name[STEP].calls, by_name.tail, by_name.deep, by_name.main })
   end)
 
   for what, option in pairs { ["have room"] = "-fpatchable-function-entry=5", ["report calls"] = "-finstrument-functions" } do

@@ -288,7 +288,7 @@ uint64_t pml__choice_small(void) {
 }
 
 bool pml__choice_name(const struct pml__choice *c, const char *name, const struct pml__choice_place *of) {
-  const struct pml__patterns *p = &c->func;
+  const struct pml__patterns *p = c->func.n > 0 ? &c->func : &c->sym;
   if (c->hooks) return false;
   if (p->n > 0 && !any_chooses(p, name, of) && !matches_as_written(p, name, of)) return false;
   if (any_matches(&c->but, name, strlen(name))) return false;
