@@ -206,6 +206,12 @@ static inline bool is_recorded(pml_region_t region) {
   return (int32_t)region > 0;
 }
 
+/* Whether the innermost call is this one, recorded when it came through a slot: it returns to @site. */
+static inline bool is_intercepted(const struct pml__call_thread *t, pml_region_t region, const void *site) {
+  const struct pml__call_frame *p = t->open;
+  return PML_UNLIKELY(p->region == region) && (uintptr_t)site == p->known->code + PML_ARCH_SLOT_RETURN;
+}
+
 /* Whether the innermost call contains the code of @region, inlined: they have one frame and return to one place. A
  * function that a longjmp left at the same place and that is called again is not inlined into itself. */
 static bool is_inlined(const struct pml__call_thread *t, pml_region_t region, uint32_t site, uintptr_t sp) {
@@ -218,16 +224,18 @@ static bool is_inlined(const struct pml__call_thread *t, pml_region_t region, ui
 
 /* A name is looked up in the claim: functions of the program that this calls, such as its allocator, are not recorded.
  */
-__attribute__((noinline)) static void enter_slow(uintptr_t function, uint32_t site, uintptr_t sp, pml_region_t region) {
+__attribute__((noinline)) static void enter_slow(uintptr_t function, const void *site, uintptr_t sp,
+                                                 pml_region_t region) {
   const struct pml__choice *c = pml__intercept_chosen();
   struct pml_stream_event e = {0};
   struct pml__call_frame *p = NULL;
   int saved = errno;
   if (c == NULL || !pml__call_is_on() || !pml__call_claim(sp)) return;
   e.region = region != UNKNOWN ? region : look_up(c, function);
-  if (e.region != 0 && pml_stream_wanted(PML_STREAM_ENTER))
-    p = is_inlined(&pml__call_self, e.region, site, sp) ? pml__call_begin_inlined(&e) : pml__call_begin(&e, sp);
-  if (p != NULL) p->site = site;
+  if (e.region != 0 && !is_intercepted(&pml__call_self, e.region, site) && pml_stream_wanted(PML_STREAM_ENTER))
+    p = is_inlined(&pml__call_self, e.region, (uint32_t)(uintptr_t)site, sp) ? pml__call_begin_inlined(&e)
+                                                                             : pml__call_begin(&e, sp);
+  if (p != NULL) p->site = (uint32_t)(uintptr_t)site;
   pml__call_release();
   errno = saved;
 }
@@ -237,10 +245,10 @@ void pml__instrumented_enter(const void *function, const void *site) {
   struct pml__call_thread *t = &pml__call_self;
   struct pml__stream_thread *s = t->stream;
   uintptr_t sp = PML__CALL_HERE + SP_ABOVE;
-  if (!is_recorded(region) && region != UNKNOWN) return;
+  if ((!is_recorded(region) && region != UNKNOWN) || is_intercepted(t, region, site)) return;
   if (PML_UNLIKELY(region == UNKNOWN) || !__atomic_load_n(&pml__call_plain, __ATOMIC_RELAXED) ||
       __atomic_load_n(&pml__call_counting, __ATOMIC_RELAXED) != NULL || !pml__call_begin_fast(t, s, sp)) {
-    enter_slow((uintptr_t)function, (uint32_t)(uintptr_t)site, sp, region);
+    enter_slow((uintptr_t)function, site, sp, region);
     return;
   }
   struct pml__call_frame *p = t->open->inner;
@@ -250,8 +258,9 @@ void pml__instrumented_enter(const void *function, const void *site) {
 }
 
 /* A function may leave by a jump, when its frame is gone already: then @sp is above it. */
-__attribute__((noinline)) static void leave_slow(pml_region_t region, uintptr_t sp) {
+__attribute__((noinline)) static void leave_slow(pml_region_t region, uintptr_t sp, const void *site) {
   struct pml_stream_event e = {.region = region};
+  if (is_intercepted(&pml__call_self, region, site)) return;
   int saved = errno;
   if (!pml__call_claim(sp)) return;
   struct pml__call_frame *p = pml__call_find(region, sp - 2 * SP_ABOVE);
@@ -265,7 +274,7 @@ static inline bool is_here(const struct pml__call_thread *t, const struct pml__c
   return PML_LIKELY(t->others == NULL) || (sp >= t->from && sp <= p->sp);
 }
 
-static inline void leave(pml_region_t region, uintptr_t sp) {
+static inline void leave(pml_region_t region, uintptr_t sp, const void *site) {
   struct pml__call_thread *t = &pml__call_self;
   struct pml__stream_thread *s = t->stream;
   struct pml__call_frame *p = t->open;
@@ -276,13 +285,12 @@ static inline void leave(pml_region_t region, uintptr_t sp) {
     pml__call_emit(t, s, PML_STREAM_LEAVE, region);
     return;
   }
-  leave_slow(region, sp);
+  leave_slow(region, sp, site);
 }
 
 void pml__instrumented_leave(const void *function, const void *site) {
   pml_region_t region = find((uintptr_t)function);
-  (void)site;
-  if (region != 0 && region != UNKNOWN) leave(region & ~DROPPED, PML__CALL_HERE + SP_ABOVE);
+  if (region != 0 && region != UNKNOWN) leave(region & ~DROPPED, PML__CALL_HERE + SP_ABOVE, site);
 }
 
 /* ---- functions of an interpreter ---- */
@@ -345,5 +353,5 @@ void pml__script_name(const void *code, const char *name, const char *language) 
 
 void pml__script_leave(const void *code) {
   pml_region_t region = find((uintptr_t)code);
-  if (region != 0 && region != UNKNOWN) leave(region & ~DROPPED, PML__CALL_HERE);
+  if (region != 0 && region != UNKNOWN) leave(region & ~DROPPED, PML__CALL_HERE, NULL);
 }
