@@ -8,7 +8,7 @@
 -- Calls between the libraries of this process are counted exactly, on all threads, as pml.intercept counts them: a process
 -- has one interception at a time, so that a test gives all of its budgets at once.
 
-local budgets = require "pmlua.internal.budget"
+local budgets = require "pmlua.internal.budgets"
 local core = require "pmlua.core"
 local refuse = core.failure.refuse
 

@@ -3,7 +3,7 @@
 -- program never does.
 
 local support = require "spec.core.support"
-local budget = require "pmlua.internal.budget"
+local budget = require "pmlua.internal.budgets"
 local pml = require "pmlua"
 
 local dir = support.folder()

@@ -199,7 +199,16 @@ static inline struct pml_section *pml__section_here(struct pml_section **at, con
 #define PML_BUDGET(section_label, items) PML__BUDGET(section_label, items, __COUNTER__)
 #define PML__BUDGET(section_label, items, n) PML__BUDGET_(section_label, items, n)
 #define PML__BUDGET_(section_label, items, n)                                                                          \
-  static const char pml__budget_##n[] __attribute__((used, section("pml_budget"))) = section_label ": " items
+  static const char pml__budget_##n[] PML__BUDGET_STAYS = section_label ": " items
+/* Also with --gc-sections, because nothing refers to it. */
+#if defined(__has_attribute)
+#if __has_attribute(retain)
+#define PML__BUDGET_STAYS __attribute__((used, retain, section("pml_budget")))
+#endif
+#endif
+#ifndef PML__BUDGET_STAYS
+#define PML__BUDGET_STAYS __attribute__((used, section("pml_budget")))
+#endif
 
 /* --- the report --------------------------------------------------------------------------------------------------- */
 

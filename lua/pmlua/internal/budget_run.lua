@@ -7,7 +7,7 @@
 -- One run counts the calls of the functions in budgets; if a budget is exceeded, another one records all calls, for the
 -- paths. Events of the kernel and of the simulator take a run each, because their counts must not include the recording.
 
-local budgets = require "pmlua.internal.budget"
+local budgets = require "pmlua.internal.budgets"
 local disk = require "pmlua.internal.file"
 local refuse = require "pmlua.core".failure.refuse
 local temporary = require "pmlua.internal.temporary"

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- lua/pmlua/internal/budget.lua - budgets of sections: the calls and events that one call of a section may cost, read from
+-- lua/pmlua/internal/budgets.lua - budgets of sections: the calls and events that one call of a section may cost, read from
 -- text or tables, and judged on call paths.
 --
--- Try:  local budget = require "pmlua.internal.budget"
+-- Try:  local budget = require "pmlua.internal.budgets"
 --       print(budget.judge(budget.read "lookup: malloc=0", { { depth = 0, name = "lookup", calls = 1 },
 --         { depth = 1, name = "malloc", calls = 2 } })[1])
 

@@ -39,6 +39,7 @@ function Profile:stats() end
 ---@field name string
 ---@field file? string source file, or library
 ---@field region integer
+---@field kind string function, library, section, python, lua, mpi, openmp, or an interface; "": unknown
 ---@field depth integer 0: called from no region
 ---@field threads integer that took this path
 ---@field running integer calls that did not return
@@ -52,6 +53,7 @@ function Profile:stats() end
 ---@field name string
 ---@field file? string
 ---@field region integer
+---@field kind string function, library, section, python, lua, mpi, openmp, or an interface; "": unknown
 ---@field count integer calls that returned
 ---@field min_ns number
 ---@field median_ns number to half a bucket, some 6 %
