@@ -420,7 +420,7 @@ describe("pmlua live", function()
     support.spit(dir .. "/any.lua", [[
       assert(assert(pml.plugin.load { name = "process" }):start())
       for _, event in ipairs { "clock::ns", "plugin::process::resident" } do
-        pml.sde.watch(event, "10ms", function(value) print(event, value > 1e5) return false end)
+        pml.sde.watch(event, "10ms", function(value) print(event, value > 0) return false end)
       end
     ]])
     local _, err = support.done(pmlua "live --rules any.lua -- sh -c 'sleep 2; exit 0'")
