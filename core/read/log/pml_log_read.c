@@ -320,8 +320,9 @@ bool pml__log_region_of(const char *at, size_t bytes, struct pml__log_named_regi
   at += sizeof d;
   bytes -= sizeof d;
   *r = (struct pml__log_named_region){.region = d.region, .line = d.line, .name = pml__log_text(&at, &bytes)};
-  if (r->name != NULL) r->file = pml__log_text(&at, &bytes);
-  if (r->file == NULL || r->name[0] == '\0' || d.region == 0 || d.region >= PML_REGIONS_MAX) return false;
+  if (r->name == NULL || r->name[0] == '\0' || d.region == 0 || d.region >= PML_REGIONS_MAX) return false;
+  r->file = pml__log_text(&at, &bytes);
+  if (r->file == NULL) return false;
   r->kind = pml__log_text(&at, &bytes);
   if (r->kind == NULL || r->kind[0] == '\0') r->kind = kind_by_names(r->name, r->file);
   return true;
