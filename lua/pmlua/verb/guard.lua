@@ -74,7 +74,7 @@ event or object differs from FILE's, nothing is compared: the status is 1, and t
   examples = {
     { "pmlua guard --save counts.guard -- ./program", needs = { "valgrind" } },
     { "pmlua guard counts.guard --bound 0.5 -- ./program", needs = { "valgrind" } },
-    "pmlua guard --budget=sections.budget -- ./program",
+    "pmlua guard --budget=sections.budget -- ./solver",
   },
 }
 
