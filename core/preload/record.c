@@ -2,19 +2,15 @@
 /*
  * core/preload/record.c - recording of unmodified programs: LD_PRELOAD=libpmlua-record.so.
  *
- * PMLUA_RECORD_DIR: the folder for results, which must exist; without it nothing happens. PMLUA_RECORD_LIB, _SYM, _NOT:
- * _FUNC, _LEAST: patterns as in pml_intercept.h; _FILTER: a filter file; _DLSYM=1: dlsym() returns thunks; _WRAPPED=1:
- * all wrapped functions are chosen. PMLUA_RECORD_SCANS: a folder that caches the results of scanning the code of large
- * files (pml_intercept_cache.h). PMLUA_RECORD_TRACE=1: record every enter and leave besides the profile, for a trace;
- * PMLUA_RECORD_FLOW=1: the same for flow graphs. PMLUA_RECORD_MAX_DEPTH, PMLUA_RECORD_MAX_CALLS, PMLUA_RECORD_MIN_NS
- * and PMLUA_RECORD_LAST, in bytes, limit these events only. PMLUA_RECORD_OVERHEAD: record_budget.h.
+ * PMLUA_RECORD_DIR: the folder for results, which must exist; without it nothing happens. _LIB, _SYM, _NOT, _FUNC,
+ * _LEAST, _FILTER, _DLSYM, _WRAPPED and _SCANS: the fields of struct pml_intercept_options. _TRACE=1: record every
+ * enter and leave besides the profile, for a trace; _FLOW=1: the same for flow graphs. _MAX_DEPTH, _MAX_CALLS, _MIN_NS
+ * and _LAST, in bytes, limit these events only. _OVERHEAD: record_overhead.h.
  *
  * $SCOREP_METRIC_PLUGINS: metric plugins to load. Their synchronous metrics are events of each call, in addition to
  * PMLUA_RECORD_EVENTS; values of asynchronous metrics are written to the log when they are collected, at the latest
- * when the process exits. A forked child has no plugins.
- *
- * $SCOREP_SUBSTRATE_PLUGINS: substrate plugins to load (pml_scorep.h). They get each call as an enter and a leave, and
- * write when the process exits, into the folder substrates-PID. A forked child has no plugins.
+ * when the process exits. $SCOREP_SUBSTRATE_PLUGINS: substrate plugins to load (pml_scorep.h). They get each call as an
+ * enter and a leave, and write when the process exits, into the folder substrates-PID. A forked child has no plugins.
  *
  * In an MPI job rank 0 writes the summary of all ranks to job.pmlsum in PMLUA_RECORD_JOB, or in its own folder
  * (adapter/mpi/pml_mpi_job.h), and each rank in the summary notes this in its log.
@@ -26,7 +22,7 @@
  */
 #include "preload/confine.h"
 #include "preload/memory.h"
-#include "preload/record_budget.h"
+#include "preload/record_overhead.h"
 #include "preload/record_plugins.h"
 
 #include "adapter/foreign/pml_foreign.h"
@@ -303,7 +299,7 @@ void pml__preload_confined(bool without_clock) {
   pml_intercept_confine(without_clock);
   if (record.confined) return;
   record.confined = true;
-  pml__record_budget_stop();
+  pml__record_overhead_stop();
   pml__cancel_confine();
   pml__memory_seal();
   tell(NULL, true);
@@ -487,7 +483,7 @@ static int start(void) {
   static struct pml_profile_memory memory = {.get = get_memory, .put = put_memory, .name = name_region};
   note_counted();
   memory.arg = record.calls;
-  pml__record_budget(&memory);
+  pml__record_overhead(&memory);
   int err = pml_profile_open_in(&record.profile, &memory);
   if (err == 0) err = start_trace();
   return err == 0 ? listen_to_values() : err;

@@ -10,6 +10,9 @@
 
 local budgets = require "pmlua.internal.budgets"
 local core = require "pmlua.core"
+local disk = require "pmlua.internal.file"
+local fields = require "pmlua.internal.fields"
+local offers = require "pmlua.internal.offers"
 local refuse = core.failure.refuse
 
 ---@class pml.budget
@@ -31,6 +34,20 @@ local function paths_of(profile)
   return nodes, err
 end
 
+--- The first name that no library of this process has as a function, with a suggestion; nil if all are known.
+local function unknown(names, paths)
+  local missing, known = {}, {}
+  for _, path in ipairs(paths) do known[path.name] = true end
+  for _, name in ipairs(names) do missing[#missing + 1] = not known[name] and name or nil end
+  if #missing == 0 then return nil end
+  for path in (disk.text "/proc/self/maps" or ""):gmatch "r%-xp [^\n]-(/[^\n]+)" do
+    for name in pairs(offers.symbols(disk.read(path) or "") or {}) do known[name] = true end
+  end
+  for _, name in ipairs(missing) do
+    if not known[name] then return ("no library has a function '%s'%s"):format(name, fields.near(name, known)) end
+  end
+end
+
 local function rows_of_sections()
   local rows = {}
   for _, row in ipairs(core.section.report()) do
@@ -45,6 +62,8 @@ end
 function Budget:check()
   local paths, err = paths_of(self.calls.profile)
   if not paths then return refuse(err) end
+  local misspelt = unknown(budgets.names(self.list, true), paths)
+  if misspelt then return refuse("ENOENT", misspelt) end
   local said = budgets.judge(self.list, paths)
   for _, line in ipairs(budgets.judge_events(self.list, rows_of_sections())) do said[#said + 1] = line end
   if #said == 0 then return true end

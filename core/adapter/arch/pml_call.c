@@ -150,7 +150,7 @@ static void give_back_all(struct pml__call_frame *open) {
   if (open != NONE) pml__call_give_back(open);
 }
 
-/* Its open calls end with it. Those on other stacks may return on another thread, which then knows nothing of them. */
+/* The thread's open calls end. Calls on other stacks may return on another thread, where they are not recorded. */
 static void thread_ends(void *arg) {
   struct pml__call_thread *t = arg;
   pml__call_set_busy(t, t->stream, (uintptr_t)__builtin_frame_address(0));

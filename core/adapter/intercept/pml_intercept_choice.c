@@ -172,7 +172,7 @@ static bool is_library_chosen(const struct pml__choice *c, const char *path, boo
   return named || (!special && c->lib.n == 0);
 }
 
-/* Functions of libc such as time() are in the kernel's object (vDSO), which nobody names. */
+/* The kernel's object (vDSO) contains functions of libc, such as time(): the patterns for libc also choose it. */
 bool pml__choice_library(const struct pml__choice *c, const char *path, bool program) {
   if (c->hooks) return false;
   return is_library_chosen(c, path, program) ||

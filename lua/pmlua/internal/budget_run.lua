@@ -28,8 +28,9 @@ local function of(program, file)
   if file then
     local more
     more, err = disk.read(file)
-    if more then more, err = budgets.read(more) end
-    if not more then return refuse(err, err.place == nil and file or nil) end
+    if not more then return nil, err end
+    more, err = budgets.read(more)
+    if not more then return refuse(err, file) end
     for _, budget in ipairs(more) do all[#all + 1] = budget end
   end
   if #all > 0 then return all end

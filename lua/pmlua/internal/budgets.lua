@@ -112,7 +112,7 @@ end
 
 -- ---- the verdict ----
 
---- Call f for each path inside the section's calls, with the names from the section to the function, and return the number of
+--- Call f for each path inside the section's calls, with the names by depth and the section's depth, and return the number of
 --- the section's calls. A section inside itself is one call more of it, and its contents count once.
 local function inside(paths, section, f)
   local names, from, calls = {}, nil, 0
@@ -122,7 +122,7 @@ local function inside(paths, section, f)
     if path.name == section then
       from, calls = from or path.depth, calls + path.calls
     elseif from then
-      f(path, table.concat(names, " > ", from, path.depth))
+      f(path, names, from)
     end
   end
   return calls
@@ -158,9 +158,10 @@ function M.judge(budgets, paths)
     for _, name in ipairs(keys(budget.calls)) do
       local one_of, found, used = {}, {}, 0
       for _, f in ipairs(groups[name] or { name }) do one_of[f] = true end
-      local calls = inside(paths, budget.section, function(path, text)
+      local calls = inside(paths, budget.section, function(path, names, from)
         if one_of[path.name] then
-          found[#found + 1], used = { path = text, calls = path.calls }, used + path.calls
+          found[#found + 1] = { path = table.concat(names, " > ", from, path.depth), calls = path.calls }
+          used = used + path.calls
         end
       end)
       local wrong = over(budget, budget.calls[name], calls, used, calls_of(used, name))

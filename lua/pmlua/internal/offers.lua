@@ -32,7 +32,7 @@ local function sections_of(text)
   return found
 end
 
---- The bytes of a section of an ELF file; nil: it has none of this name.
+--- The bytes of a section of an ELF file; nil if it lacks the section.
 ---@param text string the file
 ---@param name string
 ---@return string?
@@ -59,6 +59,14 @@ local function symbols_of(text, sections)
     if name < strings.bytes then names[text:match("^%Z*", strings.at + name + 1)] = true end
   end
   return names
+end
+
+--- The set of names in the dynamic symbol table of an ELF file; nil for other files.
+---@param text string the file
+---@return table<string, boolean>?
+function M.symbols(text)
+  local sections = sections_of(text)
+  return sections and symbols_of(text, sections)
 end
 
 --- The number of static probes, and the first one as PROVIDER:NAME.

@@ -39,7 +39,8 @@ local M = {
   about = [[
 With --save, pmlua guard runs CMD and writes the counts of its sections and functions to FILE, a text file to keep with the
 sources. Without, it runs CMD and compares: if anything grew by more than the bound, it prints a table and exits with
-status 1. Counts are those of pmlua stat --sim, equal on all machines of one architecture with one compiler.
+status 1. The counts come from the simulator (pmlua stat --sim): they are equal on all machines of one architecture with one
+compiler.
 With --budget, it runs CMD and checks that each section keeps its budget of calls and events: those that PML_BUDGET states in
 CMD, and the lines of FILE, such as "lookup: malloc=0 write=1 page-faults=0".]],
   options = {
@@ -85,11 +86,14 @@ local complain = require "pmlua.internal.cli.complain" "guard"
 function M.check(o)
   if (o.command[1] or ""):find("=", 1, true) then return "a command with '=' in its name cannot be counted" end
   if o.budget and (o.save or o.file) then return "--budget saves and compares no counts; its file is --budget=FILE" end
+  if o.budget and (o.bound or o.least or o.per_call or o.json or o.csv or o.out) then
+    return "--bound, --least, --per-call, --json, --csv and --out go with FILE (comparing), not with --budget"
+  end
   if o.save and o.file then return "either --save FILE or FILE, then -- and the command" end
   if o.save and (o.bound or o.least or o.per_call or o.json or o.csv) then
     return "--bound, --least, --per-call, --json and --csv go with FILE (comparing), not with --save"
   end
-  if not o.save and (o.event or o.objects or o.functions or o.runs) then
+  if (o.budget or not o.save) and (o.event or o.objects or o.functions or o.runs) then
     return "--event, --object, --function and --runs go with --save; FILE has them"
   end
 end

@@ -14,7 +14,7 @@ local M = {}
 ---@field name string the option is --name
 ---@field default any
 ---@field help string?
----@field type "string"|"number"|"integer"|"flag"|nil that of the default: 1 is an integer, 1.0 a number; "string" without one
+---@field type "string"|"number"|"integer"|"flag"|nil nil: the type of the default (1.0: number), or "string"
 ---@field min number? of a number or an integer
 ---@field max number?
 ---@field choices string[]? the words that a string may be

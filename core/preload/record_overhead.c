@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core/preload/record_budget.c - PMLUA_RECORD_OVERHEAD: functions that are too frequent are no longer recorded. */
-#include "preload/record_budget.h"
+/* core/preload/record_overhead.c - PMLUA_RECORD_OVERHEAD: functions that are too frequent are no longer recorded. */
+#include "preload/record_overhead.h"
 
-#include "adapter/intercept/pml_intercept_budget.h"
+#include "adapter/intercept/pml_intercept_overhead.h"
 #include "base/pml_clock.h"
 #include "base/pml_setting.h"
 #include "base/pml_stream.h"
@@ -17,7 +17,7 @@
 
 static bool stopped; /* atomic */
 
-void pml__record_budget_stop(void) {
+void pml__record_overhead_stop(void) {
   __atomic_store_n(&stopped, true, __ATOMIC_RELAXED);
 }
 
@@ -59,21 +59,21 @@ static void add_name(pml_region_t region, void *arg) {
 static void note(struct pml_recording *calls) {
   struct names all = {0, calloc(1, NAMES_BYTES)};
   if (all.text == NULL) return;
-  pml__budget_visit(add_name, &all);
+  pml__overhead_visit(add_name, &all);
   if (all.n > 0) pml_recording_note(calls, "dropped_functions", all.text);
   free(all.text);
 }
 
 static void frequent(void *calls, pml_region_t region) {
-  if (!__atomic_load_n(&stopped, __ATOMIC_RELAXED) && pml__budget_add(region, PML_PROFILE_FREQUENT)) note(calls);
+  if (!__atomic_load_n(&stopped, __ATOMIC_RELAXED) && pml__overhead_add(region, PML_PROFILE_FREQUENT)) note(calls);
 }
 
-void pml__record_budget(struct pml_profile_memory *m) {
+void pml__record_overhead(struct pml_profile_memory *m) {
   static double call_ns;
   const char *share = pml__setting("PMLUA_RECORD_OVERHEAD");
   if (share == NULL) return;
   if (call_ns == 0) call_ns = measure();
-  pml__budget_begin(strtod(share, NULL), call_ns);
+  pml__overhead_begin(strtod(share, NULL), call_ns);
   m->frequent = frequent;
   note(m->arg); /* a child has its parent's code */
 }
