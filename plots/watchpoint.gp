@@ -36,16 +36,16 @@ set format y (most_calls < 1e4 ? "% h" : "%.0s%c")
 set ylabel "calls so far"
 set yrange [0:*]
 set offsets graph 0, graph 0.02, graph 0.06, 0
+set key at screen 0.02, screen 0.06 left center horizontal Left reverse samplen 1.6 noenhanced font ",10"
+panel_count = 3; key_total = 8; key_lines = 4
+if (narrow) { @column_head; @column }
 if (counted > 0) {
-  set key at screen 0.02, screen 0.06 left center horizontal Left reverse samplen 1.6 noenhanced font ",10"
-  panel_count = 3; key_total = 8; key_lines = 4
-  if (narrow) { @column_head; @column }
   plot for [t = 0:3] "calls.dat" using (strcol(1) eq symbol && $2 == t ? $3 : NaN):4 with lines linetype t + 1 \
          dashtype t + 1 linewidth 1.6 title sprintf("thread %d: %d", t, calls_of[t + 1]), \
        for [t = 0:3] "accesses.dat" using (strcol(1) eq "chunks" && strcol(2) eq symbol && $3 == t ? $8 : NaN):4 \
          with points linetype t + 1 pointtype 7 pointsize 0.7 notitle
 } else {
-  set label 3 "not watched: see the states in data.dat" at graph 0.5, graph 0.5 center textcolor rgb col_grey
+  set label 3 "not watched: see the states in data.dat" at graph 0.5, graph 0.5 center textcolor rgb col_grey font text_font(9)
   plot [0:1] [0:1] NaN notitle
   unset label 3
 }
@@ -66,15 +66,15 @@ do for [row = 1:2] {
   set format y (kept > 0 && d_var_max >= 1e4 ? "%.0s%c" : "% h")
   set ylabel "d_var" noenhanced
   set yrange [0:*]
+  set key at graph 1.01, graph 1 left top vertical Left reverse samplen 1.2 noenhanced font ",10"
+  panel_number = 1 + row; key_lines = 2
+  if (narrow) { @column }
   if (kept > 0) {
-    set key at graph 1.01, graph 1 left top vertical Left reverse samplen 1.2 noenhanced font ",10"
-    panel_number = 1 + row; key_lines = 2
-    if (narrow) { @column }
     plot for [t = 0:1] "content.dat" using (strcol(1) eq loop && $2 == t ? $3 : NaN):4 with points linetype t + 1 \
       pointtype 7 pointsize 0.25 notitle, \
       for [t = 0:1] keyentry with points linetype t + 1 pointtype 7 pointsize 0.8 title sprintf("thread %d", t)
   } else {
-    set label 3 "not watched: see the states in data.dat" at graph 0.5, graph 0.5 center textcolor rgb col_grey
+    set label 3 "not watched: see the states in data.dat" at graph 0.5, graph 0.5 center textcolor rgb col_grey font text_font(9)
     plot [0:1] [0:1] NaN notitle
     unset label 3
   }
