@@ -70,7 +70,8 @@ end
 --- Call a function with an event's value periodically. It may write events (pml.sde.find(name):write(v)), call
 --- functions of the application (pml.live.call), stop the run (pml.live.stop_run), and cancel itself by
 --- returning false. Its errors are printed on stderr; ten in a row cancel it. A forked child does not inherit the rule.
----@param event string "LIB::EVENT"; the rule waits for an event that is not registered yet
+---@param event string "LIB::EVENT"; the rule waits for an event that is not registered yet, and for the first
+--- value of a plugin's metric
 ---@param every number|string seconds, or "100ms", "1s", "2m"
 ---@param fn fun(value: number, series: pmlua.WatchedSamples|pmlua.WatchedElements): boolean? false cancels the rule
 ---@param options? { name: string?, keep: integer? }

@@ -156,10 +156,15 @@ local function sample(rule, now_s)
   return rule.series:sample(rule.handle, now_s)
 end
 
+--- A plugin's metric is -1, or NaN, until the plugin has measured it.
+local function is_missing(rule, value)
+  return value == nil or (value == -1 or value ~= value) and rule.event:find "^sde:::plugin::"
+end
+
 local function run(rule, now_s)
   local value, err = sample(rule, now_s)
   if err then error(err, 0) end
-  if value == nil then return end
+  if is_missing(rule, value) then return end
   rule.value, rule.count = value, rule.count + 1
   if rule.fn(value, rule.series) == false then M.cancel(rule.id) end
 end
