@@ -177,9 +177,7 @@ pml.sys.sleep(300)]])
     assert.matches("only metrics of host and process", select(3, pmlua "serve --metric uncore::x"), 1, true)
   end)
 
-  it("is accepted by Prometheus's own checker", function()
-    local promtool = support.with "promtool"
-    if not promtool then return end
+  support.with "promtool" ("is accepted by Prometheus's own checker", function()
     program "APP"
     local status, out, err = support.shell(environment() .. command .. " query --openmetrics=text | promtool check metrics")
     assert.same({ 0, "", "" }, { status, out, err })
