@@ -79,11 +79,12 @@ if (axis > 0 && lines <= 6) {
   # Beneath labels that are turned, where nothing else is; above the line of the machine.
   if (run_cells > 4) { set label 9003 run_factor_names at screen 0.02, screen (narrow ? (foot(2) + 8) / plot_height : 0.045) left noenhanced }
   set xrange [0.4:run_cells + 0.6]
-  set xtics rotate by (run_cells > 4 ? -40 : 0) noenhanced
+  upright = narrow && run_cells > 8
+  set xtics rotate by (upright ? -90 : run_cells > 4 ? -40 : 0) noenhanced
   set grid noxtics
   stats "data.dat" using (strlen(label_of(0))) name "label" nooutput
   longest = label_max > 50 ? 50 : label_max
-  set bmargin at screen (run_cells > 4 ? (narrow ? (foot(2) + 30 + 5.2 * longest) / plot_height : 0.1 + 0.008 * longest) \
+  set bmargin at screen (run_cells > 4 ? (narrow ? (foot(2) + 30 + (upright ? 8.1 : 5.2) * longest) / plot_height : 0.1 + 0.008 * longest) \
     : narrow ? (foot(2) + 58) / plot_height : 0.15)
   low_end = 0.02 * high_max
   if (low_min >= 0) { set yrange [0:*] }
@@ -97,7 +98,7 @@ if (axis > 0 && lines <= 6) {
   set boxwidth 0.5 absolute
   set key tmargin right horizontal
   if (narrow) {
-    set rmargin at screen 1 - (run_cells > 4 ? 12 + 5.8 * longest : 16.0) / plot_width
+    set rmargin at screen 1 - (run_cells > 4 && !upright ? 12 + 5.8 * longest : 16.0) / plot_width
     set key at screen 0.5, screen 0.5 * (foot(2) + caption_height) / plot_height center center vertical
   }
   plot "data.dat" using (column(0) + 1):(unit * column(c_q1)):(unit * column(c_whisker_lo)):(unit * column(c_whisker_hi)):(unit * column(c_q3)):xtic(label_of(0)) \

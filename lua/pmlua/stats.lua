@@ -278,20 +278,22 @@ end
 -- the normal approximation with tie correction.
 ---@param a number[]
 ---@param b number[]
----@return number p
+---@return number p, number effect how often a value of @a is larger, less how often it is smaller: -1 to 1 (N. Cliff,
+--- Psychological Bulletin 114, 1993)
 function M.rank_sum(a, b)
   local m, n = #a, #b
   local ranks, ties = distributions.of(table.move(b, 1, n, m + 1, table.move(a, 1, m, 1, {})))
   local seen, total = 0, m + n
   for i = 1, m do seen = seen + ranks[i] end
   local mean = m * (total + 1) -- mean of the sum of doubled ranks
+  local effect = (seen - mean) / (m * n)
   if total <= 40 and ties == 0 then
-    return distributions.two_sided(distributions.sums(m, n), m * n, seen // 2 - m * (m + 1) // 2)
+    return distributions.two_sided(distributions.sums(m, n), m * n, seen // 2 - m * (m + 1) // 2), effect
   end
-  if total <= 40 then return exact_p(ranks, m, seen, mean) end
+  if total <= 40 then return exact_p(ranks, m, seen, mean), effect end
   local variance = m * n / 12 * (total + 1 - ties / (total * (total - 1)))
-  if variance <= 0 then return 1 end
-  return M.two_sided_normal(math.max(0, math.abs(seen - mean) / 2 - 0.5) / math.sqrt(variance))
+  if variance <= 0 then return 1, effect end
+  return M.two_sided_normal(math.max(0, math.abs(seen - mean) / 2 - 0.5) / math.sqrt(variance)), effect
 end
 
 -- Share of all choices of signs whose sum of positive ranks is as far from its mean as the one seen: exact, ties included.

@@ -175,7 +175,7 @@ describe("stats", function()
       near(p, stats.rank_sum(a, b), 3e-7)
       near(p, stats.rank_sum(b, a), 3e-7)
     end
-    near(1, stats.rank_sum({ 4, 4, 4 }, { 4, 4, 4 }))
+    near(1, (stats.rank_sum({ 4, 4, 4 }, { 4, 4, 4 })))
   end)
 
   it("has scipy's p values of signed ranks (wilcoxon): exact ones up to 30, then with ties and continuity", function()
@@ -214,7 +214,7 @@ describe("stats", function()
         for i = 1, #all do bits = bits + (chosen >> i & 1) end
         if bits == m then ways, as_far = ways + 1, as_far + (above(chosen) >= above(first) and 1 or 0) end
       end
-      near(as_far / ways, stats.rank_sum({ table.unpack(all, 1, m) }, { table.unpack(all, m + 1) }))
+      near(as_far / ways, (stats.rank_sum({ table.unpack(all, 1, m) }, { table.unpack(all, m + 1) })))
       -- the number of positive pairwise means plus half the number of zero means, without zeros
       local d = {}
       for _, v in ipairs(all) do d[#d + 1] = v ~= 0 and v or nil end

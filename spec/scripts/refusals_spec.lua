@@ -47,6 +47,7 @@ local refusals = {
     ["--builds 7"] = "unknown 7", ["--copies 100000"] = "--copies needs" },
   scaling = { ["--program lu"] = "--program is lu", ["--mpi lam"] = "--mpi is lam", ["--ranks 0"] = "--ranks",
     ["-- ./nothing"] = "./nothing" },
+  slow_calls = { ["--requests 3"] = "--requests needs" },
   task_lengths = { ["--contractions t2_9"] = "t2_9", ["--contractions ,"] = "--contractions is empty",
     ["--occupied 0"] = "--occupied", ["--contractions t2_8,t2_8"] = "twice", ["--virtual 513"] = "--virtual",
     ["--tile 65"] = "--tile", ["--unpaired 7"] = "--unpaired", ["--threads 0"] = "--threads",

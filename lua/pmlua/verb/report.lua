@@ -32,6 +32,8 @@ Under mpirun, rank 0 prints and the other ranks end at once.]],
       .. "keeps: one per second of the last hour, one per minute of the last month; --csv prints each" },
     common.with("event", { kind = "text", key = "event", many = false, needs = "history",
       help = "only events with this name or glob" }),
+    { name = "outliers", kind = "text", value = "NAME", help = "compare the slow calls of the section or function NAME in the "
+      .. "trace DIR with its other calls, and print what distinguishes them: calls inside, arguments, events, other threads" },
     { name = "legend", help = "explain the columns, events and metrics" },
     { name = "sort", kind = "choice", choices = { "time", "calls", "label" }, shown = "time",
       help = "order of the sections" },
@@ -48,11 +50,14 @@ Under mpirun, rank 0 prints and the other ranks end at once.]],
       help = "compute metrics by the formulas of this PMU's event groups, such as skx" },
     common.with "patience", common.with "quiet",
   },
-  exclusive = { { "json", "csv", "openmetrics" }, { "history", "json" }, { "history", "openmetrics" }, { "history", "html" } },
+  exclusive = { { "json", "csv", "openmetrics" }, { "history", "json" }, { "history", "openmetrics" }, { "history", "html" },
+    { "outliers", "history" }, { "outliers", "csv" }, { "outliers", "openmetrics" }, { "outliers", "html" },
+    { "outliers", "plot" } },
   output = true,
   examples = {
     { "PMLUA_REPORT=out mpirun -n 4 ./solver", needs = { "mpirun" } },
     "pmlua report out --openmetrics=text --out solver.prom",
+    "pmlua report out --outliers request",
     { "pmlua report out --detail --plot sections.svg", needs = { "gnuplot" } },
   },
 }
@@ -63,6 +68,7 @@ function M.check(o)
   if o.csv and tables > 1 then
     return "--csv is one table: --basic, --detail, --threads or --events"
   end
+  if o.outliers and #o.paths > 1 then return "--outliers is about one trace" end
   if o.history and tables > 0 then return "--history is a separate table; omit the other" end
 end
 
@@ -269,7 +275,20 @@ local function tell_history(o)
   return ok, why
 end
 
+--- Why the slow calls of a region in a trace were slow.
+local function tell_outliers(o)
+  local reader <close>, err = require "pmlua.trace".open(o.paths[1])
+  if not reader then return nil, err end
+  local found, why = require "pmlua.analysis.outliers".of(reader, o.outliers)
+  if not found then return nil, why end
+  local json = require "pmlua.json"
+  found.causes, found.where = json.array(found.causes), json.array(found.where)
+  io.write(o.json and json.encode(found) or require "pmlua.internal.report.outliers".text(found, o.outliers))
+  return true
+end
+
 local function tell(o)
+  if o.outliers then return tell_outliers(o) end
   if o.history then return tell_history(o) end
   local told, refused = tell_counts(o)
   if told == nil then told, refused = tell_run(o) end
