@@ -92,9 +92,10 @@ lint-format:
 	@clang-format --dry-run -Werror $(ALL_C)
 lint-lua:
 	@luacheck -q lua scripts spec docs packaging
-# For warnings only: without debug information, and without what g++ compiles.
+# For warnings only: without debug information, and without what g++ compiles; specs are parsed.
 lint-build:
-	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang OPT=-O1 CFLAGS= INSTRUMENT_PLUGIN= all specs
+	@$(MAKE) --no-print-directory -s CC=clang B=$(B)/clang OPT=-O1 CFLAGS= INSTRUMENT_PLUGIN= all
+	@clang -fsyntax-only -std=c11 -D_GNU_SOURCE -O1 $(WARN) -Icore -Ibindings -Iscripts/workloads $(LUA_CFLAGS) $(SPEC_SRC)
 lint-cppcheck:
 	@mkdir -p $(B)/cppcheck
 	@cppcheck -q -j$(LINT_JOBS) --cppcheck-build-dir=$(B)/cppcheck --std=c11 --language=c --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
