@@ -31,6 +31,7 @@ which may begin with require "pmlua": its rules end when the input ends.]],
 }
 
 local complain = require "pmlua.internal.cli.complain" "attach"
+local try = require "pmlua.internal.try"
 
 local Session = {}
 Session.__index = Session
@@ -89,17 +90,13 @@ end
 
 ---@return integer status
 function M.run(o)
-  local app, err = directory.find(o.which)
-  if not app then return complain(err) end
-  local session = setmetatable({ app = app, patience = o.patience }, Session)
-  local ok, why = session:connect()
-  if not ok then return complain(why) end
-  local info, silent = directory.information(app, session.link, o.patience)
-  if not info then return complain(silent) end
-  if not o.quiet then greet(app, info) end
+  local session = setmetatable({ app = try(directory.find(o.which)), patience = o.patience }, Session)
+  try(session:connect())
+  local info = try(directory.information(session.app, session.link, o.patience))
+  if not o.quiet then greet(session.app, info) end
   local interactive = core.sys.isatty(0)
-  require "pmlua.internal.prompt.repl".loop(interactive and app.name or nil, function(code) return session:evaluate(code) end,
-    function(left) return session:complete(left) end)
+  require "pmlua.internal.prompt.repl".loop(interactive and session.app.name or nil,
+    function(code) return session:evaluate(code) end, function(left) return session:complete(left) end)
   if interactive then print() end
   if session.link then session.link:close() end
   return not interactive and session.failed and 1 or 0

@@ -8,6 +8,7 @@ local common = require "pmlua.internal.cli.common"
 local complain = require "pmlua.internal.cli.complain" "bench"
 local printable = require "pmlua.internal.printable"
 local tabulate = require "pmlua.tabulate"
+local try = require "pmlua.internal.try"
 
 local MOST_VALUES <const> = 10000
 
@@ -323,8 +324,7 @@ end
 
 --- The page of the run, with the tables that are printed.
 local function page_of(run, benchmark)
-  local folder, err = require "pmlua.results".open(run.dir)
-  if not folder then return nil, err end
+  local folder = try(require "pmlua.results".open(run.dir))
   local pages, disk = require "pmlua.internal.experiment.page", require "pmlua.internal.file"
   local page = pages.of(folder, run.plots and disk.read(run:path "plot.svg"))
   local names, rows = results_of(run, benchmark)
@@ -351,7 +351,7 @@ local function export(o, run, benchmark)
     if path then check(require "pmlua.internal.file".write(path, writers[form](run, benchmark))) end
   end
   if o.html then
-    local page, err = page_of(run, benchmark)
+    local page, err = try.catch(page_of, run, benchmark)
     check(page, err)
     if page then check(require "pmlua.internal.page".save(o.html, page)) end
   end
@@ -377,8 +377,7 @@ end
 function M.run(o)
   local benchmark = o.benchmark
   local given = { out = o.out, no_plot = o.no_plot, seed = o.seed, quiet = o.quiet, json = o.json or o.csv or o.markdown }
-  local run, err = benchmark:run(given, common.line())
-  if not run then return complain(err) end
+  local run = try(benchmark:run(given, common.line()))
   local form = o.json and "json" or o.csv and "csv" or o.markdown and "markdown"
   if form then io.write(writers[form](run, benchmark)) else print_text(run, benchmark) end
   local exported = export(o, run, benchmark)

@@ -7,6 +7,7 @@
 
 local common = require "pmlua.internal.cli.common"
 local core = require "pmlua.core"
+local try = require "pmlua.internal.try"
 local refuse = core.failure.refuse
 
 --- More names, between commas.
@@ -93,11 +94,9 @@ end
 local function with_wrappers(o)
   local wrappers = {}
   for i, name in ipairs(o.names) do
-    local w, err = require("pmlua.internal.wrap.installed").find(name)
-    if not w then return nil, err end
-    wrappers[i] = w
+    wrappers[i] = try(require("pmlua.internal.wrap.installed").find(name))
   end
-  return require("pmlua.internal.wrap.line").with(o.command, wrappers, o)
+  return try(require("pmlua.internal.wrap.line").with(o.command, wrappers, o))
 end
 
 local function become(words)
@@ -107,15 +106,10 @@ end
 
 ---@return integer status
 function M.run(o)
-  local words, err = o.command, nil
-  if o.functions then words, err = with_room(words) end
-  if words then
-    o.command = words
-    words, err = with_wrappers(o)
-  end
-  if not words then return complain(err) end
+  if o.functions then o.command = try(with_room(o.command)) end
+  local words = with_wrappers(o)
   local run = require "pmlua.internal.cc.run"
-  local steps = { words }
+  local steps, err = { words }, nil
   o.at = o.at or "source"
   function o.tell(text)
     if not o.quiet then complain(text) end

@@ -4,6 +4,7 @@
 --     pmlua choose --pmu skx FLOPS CACHE
 
 local common = require "pmlua.internal.cli.common"
+local try = require "pmlua.internal.try"
 
 local M = {
   summary = "report which events fit together and why not, plan the fewest runs, and make them",
@@ -121,8 +122,7 @@ local function report_of(options, chooser, plan, outcome, argv)
 end
 
 local function choose(options, chooser)
-  local plan, err = chooser:choose_verified(options.names)
-  if not plan then return complain(err) end
+  local plan = try(chooser:choose_verified(options.names))
   local outcome, why, argv
   if #plan.runs == 0 then why = "none of these events can be counted on " .. chooser.pmu.name end
   if options.run and not why then
@@ -139,9 +139,8 @@ end
 
 ---@return integer status
 function M.run(options)
-  local chooser, err = require "pmlua.chooser".open { pmu = options.pmu, smt = options.smt, watchdog = options.watchdog,
-    groups = options.groups }
-  if not chooser then return complain(err) end
+  local chooser = try(require "pmlua.chooser".open { pmu = options.pmu, smt = options.smt, watchdog = options.watchdog,
+    groups = options.groups })
   if options.list then
     io.write(list_text(chooser))
     return 0

@@ -7,6 +7,7 @@
 local common = require "pmlua.internal.cli.common"
 local complain = require "pmlua.internal.cli.complain" "compare"
 local printable = require "pmlua.internal.printable"
+local try = require "pmlua.internal.try"
 
 local M = {
   summary = "report whether runs, or variants within a run, differ, where, and by how much",
@@ -158,27 +159,20 @@ local function page_of(r, o)
   return { title = title, about = r.overall, state = scope_of(r, o), warnings = r.warnings, parts = parts }
 end
 
---- Write the page of --html; whether this was possible.
-local function wrote(o, page)
-  if not o.html then return true end
-  local ok, err = require "pmlua.internal.page".save(o.html, page)
-  if not ok then complain(err) end
-  return ok
-end
-
 local function traces(o)
   local compared = require "pmlua.internal.trace.compared"
-  local r, err = compared.compare(o.a[1], o.command[1])
-  if not r then return complain(err) end
+  local r = try(compared.compare(o.a[1], o.command[1]))
   if o.json then io.write(require "pmlua.json".encode(r))
   elseif o.csv then io.write(compared.csv(r))
   else io.write(compared.text(r)) end
   local bad = compared.bad(r, o.bounds)
   if bad then complain(bad) end
-  local names, rows = compared.rows(r)
-  local written = wrote(o, { title = r.a .. " and " .. r.b, parts = { { heading = "Time in calls without the calls inside",
-    names = names, rows = rows } } })
-  return (bad or not written) and 1 or 0
+  if o.html then
+    local names, rows = compared.rows(r)
+    try(require "pmlua.internal.page".save(o.html, { title = r.a .. " and " .. r.b,
+      parts = { { heading = "Time in calls without the calls inside", names = names, rows = rows } } }))
+  end
+  return bad and 1 or 0
 end
 
 ---@return integer status
@@ -186,10 +180,8 @@ function M.run(o)
   local is_trace = require "pmlua.internal.trace.compared".is_trace
   if not o.by and #o.a == 1 and #o.command == 1 and is_trace(o.a[1]) and is_trace(o.command[1]) then return traces(o) end
   local compare = require "pmlua.compare"
-  local r, err
   local how = { threshold = o.threshold, metric = o.metric, seed = o.seed }
-  if o.by then r, err = compare.by(o.a[1], o.by, how) else r, err = compare.compare(o.a, o.command, how) end
-  if not r then return complain(err) end
+  local r = o.by and try(compare.by(o.a[1], o.by, how)) or try(compare.compare(o.a, o.command, how))
   for _, w in ipairs(o.quiet and {} or r.warnings) do complain("warning: " .. w) end
   if o.json then io.write(require "pmlua.json".encode(r))
   elseif o.csv then io.write(csv(r, o.by))
@@ -198,7 +190,8 @@ function M.run(o)
   for _, text in ipairs(bad) do complain(text) end
   local text, fails = common.unjudged(o.bounds, r)
   if text then complain((fails and "" or "warning: ") .. text) end
-  return (#bad > 0 or fails or not wrote(o, page_of(r, o))) and 1 or 0
+  if o.html then try(require "pmlua.internal.page".save(o.html, page_of(r, o))) end
+  return (#bad > 0 or fails) and 1 or 0
 end
 
 return M

@@ -7,6 +7,7 @@ local columns = require "pmlua.internal.export.columns"
 local common = require "pmlua.internal.cli.common"
 local lists = require "pmlua.internal.lists"
 local windows = require "pmlua.internal.trace.window"
+local try = require "pmlua.internal.try"
 
 -- Forms of tables, and of call paths.
 local TABLES <const> = { csv = true, jsonl = true, sqlite = true }
@@ -102,10 +103,8 @@ end
 --- Let a function write into the file that --out names, which is there when it is whole, or to standard output.
 local function to_file(o, write)
   if not o.out then return write(io.stdout) end
-  local file, err = require "pmlua.internal.file".output(o.out)
-  if not file then return nil, err end
-  local ok, why = write(file)
-  if not ok then return nil, why end
+  local file = try(require "pmlua.internal.file".output(o.out))
+  try(write(file))
   return file:close()
 end
 
@@ -131,21 +130,17 @@ end
 local function export_trace(o, path)
   local form = o.to or "csv"
   if o.columns then return io.write(columns_of { columns = columns.of "trace" }) end
-  local reader <close>, err = require "pmlua.core".trace.open(path)
-  if not reader then return nil, err end
+  local reader <close> = try(require "pmlua.core".trace.open(path))
   return to_file(o, function(file)
     if form == "csv" then file:write(require "pmlua.internal.export.write".head(columns.of "trace")) end
-    local n, why = reader:export(form, file, { where = question_of(o) })
-    if not n then return nil, why end
-    note_counts(n)
+    note_counts(try(reader:export(form, file, { where = question_of(o) })))
     return true
   end)
 end
 
 local function export_profile(o)
   local path = o.paths[1]
-  local stacks, err = require("pmlua.internal.export.stacks").read(path, { value = o.value, where = question_of(o) })
-  if not stacks then return nil, err end
+  local stacks = try(require("pmlua.internal.export.stacks").read(path, { value = o.value, where = question_of(o) }))
   for _, text in ipairs(stacks.notes) do note(text) end
   local write = require "pmlua.internal.export.profiles"[o.to]
   return to_file(o, function(file)
@@ -164,8 +159,7 @@ end
 -- ---- logs ----
 
 local function export_logs(o)
-  local source, err = require "pmlua.internal.export.source".read(o.paths)
-  if not source then return nil, err end
+  local source = try(require "pmlua.internal.export.source".read(o.paths))
   for _, text in ipairs(source.notes) do note(text) end
   local tables = require "pmlua.internal.export.tables"
   local one = tables.of(source, o.table or "sections")
@@ -176,18 +170,14 @@ local function export_logs(o)
   return require "pmlua.internal.export.write".sqlite(all, o.out)
 end
 
-local function export(o)
-  local trace = trace_of(o)
-  if trace then return export_trace(o, trace) end
-  if TABLES[o.to or "csv"] then return export_logs(o) end
-  if o.to ~= "perfetto" then return export_profile(o) end
-  return nil, o.paths[1] .. ": no trace, which --to perfetto needs; use pmlua record --trace, or pmlua trace DIR"
-end
-
----@return integer status
+---@return integer? status, any failure
 function M.run(o)
-  local ok, err = export(o)
-  return ok and 0 or complain(err)
+  local trace = trace_of(o)
+  if trace then try(export_trace(o, trace))
+  elseif TABLES[o.to or "csv"] then try(export_logs(o))
+  elseif o.to ~= "perfetto" then try(export_profile(o))
+  else return nil, o.paths[1] .. ": no trace, which --to perfetto needs; use pmlua record --trace, or pmlua trace DIR" end
+  return 0
 end
 
 return M

@@ -34,24 +34,21 @@ marks bars by name and prints their share, and pointing at a bar shows its value
 }
 
 local say = require "pmlua.internal.cli.complain" "flame"
-local function complain(err) return say(require "pmlua.core".failure.sentence(err)) end
+local try = require "pmlua.internal.try"
+function M.complain(err) return say(require "pmlua.core".failure.sentence(err)) end
 
 ---@return integer status
 function M.run(o)
   local where = (o.window or o.where) and { window = o.window, region = o.where } or nil
-  local stacks, err = require("pmlua.internal.export.stacks").read(o.path, { value = o.value, where = where, kinds = o.kind })
-  if not stacks then return complain(err) end
-  if o.kind and #stacks.nodes == 0 then return complain(o.path .. ": no call is of the kinds of --kind") end
+  local stacks = try(require("pmlua.internal.export.stacks").read(o.path, { value = o.value, where = where, kinds = o.kind }))
+  try(not o.kind or #stacks.nodes > 0, o.path .. ": no call is of the kinds of --kind")
   for _, note in ipairs(stacks.notes) do say("note: " .. note) end
-  local file, why = io.stdout, nil
-  if o.out then file, why = require "pmlua.internal.file".output(o.out) end
-  if not file then return complain(why) end
-  local drawn = require("pmlua.internal.export.flame").svg(stacks, function(text) file:write(text) end,
-    { title = o.title or o.path, width = o.width, icicle = o.icicle })
-  if not drawn then return complain(("%s: the %s of all calls is 0"):format(o.path, stacks.value)) end
-  if not o.out then return 0 end
-  local closed, trouble = file:close()
-  return closed and 0 or complain(trouble)
+  local file = o.out and try(require "pmlua.internal.file".output(o.out)) or io.stdout
+  try(require("pmlua.internal.export.flame").svg(stacks, function(text) file:write(text) end,
+    { title = o.title or o.path, width = o.width, icicle = o.icicle }),
+    ("%s: the %s of all calls is 0"):format(o.path, stacks.value))
+  if o.out then try(file:close()) end
+  return 0
 end
 
 return M

@@ -10,6 +10,7 @@ local guard = require "pmlua.internal.guard"
 local preload = require "pmlua.internal.preload"
 local sections = require "pmlua.sections"
 local simulation = require "pmlua.internal.simulation.run"
+local try = require "pmlua.internal.try"
 
 local BOUND, LEAST, RUNS = "1", 16, 2
 
@@ -132,17 +133,16 @@ end
 
 local function run(o, about, program)
   local set = about.architecture == "x86_64" and not os.getenv("GLIBC_TUNABLES") and { steady } or nil
-  local all, err, status = simulation.count(o.command, { caches = caches_of(about.caches), set = set })
-  if not all then return nil, err, status end
+  local all = try(simulation.count(o.command, { caches = caches_of(about.caches), set = set }))
   if all.ended.status ~= 0 then
     local how = all.ended.signal and "was ended by signal" or "exited with status"
-    return nil, ("%s %s %d; nothing is compared or saved"):format(o.command[1], how, all.ended.signal or all.ended.status)
+    try(nil, ("%s %s %d; nothing is compared or saved"):format(o.command[1], how, all.ended.signal or all.ended.status))
   end
-  if #all.processes == 0 then return nil, "nothing was counted in " .. o.command[1] end
+  try(#all.processes > 0, "nothing was counted in " .. o.command[1])
   for _, warning in ipairs(require("pmlua.internal.simulation.report").warnings(all)) do complain(warning) end
   local objects = about.objects ~= "own" and words_of(about.objects) or nil
   local functions = about.functions ~= "all" and words_of(about.functions) or nil
-  return guard.rows(all, place_of(about.event), core.sys.realpath(program) or program, objects, functions)
+  return try(guard.rows(all, place_of(about.event), core.sys.realpath(program) or program, objects, functions))
 end
 
 --- The parameters and the environment that counts depend on.
@@ -237,24 +237,20 @@ end
 local function save(o, program, version)
   local about, runs = about_here(o, program, version), {}
   for i = 1, o.runs or RUNS do
-    local rows, err, status = run(o, about, program)
-    if not rows then return nil, err, status end
-    runs[i] = rows
+    runs[i] = run(o, about, program)
   end
   local rows = guard.spread(runs)
   if #rows == 1 and rows[1].count == 0 then
     if o.functions then return nil, "no --function was counted; pmlua stat --sim --top 1000 lists those that are" end
     return nil, ("no function of %s was counted; name the objects to guard with --object GLOB"):format(program)
   end
-  local ok, err = guard.save(o.save, { about = about, rows = rows })
-  if not ok then return nil, err end
+  try(guard.save(o.save, { about = about, rows = rows }))
   if not o.quiet then complain(("%d counts of %s saved in %s"):format(#rows, about.event, o.save)) end
   return 0
 end
 
 local function compare(o, program, version)
-  local kept, err = guard.load(o.file)
-  if not kept then return nil, err end
+  local kept = try(guard.load(o.file))
   local here = about_here(o, program, version)
   for _, key in ipairs { "event", "objects", "functions" } do here[key] = kept.about[key] end
   for _, key in ipairs(guard.conditions) do
@@ -266,8 +262,7 @@ local function compare(o, program, version)
   if kept.about.tool ~= here.tool then
     complain(("the counts were saved by %s, this is %s"):format(kept.about.tool, here.tool))
   end
-  local rows, refused, status = run(o, kept.about, program)
-  if not rows then return nil, refused, status end
+  local rows = run(o, kept.about, program)
   local bound = o.bound or tonumber(BOUND) / 100
   local verdict = guard.compare(kept, rows, { bound = bound, least = o.least or LEAST, per_call = o.per_call })
   if o.json then print_json(verdict, kept.about, bound)
@@ -277,8 +272,8 @@ local function compare(o, program, version)
 end
 
 local function check_budgets(o, program)
-  local said, n = require "pmlua.internal.budget_run".judge(o.command, program, type(o.budget) == "string" and o.budget or nil)
-  if not said then return nil, n end
+  local said, n = try(require "pmlua.internal.budget_run".judge(o.command, program,
+    type(o.budget) == "string" and o.budget or nil))
   for _, line in ipairs(said) do complain(line) end
   if #said == 0 and not o.quiet then complain(("ok: %d budget%s kept"):format(n, n == 1 and " is" or "s are")) end
   return #said > 0 and 1 or 0
@@ -286,20 +281,9 @@ end
 
 ---@return integer status
 function M.run(o)
-  local program, err, status = preload.locate(o.command[1])
-  local valgrind, version = true, nil
-  if not o.budget then valgrind, version = simulation.available() end
-  if not valgrind or not program then
-    complain(valgrind and err or version)
-    return valgrind and status or 1
-  end
-  local done
-  done, err, status = (o.budget and check_budgets or o.save and save or compare)(o, program, version)
-  if not done then
-    complain(err)
-    return status or 1
-  end
-  return done
+  local version = not o.budget and select(2, try(simulation.available())) or nil
+  local program = try(preload.locate(o.command[1]))
+  return (o.budget and check_budgets or o.save and save or compare)(o, program, version)
 end
 
 return M

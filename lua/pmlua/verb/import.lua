@@ -30,7 +30,8 @@ Counters of the trace contain all values.]],
 }
 
 local say = require "pmlua.internal.cli.complain" "import"
-local function complain(err) return say(require "pmlua.core".failure.sentence(err)) end
+local try = require "pmlua.internal.try"
+function M.complain(err) return say(require "pmlua.core".failure.sentence(err)) end
 
 local function form_of(head)
   for _, name in ipairs(FORMS) do
@@ -41,17 +42,12 @@ end
 ---@return integer status
 function M.run(o)
   local input = require "pmlua.internal.import.input"
-  local file <close>, note = input.open(o.path)
-  if not file then return complain(note) end
-  local form = o.from or form_of(input.head(file))
-  if not form then
-    return complain(o.path .. ": neither perf script, Chrome's JSON, pprof nor folded stacks; name its form with --from")
-  end
-  local archive, why = require("pmlua.internal.import." .. form).read(file, o.path, o.out or o.path .. ".trace")
-  if not archive then return complain(why) end
+  local file <close>, note = try(input.open(o.path))
+  local form = try(o.from or form_of(input.head(file)),
+    o.path .. ": neither perf script, Chrome's JSON, pprof nor folded stacks; name its form with --from")
+  local archive = try(require("pmlua.internal.import." .. form).read(file, o.path, o.out or o.path .. ".trace"))
   if note then archive:remark(note) end
-  local closed, trouble = archive:close()
-  if not closed then return complain(trouble) end
+  try(archive:close())
   for _, remark in ipairs(archive.remarks) do say("note: " .. remark) end
   print(printable(archive.path))
   return 0

@@ -33,21 +33,19 @@ function M.check(o)
   if not o.name:find "^[%w_][%w_-]*$" then return ("invalid NAME '%s'; use letters, digits, _ and -"):format(o.name) end
 end
 
-local complain = require "pmlua.internal.cli.complain" "new"
+local try = require "pmlua.internal.try"
 
 ---@return integer status
 function M.run(o)
-  local files, err = require "pmlua.internal.starts"[o.what](o.name)
-  if not files then return complain(err) end
+  local files = try(require "pmlua.internal.starts"[o.what](o.name))
   local disk, lfs = require "pmlua.internal.file", require "lfs"
   local names = require "pmlua.internal.keys"(files)
   for _, name in ipairs(names) do
-    if lfs.symlinkattributes(name) then return complain(name .. " exists already; choose another name") end
+    try(not lfs.symlinkattributes(name), name .. " exists already; choose another name")
   end
   if o.what == "workload" then lfs.mkdir(o.name) end
   for _, name in ipairs(names) do
-    local done, why = disk.write(name, files[name])
-    if not done then return complain(why) end
+    try(disk.write(name, files[name]))
     print(name)
   end
   return 0

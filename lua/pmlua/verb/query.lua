@@ -10,6 +10,7 @@ local json = require "pmlua.json"
 local reading = require "pmlua.internal.live.reading"
 local series = require "pmlua.internal.live.series"
 local view = require "pmlua.internal.live.view"
+local try = require "pmlua.internal.try"
 
 local M = {
   summary = "read the software-defined events of a running application",
@@ -81,8 +82,7 @@ local function age(seconds)
 end
 
 local function list(o)
-  local applications, err = directory.list()
-  if not applications then return complain(err) end
+  local applications = try(directory.list())
   local rows, infos = { { "PID", "NAME", "UP", "EVENTS", "COMMAND" } }, json.array()
   directory.ask_all(applications, o.patience or 1, function(app, info, why, code)
     if info then
@@ -213,8 +213,7 @@ end
 local function write_picture(o, set, title)
   if o.tty and o.watch and not o.quiet then io.write("\n") end
   if not series.drawable(set) then return complain("nothing to plot: no value was read") end
-  local ok, err = series.picture(set, title, o.file)
-  if not ok then return complain(err) end
+  try(series.picture(set, title, o.file))
   print(o.file)
   return 0
 end
@@ -222,10 +221,7 @@ end
 --- Print the events, sections and rules of a program, or of all, for Prometheus.
 local function expose(o)
   if #o.patterns > 0 then return complain "--openmetrics prints all events of a program; name no pattern" end
-  if o.which then
-    local app, err = directory.find(o.which)
-    if not app then return complain(err) end
-  end
+  if o.which then try(directory.find(o.which)) end
   local scrape = require "pmlua.internal.serve.scrape".new { which = { o.which }, patience = o.patience or 5,
     complain = complain }
   local families, why = scrape:read()
@@ -293,8 +289,7 @@ end
 --- Evaluate rules over the job, until one stops it, or all ranks have ended.
 local function run_rules(o)
   local scrape <close> = scrape_of(o)
-  local rules, err = require "pmlua.internal.live.job_rules".load(o.rules, scrape, complain)
-  if not rules then return complain(err) end
+  local rules = try(require "pmlua.internal.live.job_rules".load(o.rules, scrape, complain))
   core.sys.on_interrupt()
   local wait_s, why
   repeat
@@ -315,11 +310,9 @@ function M.run(o)
   if not o.which then return list(o) end
   o.patience = o.patience or 5
   if #o.patterns == 0 then o.patterns[1] = "*" end
-  local app, err = directory.find(o.which)
-  if not app then return complain(err) end
+  local app = try(directory.find(o.which))
   core.sys.on_interrupt()
-  local link <close>, why = directory.connect(app)
-  if not link then return complain(why) end
+  local link <close> = try(directory.connect(app))
   local watch = setmetatable({ options = o, app = app, link = link, series = series.new(), readings = 0,
     reading = reading.new(o.patterns) }, Watch)
   local status = watch:run()

@@ -9,6 +9,7 @@ local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
 local kinds = require "pmlua.internal.cli.kinds"
 local preload = require "pmlua.internal.preload"
+local try = require "pmlua.internal.try"
 local refuse = core.failure.refuse
 
 --- The module that reports. It is loaded while the command runs, because loading takes as long as starting a small command.
@@ -157,7 +158,7 @@ function M.check(o)
   return wrong and "--color: " .. wrong
 end
 
-local NOT_RUN = 126 -- as shells say it
+local MISUSED, NOT_RUN = 2, 126 -- as shells say it
 local EVENTS = 16 -- pml_intercept_events.h
 
 local whose = "" -- "rank 1 of 4: ", in a parallel job
@@ -169,6 +170,14 @@ local failed = false -- a requested output could not be written
 local function complain(text, is_failure)
   failed = failed or is_failure == true
   io.stderr:write(("pmlua record: %s%s\n"):format(whose, require "pmlua.internal.printable"(text)))
+end
+
+--- Print a failure of the verb.
+---@param status? integer
+---@return integer status
+function M.complain(text, status)
+  complain(text)
+  return status or 1
 end
 
 local sentence = core.failure.sentence
@@ -217,13 +226,6 @@ local function folder(name, rank)
   return nil, why
 end
 
---- The filter file by its full path, readable; nil and why.
-local function filter(name)
-  local text, err = disk.read(name)
-  if not text then return nil, err end
-  return core.sys.realpath(name)
-end
-
 --- Whether these events can be counted here; nil and why.
 local function can_count(names)
   if #names > EVENTS then return nil, ("--event: a call takes at most %d events"):format(EVENTS) end
@@ -232,29 +234,30 @@ local function can_count(names)
   return true
 end
 
---- Why the loader would not find a library of that name in the program either; nil: it would, or that is another matter.
-local function missing(option, library)
+local function misuse(text, ...) try(nil, text:format(...), MISUSED) end
+
+--- Raise if the loader would not find a library of that name in the program either.
+local function check_library(option, library)
   local _, why = package.loadlib(library, "*")
   local ours = require "pmlua".paths.plugins
-  if not why or not why:find("cannot open shared object file", 1, true) then return nil end
-  if option == "plugin" and ours and disk.kind(ours .. "/" .. library) then return nil end
-  return ("--%s: the loader finds no %s; set LD_LIBRARY_PATH"):format(option, library)
+  if not why or not why:find("cannot open shared object file", 1, true) then return end
+  if option == "plugin" and ours and disk.kind(ours .. "/" .. library) then return end
+  misuse("--%s: the loader finds no %s; set LD_LIBRARY_PATH", option, library)
 end
 
---- The plugin variables of the environment, extended by --plugin; nil and the error.
+--- The plugin variables of the environment, extended by --plugin.
 local function plugin_variables(list)
   local separator = os.getenv "SCOREP_METRIC_PLUGINS_SEP" or ","
   local names, words = { os.getenv "SCOREP_METRIC_PLUGINS" }, {}
   for _, said in ipairs(list) do
     local name, colon, metrics = said:match("^([%w_]+)(:?)(.*)$")
     if not name or (colon == "") ~= (metrics == "") then
-      return nil, ("--plugin: '%s' is not NAME or NAME:METRICS, where the library is libNAME.so"):format(said)
+      misuse("--plugin: '%s' is not NAME or NAME:METRICS, where the library is libNAME.so", said)
     end
     if require("pmlua.internal.own_plugins").has(name) then
-      return nil, ("--plugin: %s belongs to pmlua and measures outside the program; use --metric %s::NAME"):format(name, name)
+      misuse("--plugin: %s belongs to pmlua and measures outside the program; use --metric %s::NAME", name, name)
     end
-    local gone = missing("plugin", "lib" .. name .. ".so")
-    if gone then return nil, gone end
+    check_library("plugin", "lib" .. name .. ".so")
     names[#names + 1] = name
     if metrics ~= "" then words[#words + 1] = ("SCOREP_METRIC_%s=%s"):format(name:upper(), metrics) end
   end
@@ -262,16 +265,15 @@ local function plugin_variables(list)
   return words
 end
 
---- The substrate plugin variable of the environment, extended by --substrate; nil and the error.
+--- The substrate plugin variable of the environment, extended by --substrate.
 local function substrate_variable(list)
   local separator = os.getenv "SCOREP_SUBSTRATE_PLUGINS_SEP" or ","
   local names = { os.getenv "SCOREP_SUBSTRATE_PLUGINS" }
   for _, name in ipairs(list) do
     if not name:find "^[%w_]+$" then
-      return nil, ("--substrate: '%s' is not a NAME, where the library is libscorep_substrate_NAME.so"):format(name)
+      misuse("--substrate: '%s' is not a NAME, where the library is libscorep_substrate_NAME.so", name)
     end
-    local gone = missing("substrate", "libscorep_substrate_" .. name .. ".so")
-    if gone then return nil, gone end
+    check_library("substrate", "libscorep_substrate_" .. name .. ".so")
     names[#names + 1] = name
   end
   return "SCOREP_SUBSTRATE_PLUGINS=" .. table.concat(names, separator ~= "" and separator:sub(1, 1) or ",")
@@ -381,32 +383,19 @@ end
 --- A command that nothing can be preloaded into, or whose results have no room.
 local function run_alone(words, bound)
   local ended, err = child.run(words, nil, { bound = bound })
-  if not ended then complain(err) end
-  return ended and child.status(ended) or NOT_RUN
+  return ended and child.status(ended) or M.complain(err, NOT_RUN)
 end
 
---- Resolve the filter, plugins and events of the options; on failure nil, the reason, and whether it is misuse.
+--- Resolve the filter, plugins and events of the options.
 local function prepare(o)
-  local err
   if o.filter then
-    o.filter, err = filter(o.filter)
-    if not o.filter then return nil, err end
+    try(disk.read(o.filter))
+    o.filter = core.sys.realpath(o.filter)
   end
-  if o.plugin then
-    o.plugins, err = plugin_variables(o.plugin)
-    if not o.plugins then return nil, err, true end
-  end
-  if o.substrate then
-    o.substrates, err = substrate_variable(o.substrate)
-    if not o.substrates then return nil, err, true end
-  end
-  if o.lua then
-    o.lua_library, err = preload.library "lua"
-    if not o.lua_library then return nil, err end
-  end
-  local fine = true
-  if o.events then fine, err = can_count(o.events) end
-  return fine, err
+  if o.plugin then o.plugins = plugin_variables(o.plugin) end
+  if o.substrate then o.substrates = substrate_variable(o.substrate) end
+  if o.lua then o.lua_library = try(preload.library "lua") end
+  if o.events then try(can_count(o.events)) end
 end
 
 --- The status of the command; 1 if it succeeded but a requested output could not be written.
@@ -430,12 +419,7 @@ function M.run(o)
     complain(err .. (kind == "other" and "; it runs without, and is not recorded" or ""))
     return kind == "other" and run_alone(o.command, require("pmlua.internal.job").rank() ~= nil) or status
   end
-  local possible, unclear, misused = prepare(o)
-  if not possible then
-    if misused then return require("pmlua.internal.cli.verb").misused("record", unclear) end
-    complain(unclear)
-    return 1
-  end
+  prepare(o)
   local rank, size = require("pmlua.internal.job").rank()
   if rank then whose = ("rank %d of %d: "):format(rank, size) end
   o.bound = rank ~= nil -- a launcher that kills this process means the rank
@@ -446,16 +430,10 @@ function M.run(o)
     require "pmlua.internal.record.job".await_report(o.out)
     return alone == 0 and 1 or alone
   end
-  if not dir then
-    complain(refused)
-    return 1
-  end
+  try(dir, refused)
   if o.out and rank then o.job = dir:match "^(.*)/" end
   local ended, lost = run(o, library, dir)
-  if not ended then
-    complain(lost)
-    return NOT_RUN
-  end
+  try(ended, lost, NOT_RUN)
   require "pmlua.internal.record.scans".prune()
   if o.job then
     whose = "" -- from here on, messages are of all ranks

@@ -4,6 +4,7 @@
 --     PMLUA_REPORT=out mpirun -n 4 ./solver; pmlua report out
 
 local common = require "pmlua.internal.cli.common"
+local try = require "pmlua.internal.try"
 
 local levels = { "basic", "detail", "threads", "events" }
 
@@ -79,17 +80,13 @@ local function ask(which, o)
   local directory = require "pmlua.internal.live.directory"
   local app, err = directory.find(which)
   if not app then return nil, ("%s: no such file or folder, and %s"):format(which, (err:gsub("^[^:]*: ", ""))) end
-  local link <close>, why = directory.connect(app)
-  if not link then return nil, why end
-  local bytes
-  bytes, why = directory.ask(app, link, "sections", "", o.patience)
+  local link <close> = try(directory.connect(app))
+  local bytes, why = directory.ask(app, link, "sections", "", o.patience)
   if not bytes then return nil, ("%s (%d): %s"):format(app.name, app.pid, why) end
-  o.folder, why = require "pmlua.internal.temporary".folder "report"
-  if not o.folder then return nil, why end
-  local job_summary
-  job_summary, why = require "pmlua.internal.report.job_summary".of(bytes, ("%s (%d)"):format(app.name, app.pid), o.folder)
-  if job_summary then job_summary.asked = app.name end
-  return job_summary, why
+  o.folder = try(require "pmlua.internal.temporary".folder "report")
+  local job_summary = try(require "pmlua.internal.report.job_summary".of(bytes, ("%s (%d)"):format(app.name, app.pid), o.folder))
+  job_summary.asked = app.name
+  return job_summary
 end
 
 local CONSTRUCTS <const> = 40 -- most OpenMP constructs in a table
@@ -103,7 +100,7 @@ end
 --- The running program of this name, if the file or folder of the name is not a report: often it is the program itself.
 local function live_instead(path, err, o)
   if not path:find("/", 1, true) then
-    local job_summary = ask(path, o)
+    local job_summary = try.catch(ask, path, o)
     if job_summary then return job_summary end
   end
   if not is_program(path) then return nil, err end
@@ -125,22 +122,16 @@ local function job_summary_of(o)
   return nil, missing .. ": no such file or folder"
 end
 
-local function drawn(o, report, pictures)
+local function draw(o, report, pictures)
   for _, name in ipairs { "plot", "timeline" } do
     if o[name] then
-      local ok, err = require("pmlua.internal.report." .. pictures[name]).draw(report, o[name])
-      if not ok then return nil, err end
+      try(require("pmlua.internal.report." .. pictures[name]).draw(report, o[name]))
       if not o.quiet then io.stderr:write("pmlua report: ", require "pmlua.internal.printable"(o[name]), "\n") end
     end
   end
-  return true
 end
 
-local function paged(o, page)
-  if not o.html then return true end
-  local ok, err = require "pmlua.internal.page".save(o.html, page)
-  return ok, err
-end
+local function save_page(o, page) try(require "pmlua.internal.page".save(o.html, page)) end
 
 --- The sections with their shortest, mean and longest call, and the tables that CSV has.
 local function page_of(o, report)
@@ -168,58 +159,53 @@ end
 
 local sections_only = { "basic", "threads", "events", "legend", "sort", "kind", "plot", "timeline", "pmu", "openmetrics" }
 
---- Files of counts, if it is those; nil: it is not. Both kinds in one table would mean nothing.
+--- Raise an option that only reports of sections have.
+local function refuse_options(o, names, text)
+  for _, name in ipairs(names) do try(not o[name], text:format(name, o.paths[1])) end
+end
+
+--- Files of counts: true if it is those. Both kinds in one table would mean nothing.
 local function tell_counts(o)
   local counts, n = require "pmlua.internal.report.counts", 0
   for _, path in ipairs(o.paths) do n = n + (counts.is_one(path) and 1 or 0) end
-  if n == 0 then return nil end
-  if o.html then return false, "--html works with sections, jobs and runs only; " .. o.paths[1] .. " has counts" end
-  if n < #o.paths then return false, "report files of counts (PMLUA_COUNT) and of sections (PMLUA_REPORT) separately" end
-  for _, name in ipairs(sections_only) do
-    if o[name] then return false, ("--%s works with sections only; %s has counts"):format(name, o.paths[1]) end
-  end
-  local text, err = counts.format(o.paths, o)
-  if text then io.write(text) end
-  return text ~= nil, err
+  if n == 0 then return false end
+  try(not o.html, "--html works with sections, jobs and runs only; " .. o.paths[1] .. " has counts")
+  try(n == #o.paths, "report files of counts (PMLUA_COUNT) and of sections (PMLUA_REPORT) separately")
+  refuse_options(o, sections_only, "--%s works with sections only; %s has counts")
+  io.write((try(counts.format(o.paths, o))))
+  return true
 end
 
---- The folder of an experiment, if it is one; nil: it is not.
+--- The folder of an experiment: true if it is one.
 local function tell_run(o)
   local run = require "pmlua.internal.report.run"
-  if not run.is_one(o.paths[1]) then return nil end
-  if #o.paths > 1 then return false, "one run is reported; pmlua compare takes several" end
-  for _, name in ipairs(sections_only) do
-    if o[name] then return false, ("--%s is for reports of sections; %s is the folder of a run"):format(name, o.paths[1]) end
-  end
-  local text, err = run.format(o.paths[1], o)
-  if not text then return false, err end
-  io.write(text)
-  local ok, why = paged(o, o.html and require "pmlua.internal.experiment.page".of(require "pmlua.results".open(o.paths[1])))
-  return ok == true, why
+  if not run.is_one(o.paths[1]) then return false end
+  try(#o.paths == 1, "one run is reported; pmlua compare takes several")
+  refuse_options(o, sections_only, "--%s is for reports of sections; %s is the folder of a run")
+  io.write((try(run.format(o.paths[1], o))))
+  if o.html then save_page(o, require "pmlua.internal.experiment.page".of(require "pmlua.results".open(o.paths[1]))) end
+  return true
 end
 
 local job_only = { "basic", "events", "legend", "sort", "kind", "timeline", "pmu", "openmetrics" }
 
---- A job of MPI that pmlua record recorded, if it is one; nil: it is not.
+--- A job of MPI that pmlua record recorded: true if it is one.
 local function tell_job(o)
   local reader = require "pmlua.internal.report.job"
-  if not reader.is_one(o.paths[1]) then return nil end
-  if #o.paths > 1 then return false, "report one job of MPI at a time" end
-  for _, name in ipairs(job_only) do
-    if o[name] then return false, ("--%s is for reports of sections; %s has a job of MPI"):format(name, o.paths[1]) end
-  end
-  local job, err = reader.read(o.paths[1])
-  if not job then return false, err end
+  if not reader.is_one(o.paths[1]) then return false end
+  try(#o.paths == 1, "report one job of MPI at a time")
+  refuse_options(o, job_only, "--%s is for reports of sections; %s has a job of MPI")
+  local job = try(reader.read(o.paths[1]))
   local texts, page = require "pmlua.internal.report.job_text", require "pmlua.internal.page"
   io.write(texts.format(job, o))
-  local ok, why = drawn(o, job, { plot = "traffic" })
-  if ok and o.html then
+  draw(o, job, { plot = "traffic" })
+  if o.html then
     local names, rows = texts.rows(job)
-    ok, why = paged(o, { title = o.paths[1], about = ("%d ranks"):format(job.size), warnings = texts.notes(job), parts = {
+    save_page(o, { title = o.paths[1], about = ("%d ranks"):format(job.size), warnings = texts.notes(job), parts = {
       page.drawn("Messages", function(path) return require "pmlua.internal.report.traffic".draw(job, path) end),
       page.flame(o.paths[1]), { heading = "Sections and calls", names = names, rows = rows } } })
   end
-  return ok == true, why
+  return true
 end
 
 --- The one table that CSV has.
@@ -243,10 +229,9 @@ end
 
 --- Report the OpenMP constructs of processes without sections.
 local function tell_constructs(o, constructs)
-  if o.csv then return nil, "the processes have no sections; --json has their OpenMP constructs" end
+  try(not o.csv, "the processes have no sections; --json has their OpenMP constructs")
   local json = require "pmlua.json"
   io.write(o.json and json.encode { openmp = json.array(constructs) } or table_of(constructs))
-  return true
 end
 
 --- The sections, counters and recorders for Prometheus.
@@ -267,12 +252,9 @@ end
 --- Values over time.
 local function tell_history(o)
   local history = require "pmlua.internal.report.history"
-  local list, err = history.read(o.paths, o.event)
-  if not list then return nil, err end
+  local list = try(history.read(o.paths, o.event))
   history.write(list, o.csv, io.write)
-  if not o.plot then return true end
-  local ok, why = history.draw(list, o.plot)
-  return ok, why
+  if o.plot then try(history.draw(list, o.plot)) end
 end
 
 --- Why the slow calls of a region in a trace were slow.
@@ -290,45 +272,34 @@ end
 local function tell(o)
   if o.outliers then return tell_outliers(o) end
   if o.history then return tell_history(o) end
-  local told, refused = tell_counts(o)
-  if told == nil then told, refused = tell_run(o) end
-  if told == nil then told, refused = tell_job(o) end
-  if told ~= nil then return told, refused end
-  local job_summary, err = job_summary_of(o)
-  if not job_summary then return nil, err end
+  if tell_counts(o) or tell_run(o) or tell_job(o) then return end
+  local job_summary = try(job_summary_of(o))
   local constructs = (not o.kind or o.kind.openmp) and constructs_of(job_summary.processes) or {}
   local report, why = require "pmlua.report".build(job_summary, o.sort, o.kind)
   if not report and #constructs > 0 then return tell_constructs(o, constructs) end
-  if not report then return nil, why end
+  try(report, why)
   report.openmp = constructs
-  local ok
-  ok, why = require "pmlua.internal.report.metrics".add(report, o.pmu)
-  if not ok then return nil, why end
+  try(require "pmlua.internal.report.metrics".add(report, o.pmu))
   local data = require "pmlua.internal.report.data"
   if o.openmetrics then
     io.write(metrics_of(report, o.openmetrics))
   elseif o.json or o.csv then
-    if o.json then ok, why = data.json(report, io.write) else ok, why = data.csv(report, level_of(o, report), io.write) end
-    if not ok then return nil, why end
+    if o.json then try(data.json(report, io.write)) else try(data.csv(report, level_of(o, report), io.write)) end
   else
-    local text, long = require "pmlua.internal.report.text".format(report, o)
-    if not text then return nil, long end
-    io.write(text, table_of(constructs))
+    io.write(try(require "pmlua.internal.report.text".format(report, o)), table_of(constructs))
   end
-  ok, why = drawn(o, report, { plot = "bars", timeline = "timeline" })
-  if not ok then return nil, why end
-  return paged(o, o.html and page_of(o, report))
+  draw(o, report, { plot = "bars", timeline = "timeline" })
+  if o.html then save_page(o, page_of(o, report)) end
 end
 
 ---@return integer status
 function M.run(o)
   if (require "pmlua.internal.job".rank() or 0) > 0 then return 0 end
-  local ok, err = tell(o)
-  if o.folder then require "pmlua.internal.temporary".remove(o.folder) end
-  if ok then return 0 end
-  io.stdout:flush()
-  io.stderr:write("pmlua report: ", require "pmlua.internal.printable"(err), "\n")
-  return 1
+  local _ <close> = setmetatable({}, { __close = function()
+    if o.folder then require "pmlua.internal.temporary".remove(o.folder) end
+  end })
+  tell(o)
+  return 0
 end
 
 return M

@@ -8,6 +8,7 @@ local arguments = require "pmlua.internal.sample.arguments"
 local common = require "pmlua.internal.cli.common"
 local core = require "pmlua.core"
 local verify = require "pmlua.internal.verify"
+local try = require "pmlua.internal.try"
 
 local FREQUENCY <const> = 1000
 
@@ -60,6 +61,7 @@ processor records them (mem-loads, with :pp). With --by path, pmlua finds caller
 }
 
 local complain = require "pmlua.internal.cli.complain" "sample"
+function M.complain(err, status) return complain(core.failure.sentence(err), status) end
 
 function M.check(o)
   o.command = o.command or {}
@@ -148,27 +150,19 @@ end
 
 ---@return integer status
 function M.run(o)
-  local out, why = (o.json or o.csv) and io.stdout or io.stderr, nil
-  if o.out then out, why = require("pmlua.internal.file").output(o.out) end
-  if not out then return complain(why) end
+  local out = o.out and try(require("pmlua.internal.file").output(o.out)) or (o.json or o.csv) and io.stdout or io.stderr
   local how = settle(o)
-  local operands
-  if o.argument then
-    operands, why = arguments.operands(o.event, o.argument)
-    if not operands then return complain(core.failure.sentence(why)) end
-    o.by = "value"
-  end
-  local result, err, status = require("pmlua.internal.sample.run").run(o.command, how)
-  if not result then return complain(core.failure.sentence(err), status) end
+  local operands = o.argument and try(arguments.operands(o.event, o.argument)) or nil
+  if operands then o.by = "value" end
+  local result = try(require("pmlua.internal.sample.run").run(o.command, how))
   local sampler <close> = result.sampler
-  local bars, refused = require("pmlua.sampler").histogram(sampler, o.by, operands)
-  if not bars then return complain(core.failure.sentence(refused)) end
+  local bars = try(require("pmlua.sampler").histogram(sampler, o.by, operands))
   write(o, out, sampler, bars)
   if not o.quiet then
     local pages = o.by == "page" and bars or o.by == "data" and require("pmlua.sampler").histogram(sampler, "page")
     warn(sampler, how, pages)
   end
-  if o.out and not out:close() then return complain(o.out .. ": could not be written completely; is the disk full?") end
+  try(not o.out or out:close(), o.out and o.out .. ": could not be written completely; is the disk full?")
   return require("pmlua.internal.child").status(result.ended)
 end
 

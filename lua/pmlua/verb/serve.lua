@@ -4,6 +4,7 @@
 --     pmlua serve SOLVER --export 127.0.0.1:9477
 
 local core = require "pmlua.core"
+local try = require "pmlua.internal.try"
 
 --- Take a metric such as host::load_1; the error.
 local function metric(o, text)
@@ -100,9 +101,7 @@ local function pids_of(which)
   for i, word in ipairs(which or {}) do
     pids[i] = math.tointeger(tonumber(word))
     if not is_running(pids[i]) then
-      local app, err = require "pmlua.internal.live.directory".find(word)
-      if not app then return nil, err end
-      pids[i] = app.pid
+      pids[i] = try(require "pmlua.internal.live.directory".find(word)).pid
     end
   end
   return pids
@@ -143,8 +142,7 @@ local function listen(o)
   local assets = o.page and require "pmlua.internal.serve.assets"
   local function is_open(path) return assets and (assets[path] or path == "/metrics" and not o.token) and true or false end
   token = token or o.page and new_token() or nil
-  local server, refused = require "pmlua.internal.serve.http".listen(o.export, { token = token, is_open = is_open })
-  if not server then return nil, refused end
+  local server = try(require "pmlua.internal.serve.http".listen(o.export, { token = token, is_open = is_open }))
   local path = o.page and "/#" .. (o.token and "TOKEN" or token) or "/metrics"
   return server, server.path and server.address or server.address .. path
 end
@@ -152,11 +150,9 @@ end
 ---@param o table
 ---@return integer status
 function M.run(o)
-  local pids, err = pids_of(o.which)
-  if not pids then return complain(err) end
+  local pids = pids_of(o.which)
   if o.dashboard or o.alerts then return write_files(o) end
-  local server, address = listen(o)
-  if not server then return complain(address) end
+  local server, address = try(listen(o))
   print(address)
   io.stdout:flush()
   core.sys.on_interrupt()

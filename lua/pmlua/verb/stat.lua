@@ -7,6 +7,7 @@
 local common = require "pmlua.internal.cli.common"
 local core = require "pmlua.core"
 local counts = require "pmlua.internal.stat.report"
+local try = require "pmlua.internal.try"
 
 local NAME = 48 -- bytes of a function's or section's
 
@@ -125,9 +126,8 @@ local function stat(o, out)
   local every = o.every and intervals(o, out)
   local runs, failed, last, first_failed = {}, 0
   repeat
-    local result, err, status = require("pmlua.internal.stat.run").run(o.command, { events = o.events, pid = o.pid, all = o.all,
-      cgroups = o.cgroup, every = every })
-    if not result then return nil, err, status end
+    local result = try(require("pmlua.internal.stat.run").run(o.command, { events = o.events, pid = o.pid, all = o.all,
+      cgroups = o.cgroup, every = every }))
     runs[#runs + 1], last = result, result
     if ending(result.ended) then failed, first_failed = failed + 1, first_failed or result.ended end
   until #runs >= (o.runs or 1) or result.ended.signal
@@ -141,8 +141,7 @@ end
 
 local function simulate(o, out)
   local simulation = require "pmlua.internal.simulation.run"
-  local all, err, status = simulation.count(o.command, { caches = { I1 = o.I1, D1 = o.D1, LL = o.LL }, section = o.section })
-  if not all then return nil, err, status end
+  local all = try(simulation.count(o.command, { caches = { I1 = o.I1, D1 = o.D1, LL = o.LL }, section = o.section }))
   local report = require "pmlua.internal.simulation.report"
   if o.json then out:write(report.json(all, o.command))
   elseif o.csv then out:write(report.csv(all, o.places))
@@ -153,13 +152,11 @@ end
 
 ---@return integer status
 function M.run(o)
-  local out, unwritable = output(o)
-  if not out then return complain(unwritable) end
-  local ended, err, status = (o.sim and simulate or stat)(o, out)
-  if not ended then return complain(err, status) end
+  local out = try(output(o))
+  local ended = (o.sim and simulate or stat)(o, out)
   local how = ending(ended)
   if how and not o.json and not o.csv then complain(("%s: %s"):format(o.command[1], how)) end
-  if o.out and not out:close() then return complain(o.out .. ": could not be written completely; is the disk full?") end
+  try(not o.out or out:close(), o.out and o.out .. ": could not be written completely; is the disk full?")
   return require("pmlua.internal.child").status(ended)
 end
 

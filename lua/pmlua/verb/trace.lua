@@ -7,6 +7,7 @@ local common = require "pmlua.internal.cli.common"
 local core = require "pmlua.core"
 local printable = require "pmlua.internal.printable"
 local windows = require "pmlua.internal.trace.window"
+local try = require "pmlua.internal.try"
 
 --- Parse KIND or KIND=FILE; nil and the expected form.
 local function read_figure(text)
@@ -93,50 +94,44 @@ local function where_of(o)
   return { window = o.window, region = o.where, kind = require "pmlua.internal.record.kind".list(o.kind) }
 end
 
-local function drawn(reader, o)
+local function draw(reader, o)
   local figures = require "pmlua.internal.trace.figures"
   for _, figure in ipairs(o.figures) do
-    local ok, err = figures[figure.kind](reader, where_of(o), o.dir, figure.file)
-    if not ok then return nil, err end
+    try(figures[figure.kind](reader, where_of(o), o.dir, figure.file))
     print(printable(figure.file))
   end
-  return true
 end
 
 --- Print a summary of a trace.
 local function tell(o)
-  if o.out then
-    return complain("-o is for a trace that is made; name a figure's file by --plot KIND=FILE, and send tables where you like "
-      .. "with >")
+  try(not o.out, "-o is for a trace that is made; name a figure's file by --plot KIND=FILE, and send tables where you like "
+    .. "with >")
+  local reader <close> = try(require("pmlua.trace").open(o.dir))
+  try(reader:about().locations > 0, o.dir .. ": no location is defined: nothing was recorded, or its definitions are damaged")
+  local report = require "pmlua.internal.trace.report"
+  if o.figures then draw(reader, o)
+  else
+    try(report.write(reader, { json = o.json, csv = o.csv, table = o.table, waits = o.waits,
+      critical_path = o.critical_path, paths = o.paths, top = o.top, where = where_of(o) }, io.write))
   end
-  local reader <close>, err = require("pmlua.trace").open(o.dir)
-  local ok
-  if reader and reader:about().locations == 0 then
-    err = o.dir .. ": no location is defined: nothing was recorded, or its definitions are damaged"
-  elseif reader and o.figures then ok, err = drawn(reader, o)
-  elseif reader then
-    ok, err = require("pmlua.internal.trace.report").write(reader, { json = o.json, csv = o.csv, table = o.table, waits = o.waits,
-      critical_path = o.critical_path, paths = o.paths, top = o.top, where = where_of(o) }, io.write)
+  if o.html then
+    local page = try(report.page(reader, { dir = o.dir, where = where_of(o) }))
+    try(require "pmlua.internal.page".save(o.html, page))
   end
-  if ok and o.html then
-    local page, why = require "pmlua.internal.trace.report".page(reader, { dir = o.dir, where = where_of(o) })
-    ok, err = page, why
-    if page then ok, err = require "pmlua.internal.page".save(o.html, page) end
-  end
-  if not ok then complain(core.failure.sentence(err)) end
-  return ok and 0 or 1
+  return 0
 end
 
 ---@return integer status
 function M.run(o)
-  if o.show or o.dir:find "%.otf2$" then return tell(o) end
+  if o.show or o.dir:find "%.otf2$" then
+    local status, err = try.catch(tell, o)
+    return status, core.failure.sentence(err)
+  end
   if (require("pmlua.internal.job").rank() or 0) > 0 then return 0 end
   local archive = require "pmlua.internal.record.archive"
   local mode = require("lfs").attributes(o.dir, "mode")
-  if mode ~= "directory" then
-    return complain(o.dir .. (mode and ": neither a folder nor a trace (*.otf2)"
-      or ": no such folder; name a folder of pmlua record, or a trace (*.otf2)"))
-  end
+  try(mode == "directory", o.dir .. (mode and ": neither a folder nor a trace (*.otf2)"
+    or ": no such folder; name a folder of pmlua record, or a trace (*.otf2)"))
   local out, story
   local show, clear = require("pmlua.internal.record.report").progress(o.quiet)
   local dir = o.out or o.dir
@@ -146,7 +141,7 @@ function M.run(o)
     story, err = archive.make(o.dir, dir, { progress = show, tell = complain })
   end
   clear()
-  if not story then return complain(err) end
+  try(story, err)
   for _, line in ipairs(o.quiet and {} or archive.notes(story)) do complain(line) end
   if not o.quiet then io.stderr:write((require("pmlua.internal.report.waits").text(story.waits):gsub("^\n", ""))) end
   print(printable(out))

@@ -5,6 +5,7 @@
 
 local common = require "pmlua.internal.cli.common"
 local core = require "pmlua.core"
+local try = require "pmlua.internal.try"
 
 local VALUES = 4000000
 local RANGE = 1 << 32
@@ -68,8 +69,7 @@ local complain = require "pmlua.internal.cli.complain" "watchpoint"
 --- The folder, made, by its full path; nil and why.
 local function folder(name)
   local disk = require "pmlua.internal.file"
-  local ok, err = disk.results(name)
-  if not ok then return nil, err end
+  try(disk.results(name))
   if not disk.kind(name .. "/plan") then return core.sys.realpath(name) end
   return nil, name .. " already has results of pmlua watchpoint; remove them, or name another folder with -o"
 end
@@ -144,32 +144,27 @@ local function trace(processes, dir)
   for _, process in ipairs(processes) do
     for i, p in ipairs(process.points) do
       local name = ("%s/trace-%d-%s"):format(dir, process.pid, p.name:gsub("[^%w_]", "_"))
-      local ok, err = watchpoint.write_trace(process, i, name)
-      if not ok then return nil, err end
+      try(watchpoint.write_trace(process, i, name))
     end
   end
-  return true
 end
 
 local function report(o, dir)
-  local processes, err = require("pmlua.watchpoint").read(dir)
-  if not processes then return nil, err end
-  if #processes == 0 then return nil, "nothing was watched: no process had the symbols loaded when it started" end
+  local processes = try(require("pmlua.watchpoint").read(dir))
+  try(#processes > 0, "nothing was watched: no process had the symbols loaded when it started")
   for _, process in ipairs(o.quiet and {} or processes) do warn(process) end
   if o.trace then
-    local ok, refused = trace(processes, dir)
-    if not ok then complain(refused) end
+    local _, refused = try.catch(trace, processes, dir)
+    if refused then complain(refused) end
   end
   if o.json then print_json(processes)
   elseif o.csv then io.write(require "pmlua.internal.cli.csv".table(names, rows_of(processes)))
   else print_table(processes) end
-  return true
 end
 
 ---@return integer status
 function M.run(o)
-  local dir, refused = folder(o.out or ("pmlua-watchpoint-%d"):format(core.sys.pid()))
-  if not dir then return complain(refused) end
+  local dir = try(folder(o.out or ("pmlua-watchpoint-%d"):format(core.sys.pid())))
   local options = { dir = dir, values = o.values, object = o.object }
   local ended, err, status = require("pmlua.watchpoint").run(o.command, o.points, options)
   if not ended then
@@ -177,8 +172,8 @@ function M.run(o)
     if not o.out then require("lfs").rmdir(dir) end
     return status
   end
-  local reported, failure = report(o, dir)
-  if not reported then complain(failure)
+  local _, failure = try.catch(report, o, dir)
+  if failure then complain(failure)
   elseif not (o.json or o.csv or o.quiet) then io.stderr:write("results in ", dir, "\n") end
   return ended.signal and 128 + ended.signal or ended.status
 end

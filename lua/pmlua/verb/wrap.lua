@@ -9,6 +9,7 @@ local M = {
   about = [[
 A wrapper stands between programs and a C or C++ library: each call raises an enter and a leave, as with pmlua record, and
 can also record arguments and results. pmlua cc links programs with it; preloaded, it needs no linking.]],
+  complain = function(...) return require "pmlua.internal.wrap.say".complain(...) end,
   notes = "pmlua help wrap VERB explains one.",
   examples = {
     { "pmlua wrap init --name zlib --headers zlib.h --libs -lz --example app.c", needs = { "libclang" } },

@@ -9,7 +9,7 @@
 
 local M = {}
 
-local MISUSED, FAILED = 2, 1
+local MISUSED = 2
 
 ---@class pmlua.cli.Example
 ---@field [1] string the line, as typed
@@ -26,7 +26,8 @@ local MISUSED, FAILED = 2, 1
 ---@field examples (string|pmlua.cli.Example)[]
 ---@field verbs? string[] its own verbs
 ---@field output? boolean standard output is what --out FILE takes instead
----@field run? fun(o: table): integer status
+---@field complain? fun(what: any, status?: integer): integer prints a failure and returns a status, for verbs with another form
+---@field run? fun(o: table): integer?, pmlua.Failure|string?, integer? its exit status; or nil, the failure and its status
 
 local here = debug.getinfo(1, "S").source:sub(2):match "^(.*)/internal/cli/[^/]*$" or "../.."
 
@@ -83,21 +84,21 @@ function M.misused(name, fault)
   return MISUSED
 end
 
-local function complain(name, text)
-  io.stdout:flush()
-  io.stderr:write(("pmlua %s: %s\n"):format(name, text))
-  return FAILED
-end
-
---- Run with io.write going to FILE, which is opened before anything else is done.
-local function run_into(verb, o)
-  local file, err = require("pmlua.internal.file").output(o.out)
-  if not file then return complain(verb.name, err) end
-  io.output(file)
-  local status = verb.run(o)
+--- Run a verb, with io.write going to FILE of --out, which is opened before anything else is done. A verb returns its status, or
+--- nil, a failure and perhaps a status.
+---@return integer status
+local function run(verb, o)
+  local complain, file, unwritable = verb.complain or require "pmlua.internal.cli.complain"(verb.name)
+  if verb.output and o.out then file, unwritable = require("pmlua.internal.file").output(o.out) end
+  if unwritable then return complain(unwritable) end
+  io.output(file or io.stdout)
+  local status, err, failed = require "pmlua.internal.try".catch_traced(verb.run, o)
+  if not status then
+    status = failed == MISUSED and M.misused(verb.name, err) or complain(err, math.tointeger(failed))
+  end
+  if not file then return status end
   io.output(io.stdout)
-  if file:close() then return status end
-  return complain(verb.name, o.out .. ": could not be written completely; is the disk full?")
+  return file:close() and status or complain(o.out .. ": could not be written completely; is the disk full?")
 end
 
 --- Run a verb.
@@ -108,6 +109,7 @@ function M.run(name, args)
   if verb.verbs and not asked then
     local inner, rest = descend(verb, args)
     if not inner then return M.misused(name, rest) end
+    inner.complain = verb.complain
     verb, args = inner, rest
   end
   local parse = require "pmlua.internal.cli.parse"
@@ -118,8 +120,7 @@ function M.run(name, args)
     return 0
   end
   parse.warn("pmlua " .. verb.name, o)
-  if verb.output and o.out then return run_into(verb, o) end
-  return verb.run(o)
+  return run(verb, o)
 end
 
 --- Report an option before the verb or script that does not exist.

@@ -2,7 +2,8 @@
 --- `pmlua wrap build`: the wrapper, from its working folder.
 
 local out = require "pmlua.internal.wrap.say"
-local say, complain = out.say, out.complain
+local try = require "pmlua.internal.try"
+local say = out.say
 
 local M = {
   summary = "build the wrapper of a working folder",
@@ -29,10 +30,8 @@ end
 
 ---@return integer status
 function M.run(o)
-  local cfg, missing = require("pmlua.internal.wrap.folder").load(o.dir or ".")
-  if not cfg then return complain(missing) end
-  local p, err = require("pmlua.internal.wrap.build").run(cfg, say)
-  if not p then return complain(err) end
+  local cfg = try(require("pmlua.internal.wrap.folder").load(o.dir or "."))
+  local p = try(require("pmlua.internal.wrap.build").run(cfg, say))
   say(("%d functions are wrapped in %s"):format(#p.functions, cfg.build))
   if #p.left > 0 then
     say(("%d are left out, named in %s/left_out.txt:"):format(#p.left, cfg.build))

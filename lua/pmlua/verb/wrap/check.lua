@@ -3,7 +3,8 @@
 
 local out = require "pmlua.internal.wrap.say"
 local shell = require "pmlua.internal.wrap.shell"
-local say, complain = out.say, out.complain
+local try = require "pmlua.internal.try"
+local say = out.say
 
 local M = {
   summary = "list the functions that no library has, and those that link without one",
@@ -58,12 +59,9 @@ end
 function M.run(o)
   local folder = require "pmlua.internal.wrap.folder"
   local plan = require "pmlua.internal.wrap.plan"
-  local cfg, missing = folder.load(o.dir or ".")
-  if not cfg then return complain(missing) end
-  local made, refused = folder.make(cfg.build)
-  if not made then return complain(refused) end
-  local p, err = plan.make(cfg)
-  if not p then return complain(err) end
+  local cfg = try(folder.load(o.dir or "."))
+  try(folder.make(cfg.build))
+  local p = try(plan.make(cfg))
   local other, absent = {}, {}
   for _, functions in ipairs { p.missing, p.foreign } do
     for _, f in ipairs(functions) do absent[f] = true end
@@ -81,8 +79,7 @@ function M.run(o)
     say((entries(p):gsub("\n$", "")))
     return 1
   end
-  local fixed, wrong = fix(cfg, p)
-  if not fixed then return complain(wrong) end
+  try(fix(cfg, p))
   say(("%d entries appended to %s"):format(#p.missing + #p.foreign, cfg.filter))
   return 0
 end

@@ -11,6 +11,7 @@ local shell = require "pmlua.internal.wrap.shell"
 local values = require "pmlua.internal.wrap.values"
 
 local out = require "pmlua.internal.wrap.say"
+local try = require "pmlua.internal.try"
 local say, complain = out.say, out.complain
 
 local M = {
@@ -50,48 +51,43 @@ prints which shared libraries the flags stand for.]],
 local function before(o)
   if o.recipe then return recipes.read(o.recipe) end
   if o.update then
-    local cfg, err = folder.load(o.dir or ".")
-    if not cfg then return nil, err end
-    local t = {}
+    local cfg, t = try(folder.load(o.dir or ".")), {}
     for field in pairs(folder.fields) do t[field] = cfg[field] end
     return t
   end
   return {}
 end
 
-local function twins(list, into)
+local MISUSED = 2
+
+local function read_twins(list, into)
   for _, text in ipairs(list or {}) do
     local f, twin = text:match("^([^=]+)=([^=]+)$")
-    if not f then return nil, "--variadic " .. text .. ": write FUNCTION=TWIN" end
+    try(f, "--variadic " .. text .. ": write FUNCTION=TWIN", MISUSED)
     into[f] = twin
   end
-  return true
 end
 
---- All that is said, as a recipe's table; nil and why, and whether that is misuse.
+--- All that is said, as a recipe's table.
 local function gather(o)
-  local t, err = before(o)
-  if not t then return nil, err end
+  local t = try(before(o))
   if o.compile_commands then
-    local found, why = database.read(o.compile_commands)
-    if not found then return nil, why end
+    local found = try(database.read(o.compile_commands))
     t.cflags, t.language = found.cflags, found.language
   end
   for _, field in ipairs { "name", "libs", "cflags", "ldflags", "language", "headers" } do t[field] = o[field] or t[field] end
   if o.example then
-    local text, missing = shell.slurp(o.example)
-    if not text then return nil, missing end
-    t.example, t.calls = text, nil -- another example makes other calls
+    t.example, t.calls = try(shell.slurp(o.example)), nil -- another example makes other calls
   end
   t.variadic, t.record = t.variadic or {}, o.record or t.record or {}
-  local fine, misuse = twins(o.variadic, t.variadic)
-  for _, text in ipairs(fine and t.record or {}) do
-    if fine then fine, misuse = values.parse(text) end
+  read_twins(o.variadic, t.variadic)
+  for _, text in ipairs(t.record) do
+    local fine, wrong = values.parse(text)
+    try(fine, wrong, MISUSED)
   end
-  if not fine then return nil, misuse, true end
-  if not t.name then return nil, "add --name NAME", true end
-  if not t.name:find("^[%w_][%w_.-]*$") then return nil, "--name: letters, digits, '_', '.' and '-'", true end
-  if t.language and t.language ~= "c" and t.language ~= "c++" then return nil, "--language: c or c++", true end
+  try(t.name, "add --name NAME", MISUSED)
+  try(t.name:find("^[%w_][%w_.-]*$"), "--name: letters, digits, '_', '.' and '-'", MISUSED)
+  try(not t.language or t.language == "c" or t.language == "c++", "--language: c or c++", MISUSED)
   return t
 end
 
@@ -110,32 +106,26 @@ local function found_line(libraries)
 end
 
 --- Write the folder, then try it: find the libraries behind the flags and parse the headers. nil and the reason.
-local function try(cfg)
-  local made, refused = folder.make(cfg.build)
-  if not made then return nil, refused end
-  local libraries, err = library.find(cfg, cfg.build)
-  if not libraries then return nil, err end
+local function try_out(cfg)
+  try(folder.make(cfg.build))
+  local libraries = try(library.find(cfg, cfg.build))
   say("libraries: " .. found_line(libraries))
   for _, l in ipairs(libraries) do
     if l.archive then say(l.soname .. " is static: wrappers for link time only, static too") end
   end
-  local unit, why = headers.read(cfg.headers, cfg.language, cfg.cflags)
-  if not unit then return nil, why end
-  return true
+  try(headers.read(cfg.headers, cfg.language, cfg.cflags))
 end
 
 ---@return integer status
 function M.run(o)
-  local t, err, misused = gather(o)
-  if not t then return misused and require("pmlua.internal.cli.verb").misused(M.name, err) or complain(err) end
+  local t = gather(o)
   local cfg = folder.complete(o.dir or o.update and "." or "wrap-" .. t.name, t)
   local against = obstacle(cfg, o)
   if against then return complain(against) end
-  local written, refused = scaffold.write(cfg, { headers = t.headers, example = t.example, filter = t.filter, update = o.update })
-  if not written then return complain(refused) end
+  try(scaffold.write(cfg, { headers = t.headers, example = t.example, filter = t.filter, update = o.update }))
   cfg = folder.load(cfg.dir)
-  local fine, why = try(cfg)
-  if not fine then return complain(why .. (t.package and "; it comes with Debian's " .. t.package or "")) end
+  local _, why = try.catch(try_out, cfg)
+  if why then return complain(why .. (t.package and "; it comes with Debian's " .. t.package or "")) end
   say(("%s is ready; next: cd %s && make, or pmlua wrap build %s"):format(cfg.dir, cfg.dir, cfg.dir))
   return 0
 end

@@ -3,6 +3,7 @@
 
 local lists = require "pmlua.internal.lists"
 local out = require "pmlua.internal.wrap.say"
+local try = require "pmlua.internal.try"
 local say, complain = out.say, out.complain
 
 local M = {
@@ -24,10 +25,8 @@ end
 
 ---@return integer status
 function M.run(o)
-  local cfg, missing = require("pmlua.internal.wrap.folder").load(o.dir or ".")
-  if not cfg then return complain(missing) end
-  local dir, err = require("pmlua.internal.wrap.installed").install(cfg, o.prefix)
-  if not dir then return complain(err) end
+  local cfg = try(require("pmlua.internal.wrap.folder").load(o.dir or "."))
+  local dir = try(require("pmlua.internal.wrap.installed").install(cfg, o.prefix))
   say(("%s is installed in %s"):format(cfg.name, dir))
   if not is_searched(dir) then
     say("for pmlua to find it: export PMLUA_WRAP_PATH=" .. require("pmlua.internal.wrap.shell").quote(dir))

@@ -2,6 +2,7 @@
 --- `pmlua wrap installcheck`: the example with the installed wrapper, in every way.
 
 local out = require "pmlua.internal.wrap.say"
+local try = require "pmlua.internal.try"
 local say, complain = out.say, out.complain
 
 local M = {
@@ -50,8 +51,7 @@ end
 ---@return integer status
 function M.run(o)
   local installed = require "pmlua.internal.wrap.installed"
-  local cfg, missing = require("pmlua.internal.wrap.folder").load(o.dir or ".")
-  if not cfg then return complain(missing) end
+  local cfg = try(require("pmlua.internal.wrap.folder").load(o.dir or "."))
   local w, err = installed.find(cfg.name), nil
   if not w then w, err = installed.built(cfg) end
   if not w then return complain(err) end

@@ -2,7 +2,8 @@
 --- `pmlua wrap show`: one wrapper, and what it wraps.
 
 local out = require "pmlua.internal.wrap.say"
-local say, complain = out.say, out.complain
+local try = require "pmlua.internal.try"
+local say = out.say
 
 local M = {
   summary = "show what a wrapper wraps",
@@ -24,8 +25,7 @@ end
 
 ---@return integer status
 function M.run(o)
-  local w, err = require("pmlua.internal.wrap.installed").find(o.which)
-  if not w then return complain(err) end
+  local w = try(require("pmlua.internal.wrap.installed").find(o.which))
   say(("name       %s"):format(w.name))
   say(("language   %s"):format(w.language))
   say(("libraries  %s"):format(table.concat(w.libraries, " ")))
