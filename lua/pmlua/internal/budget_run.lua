@@ -11,6 +11,7 @@ local budgets = require "pmlua.internal.budgets"
 local disk = require "pmlua.internal.file"
 local refuse = require "pmlua.core".failure.refuse
 local temporary = require "pmlua.internal.temporary"
+local try = require "pmlua.internal.try"
 
 local M = {}
 
@@ -18,18 +19,14 @@ local EVERYTHING <const> = { "*", "libc*" } -- the C library only if it is named
 
 --- The budgets of the program's file and of the file of budgets; nil and why.
 local function of(program, file)
-  local text, err = disk.read(program)
-  if not text then return nil, err end
+  local text = try(disk.read(program))
   local own = require "pmlua.internal.offers".section(text, "pml_budget") or ""
   local lines = {}
   for line in own:gmatch "%Z+" do lines[#lines + 1] = line end
   local all, wrong = budgets.read(table.concat(lines, "\n"))
   if not all then return refuse(wrong, program .. ", PML_BUDGET") end
   if file then
-    local more
-    more, err = disk.read(file)
-    if not more then return nil, err end
-    more, err = budgets.read(more)
+    local more, err = budgets.read(try(disk.read(file)))
     if not more then return refuse(err, file) end
     for _, budget in ipairs(more) do all[#all + 1] = budget end
   end
@@ -40,8 +37,7 @@ end
 
 --- Run the command under `pmlua record`, and read its logs.
 local function record(command, options)
-  local dir, err = temporary.folder "budget"
-  if not dir then return nil, err end
+  local dir = try(temporary.folder "budget")
   options.command = command
   local ended, why = require "pmlua.verb.record".leave(options, dir)
   local recorded
@@ -81,14 +77,12 @@ end
 local function judge_calls(command, all)
   local names = budgets.names(all)
   if #names == 0 then return {} end
-  local recorded, err = record(command, { lib = EVERYTHING, sym = names })
-  if not recorded then return nil, err end
+  local recorded = try(record(command, { lib = EVERYTHING, sym = names }))
   local misspelt = unknown(recorded, budgets.names(all, true))
   if misspelt then return refuse("ENOENT", misspelt) end
   local said = budgets.judge(all, paths_of(recorded))
   if #said == 0 then return said end
-  recorded, err = record(command, { lib = EVERYTHING })
-  if not recorded then return nil, err end
+  recorded = try(record(command, { lib = EVERYTHING }))
   return budgets.judge(all, paths_of(recorded))
 end
 
@@ -101,20 +95,17 @@ end
 
 --- Add the counts of a run in which no function is recorded, so that the count of a section includes its calls.
 local function count_kernel(command, events, rows)
-  local recorded, err = record(command, { sym = { "no function" }, events = events })
-  if not recorded then return nil, err end
+  local recorded = try(record(command, { sym = { "no function" }, events = events }))
   for _, f in ipairs(recorded.functions) do
     local row = row_of(rows, f.name)
     row.calls = row.calls + f.calls
     for event, n in pairs(f.events or {}) do row.events[event] = (row.events[event] or 0) + n end
   end
-  return true
 end
 
 local function count_simulated(command, events, rows)
   local simulation = require "pmlua.internal.simulation.run"
-  local all, err = simulation.count(command)
-  if not all then return nil, err end
+  local all = try(simulation.count(command))
   for _, process in ipairs(all.processes) do
     for _, region in ipairs(process.regions) do
       local row = row_of(rows, region.name)
@@ -126,7 +117,6 @@ local function count_simulated(command, events, rows)
       end
     end
   end
-  return true
 end
 
 local function judge_events(command, all)
@@ -134,10 +124,8 @@ local function judge_events(command, all)
   for _, name in ipairs(budgets.events(all)) do
     if name:find "^sim::" then simulated[name] = true else kernel[#kernel + 1] = name end
   end
-  local fine, err = true, nil
-  if #kernel > 0 then fine, err = count_kernel(command, kernel, rows) end
-  if fine and next(simulated) then fine, err = count_simulated(command, simulated, rows) end
-  if not fine then return nil, err end
+  if #kernel > 0 then count_kernel(command, kernel, rows) end
+  if next(simulated) then count_simulated(command, simulated, rows) end
   return budgets.judge_events(all, rows)
 end
 
@@ -147,15 +135,11 @@ end
 ---@param file string? more budgets
 ---@return string[]? sentences about budgets that were exceeded or not checked
 ---@return pmlua.Failure|integer failure, or the number of budgets
-function M.judge(command, program, file)
-  local all, err = of(program, file)
-  if not all then return nil, err end
-  local said, more
-  said, err = judge_calls(command, all)
-  if said then more, err = judge_events(command, all) end
-  if not more then return nil, err end
-  for _, line in ipairs(more) do said[#said + 1] = line end
+M.judge = try.catching(function(command, program, file)
+  local all = try(of(program, file))
+  local said = try(judge_calls(command, all))
+  for _, line in ipairs(try(judge_events(command, all))) do said[#said + 1] = line end
   return said, #all
-end
+end)
 
 return M

@@ -7,6 +7,7 @@
 local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
 local preload = require "pmlua.internal.preload"
+local try = require "pmlua.internal.try"
 local refuse = core.failure.refuse
 
 local M = {}
@@ -132,8 +133,7 @@ end
 
 --- Read the program, or of a script its interpreter; nil and why.
 local function read(path)
-  local place, missing = preload.locate(path)
-  if not place then return nil, missing end
+  local place = try(preload.locate(path))
   local text, err = disk.read(place)
   local interpreter = text and text:match "^#![ \t]*([^%s%z]+)"
   if interpreter then text, err = disk.read(interpreter) end
@@ -146,9 +146,8 @@ end
 
 ---@param path string a program or script, as a shell finds it
 ---@return { name: string, status: string, finding: string, remedy: string? }[]? rows, pmlua.Failure? failure
-function M.of(path)
-  local program, err = read(path)
-  if not program then return nil, err end
+M.of = try.catching(function(path)
+  local program = try(read(path))
   local rows = {}
   local function row(name, finding, remedy, none)
     rows[#rows + 1] = { name = name, status = finding and "ok" or "missing", finding = finding or none, remedy = remedy }
@@ -177,6 +176,6 @@ function M.of(path)
   local other = language(program)
   if other then row("language", other, "pmlua sample -- " .. path) end
   return rows
-end
+end)
 
 return M

@@ -10,6 +10,7 @@ local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
 local quote = require "pmlua.internal.quote"
 local temporary = require "pmlua.internal.temporary"
+local try = require "pmlua.internal.try"
 local refuse = core.failure.refuse
 
 local M = {}
@@ -20,14 +21,13 @@ local TIME_LIMIT_S = 60
 M.write = disk.write
 
 --- Call f with a folder that is gone afterwards; its two results.
-function M.in_folder(f)
-  local folder, refused = temporary.folder "plot"
-  if not folder then return nil, refused end
+M.in_folder = try.catching(function(f)
+  local folder = try(temporary.folder "plot")
   local done, result, err = pcall(f, folder)
   temporary.remove(folder)
   if not done then error(result, 0) end
   return result, err
-end
+end)
 
 local package_of = { gnuplot = "gnuplot-nox", dot = "graphviz" }
 
@@ -78,11 +78,9 @@ function M.gnuplot(folder, script, format)
 end
 
 --- The picture that was drawn in the folder, under the name that it shall have.
-function M.keep(folder, path)
-  local picture, err = disk.read(folder .. "/picture")
-  if not picture then return nil, err end
-  return M.write(path, picture)
-end
+M.keep = try.catching(function(folder, path)
+  return M.write(path, try(disk.read(folder .. "/picture")))
+end)
 
 --- The variables that theme.gp reads, and further lines.
 function M.run_gp(title, lines)
@@ -93,40 +91,32 @@ end
 
 --- theme.gp and STEM.gp of pmlua's own, by name.
 ---@return table<string, string>? texts, pmlua.Failure? failure
-function M.scripts(stem)
+M.scripts = try.catching(function(stem)
   local plots = require "pmlua".paths.plots
   if not plots then return refuse("ENOENT", "cannot find pmlua's folder of plots") end
   local texts = {}
   for _, name in ipairs { "theme.gp", stem .. ".gp" } do
-    local text, err = disk.read(plots .. "/" .. name)
-    if not text then return nil, err end
-    texts[name] = text
+    texts[name] = try(disk.read(plots .. "/" .. name))
   end
   return texts
-end
+end)
 
 local function write_all(folder, files)
-  for name, text in pairs(files) do
-    local ok, err = M.write(folder .. "/" .. name, text)
-    if not ok then return nil, err end
-  end
-  return true
+  for name, text in pairs(files) do try(M.write(folder .. "/" .. name, text)) end
 end
 
 --- Draw plots/STEM.gp.
 ---@param files table<string, string> text by name: run.gp and data
 ---@param path string .svg or .png
 ---@return boolean? ok, pmlua.Failure? failure one line
-function M.draw(stem, files, path)
-  local scripts, missing = M.scripts(stem)
-  if not scripts then return nil, missing end
+M.draw = try.catching(function(stem, files, path)
+  local scripts = try(M.scripts(stem))
   return M.in_folder(function(folder)
-    local ok, err = write_all(folder, scripts)
-    if ok then ok, err = write_all(folder, files) end
-    if ok then ok, err = M.gnuplot(folder, stem .. ".gp", path:match("%.(%a+)$")) end
-    if not ok then return nil, err end
+    write_all(folder, scripts)
+    write_all(folder, files)
+    try(M.gnuplot(folder, stem .. ".gp", path:match("%.(%a+)$")))
     return M.keep(folder, path)
   end)
-end
+end)
 
 return M

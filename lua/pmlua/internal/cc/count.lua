@@ -14,6 +14,7 @@ local paths = require "pmlua.internal.wrap.paths"
 local sorted = require "pmlua.internal.sorted"
 local temporary = require "pmlua.internal.temporary"
 local words_of = require "pmlua.internal.cc.words"
+local try = require "pmlua.internal.try"
 local refuse = core.failure.refuse
 
 local M = {}
@@ -114,8 +115,7 @@ end
 
 --- The last step: objects where sources were. Those that are not counted keep the language they were said to be in.
 local function link(line, object)
-  local libraries, err = runtime()
-  if not libraries then return nil, err end
+  local libraries = try(runtime())
   local words = append({}, table.unpack(line.compiler))
   for _, item in ipairs(line.items) do
     local word = item[1]
@@ -161,8 +161,7 @@ local function with_plugin(line, o, llvm, plugin)
   if #names > 0 then settings = settings .. ",name=" .. table.concat(names, " or ") end
   words.environment = { PMLUA_INSTRUMENT = settings }
   if not line.links then return { words } end
-  local libraries, err = runtime()
-  if not libraries then return nil, err end
+  local libraries = try(runtime())
   return { append(words, table.unpack(libraries)) }
 end
 
@@ -226,13 +225,9 @@ local function count_sources(line, o, llvm)
     end
   end
   o.version = llvm.version
-  o.folder, err = temporary.folder "cc"
-  if not o.folder then return nil, err end
+  o.folder = try(temporary.folder "cc")
   local steps, object = compile_all(line, o)
-  if line.links then
-    steps[#steps + 1], err = link(line, object)
-    if err then return nil, err end
-  end
+  if line.links then steps[#steps + 1] = link(line, object) end
   return steps
 end
 
@@ -240,10 +235,9 @@ end
 ---@param words string[] the compiler and its arguments
 ---@param o { at: string, lines: boolean?, quiet: boolean?, tell: fun(text: string) } folder, version: of steps with bitcode
 ---@return table[]? steps, pmlua.Failure? failure
-function M.plan(words, o)
+M.plan = try.catching(function(words, o)
   local line = words_of.parse(words)
-  local llvm, err = llvm_of.of(line.compiler)
-  if not llvm then return nil, err end
+  local llvm = try(llvm_of.of(line.compiler))
   line.links = true
   for word in pairs(words_of.stops) do line.links = line.links and not line.has[word] end
   if as_it_is(line) then return { words } end
@@ -252,9 +246,7 @@ function M.plan(words, o)
   end
   if counts(line, o, llvm) then return count_sources(line, o, llvm) end
   if not line.links then return { words } end
-  local linked
-  linked, err = link(line, {})
-  return linked and { linked }, err
-end
+  return { link(line, {}) }
+end)
 
 return M

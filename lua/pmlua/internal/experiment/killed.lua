@@ -13,6 +13,7 @@ local dat = require "pmlua.internal.dat"
 local datasets = require "pmlua.internal.experiment.datasets"
 local json = require "pmlua.json"
 local runlog = require "pmlua.internal.experiment.runlog"
+local try = require "pmlua.internal.try"
 
 local M = {}
 
@@ -121,7 +122,7 @@ end
 ---@param meta table meta.json
 ---@param data table data.dat
 ---@return { samples: integer, planned: integer }? killed, string? err
-function M.recover(folder, meta, data)
+M.recover = try.catching(function(folder, meta, data)
   if not is_usable(meta) then return nil, folder.path .. "/meta.json: it lacks the description of the samples" end
   local run = { seed = math.tointeger(meta.seed), scale = meta.scale, unit = meta.unit,
     exp = { name = data.title, metrics = metrics_of(meta) } }
@@ -136,14 +137,10 @@ function M.recover(folder, meta, data)
   run.cells = cells
   local tables = { ["data.dat"] = { title = data.title, status = "incomplete", columns = data.columns, rows = rows } }
   for _, name in ipairs { "rounds", "outliers", "histogram" } do tables[name .. ".dat"] = datasets[name](run, "incomplete") end
-  for name, t in pairs(tables) do
-    local ok, full = folder:write_table(name, t)
-    if not ok then return nil, full end
-  end
-  local ok, full = folder:write(NAME, json.encode(killed))
-  if not ok then return nil, full end
+  for name, t in pairs(tables) do try(folder:write_table(name, t)) end
+  try(folder:write(NAME, json.encode(killed)))
   return killed
-end
+end)
 
 --- The result of an earlier recover() for a folder; nil: it was not called.
 ---@param folder { path: string }

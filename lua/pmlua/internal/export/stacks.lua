@@ -11,6 +11,7 @@ local logs = require "pmlua.internal.record.logs"
 local sections = require "pmlua.sections"
 local sources = require "pmlua.internal.export.source"
 local job_summaries = require "pmlua.internal.report.job_summary"
+local try = require "pmlua.internal.try"
 local refuse = core.failure.refuse
 
 local M = {}
@@ -75,8 +76,7 @@ end
 -- ---- traces ----
 
 local function of_paths(reader, where, tree)
-  local paths, odd = reader:paths { where = where }
-  if not paths then return nil, odd end
+  local paths, odd = try(reader:paths { where = where })
   local regions, place = reader:regions(), {}
   for i, p in ipairs(paths) do
     local r = regions[p.number]
@@ -137,8 +137,7 @@ local function metric_number(reader, name)
 end
 
 local function of_metric(reader, where, tree, name)
-  local number, metric = metric_number(reader, name)
-  if not number then return nil, metric end
+  local number, metric = try(metric_number(reader, name))
   local counting = setmetatable({ tree = tree, number = number, regions = reader:regions(), outside = 0 }, Counting)
   local asked = { kinds = { "enter", "leave", "metric" } }
   for key, v in pairs(where or {}) do asked[key] = v end
@@ -152,17 +151,14 @@ local function of_metric(reader, where, tree, name)
 end
 
 local function of_trace(path, question)
-  local reader <close>, err = core.trace.open(path)
-  if not reader then return nil, err end
+  local reader <close> = try(core.trace.open(path))
   local tree, value = new_tree(), question.value or "time"
   local where = { kind = require "pmlua.internal.record.kind".list(question.kinds) }
   for key, v in pairs(question.where or {}) do where[key] = v end
-  local unmatched, why = of_paths(reader, where, tree)
-  if not unmatched then return nil, why end
+  local unmatched = try(of_paths(reader, where, tree))
   local notes = unmatched > 0 and { ("%d enters and leaves of the trace have no partner"):format(unmatched) } or {}
   if value == "time" or value == "calls" then return finished(tree, value, value == "time" and "ns" or "calls", notes) end
-  local metric, refused = of_metric(reader, where, tree, value)
-  if not metric then return nil, refused end
+  local metric = try(of_metric(reader, where, tree, value))
   return finished(tree, value, metric.unit or "#", notes)
 end
 
@@ -189,14 +185,12 @@ end
 
 local function of_logs(path, question)
   local value = question.value or "time"
-  local source, err = sources.read { path }
-  if not source then return nil, err end
+  local source = try(sources.read { path })
   local tree = new_tree(question.kinds)
   if source.job and #source.job.paths > 0 then
     tree:add_paths(source.job.paths)
   else
-    local added, why = add_logs(tree, source.job_summary)
-    if not added then return nil, why end
+    try(add_logs(tree, source.job_summary))
   end
   if #tree.nodes == 0 then add_sections(tree, source.job_summary) end
   return finished(tree, value, value == "time" and "ns" or "calls", source.notes)
@@ -226,7 +220,7 @@ end
 ---@param path string FILE.otf2, a folder, or a log
 ---@param question? pmlua.StackQuestion
 ---@return pmlua.Stacks? stacks, string|pmlua.Failure? failure
-function M.read(path, question)
+M.read = try.catching(function(path, question)
   question = question or {}
   local value, trace = question.value or "time", M.trace_of(path)
   local of_trace_alone = question.where or value ~= "time" and value ~= "calls"
@@ -239,9 +233,9 @@ function M.read(path, question)
     return refuse("ENOENT", path .. ": no recorded calls, no sections and no trace", "pmlua record -o DIR -- CMD")
   end
   local from_trace = trace and (trace == path or of_trace_alone or not logged)
-  local stacks, err = (from_trace and of_trace or of_logs)(from_trace and trace or path, question)
-  if stacks and #stacks.nodes == 0 then return refuse("ENODATA", path .. ": no call was recorded") end
-  return stacks, err
-end
+  local stacks = (from_trace and of_trace or of_logs)(from_trace and trace or path, question)
+  if #stacks.nodes == 0 then return refuse("ENODATA", path .. ": no call was recorded") end
+  return stacks
+end)
 
 return M

@@ -4,6 +4,7 @@
 -- Try:  pmlua live --report out -- ./solver; pmlua report out --history
 
 local core = require "pmlua.core"
+local try = require "pmlua.internal.try"
 local refuse = core.failure.refuse
 
 local M = {}
@@ -25,8 +26,7 @@ local function logs_of(paths)
   for i, path in ipairs(paths) do
     names[i] = path
     if not require "lfs".attributes(path, "mode") then
-      local app, err = require "pmlua.internal.live.directory".find(path)
-      if not app then return nil, err end
+      local app = try(require "pmlua.internal.live.directory".find(path))
       names[i] = M.log_of(app.pid)
       if not names[i] then
         return refuse("ENOENT", ("%s (%d) writes no log"):format(app.name, app.pid), "start it with pmlua live --report DIR")
@@ -41,9 +41,8 @@ end
 ---@param event string?
 ---@return table[]? series each with log, name, real, instant, times_s and values
 ---@return pmlua.Failure? failure
-function M.read(paths, event)
-  local logs, err = logs_of(paths)
-  if not logs then return nil, err end
+M.read = try.catching(function(paths, event)
+  local logs = try(logs_of(paths))
   local pattern = event and require "pmlua.internal.own_plugins".pattern_of((event:gsub("^sde:::", "")))
   local list = {}
   for _, log in ipairs(logs) do
@@ -58,7 +57,7 @@ function M.read(paths, event)
   local what = event and ("no event %s has a history"):format(event) or "no event has a history"
   return refuse("ENOENT", ("%s: %s"):format(table.concat(paths, " "), what),
     "run the program under pmlua live --report DIR, for some seconds, without PMLUA_HISTORY=off")
-end
+end)
 
 local function extremes(values)
   local least, most

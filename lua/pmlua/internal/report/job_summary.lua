@@ -7,6 +7,7 @@
 local core = require "pmlua.core"
 local lists = require "pmlua.internal.lists"
 local sections = require "pmlua.sections"
+local try = require "pmlua.internal.try"
 
 -- --- the processes of a job summary ---
 
@@ -171,8 +172,7 @@ end
 --- In order, with each process's number leading to its place.
 local function ordered(job_summary)
   job_summary.index = job_summary.processes:sort(sections.before)
-  local ok, err = sections.check_ranks(job_summary.processes)
-  if not ok then return nil, err end
+  try(sections.check_ranks(job_summary.processes))
   return job_summary
 end
 
@@ -208,27 +208,24 @@ end
 --- Read the processes of files and folders for a report. Each log is read once, and the memory for it does not grow with
 --- its threads and sections.
 ---@return pmlua.JobSummary? job_summary, pmlua.Failure? failure one line
-function M.read(paths)
-  local files, err = sections.files(paths)
-  if not files then return nil, err end
+M.read = try.catching(function(paths)
+  local files = try(sections.files(paths))
   return add_files(new_job_summary(), files, in_folders(paths))
-end
+end)
 
 --- The same of the bytes of one log, which a running application sent.
 ---@param name string what the report calls it
 ---@param folder string where the log is kept while it is read
 ---@return pmlua.JobSummary? job_summary, pmlua.Failure? failure
-function M.of(bytes, name, folder)
+M.of = try.catching(function(bytes, name, folder)
   local path = folder .. "/sections.pmlog"
-  local done, err = require "pmlua.internal.file".write(path, bytes)
-  if not done then return nil, err end
+  try(require "pmlua.internal.file".write(path, bytes))
   local job_summary = new_job_summary()
-  local process, why = add_file(job_summary, path, 1)
-  if not process then return nil, why end
+  local process = try(add_file(job_summary, path, 1))
   process.name = name
   job_summary.processes:keep(1, process)
   return ordered(job_summary)
-end
+end)
 
 --- A number without a fraction is an integer.
 local function exact(v) return math.tointeger(v) or v end

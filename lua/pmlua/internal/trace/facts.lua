@@ -7,6 +7,7 @@
 local balance = require "pmlua.analysis.balance"
 local critical_path = require "pmlua.analysis.critical_path"
 local waits = require "pmlua.analysis.waits"
+local try = require "pmlua.internal.try"
 
 local M = {}
 
@@ -121,39 +122,29 @@ end
 ---  senders: most ranks whose messages are processed at once, nil: as memory allows; pair gets each pair instead of the list;
 ---  sums: most sums of waits at once, and sum gets the shorter ones; nil: all
 ---@return pmlua.trace.Facts? facts, pmlua.Failure? failure
-function M.read(reader, where, also)
+M.read = try.catching(function(reader, where, also)
   also = also or {}
   local about = reader:about()
   local facts = { about = about, window = where.window, processes = reader:processes(), messages = {}, unknown = 0, metrics = {},
     clocks = clocks_of(reader, about) }
-  local odd, err
-  facts.regions, odd, facts.ranks = balance.of(reader, where)
-  if not facts.regions then return nil, odd end
+  local odd
+  facts.regions, odd, facts.ranks = try(balance.of(reader, where))
   facts.odd, facts.kinds, facts.unreceived = odd, by_name(odd.kinds), unreceived(odd.kinds, where)
   if odd.damaged + odd.undefined > 0 then facts.ranks = nil end -- the balance of a part of the events would be misleading
   if about.ranks > 0 then
-    facts.messages, facts.unknown, facts.pairs = messages_of(reader, where, about.processes, also)
-    if not facts.messages then return nil, facts.unknown end
+    facts.messages, facts.unknown, facts.pairs = try(messages_of(reader, where, about.processes, also))
   end
   if about.metrics > 0 then
-    local series, columns = reader:series { columns = 1, where = { window = where.window } }
-    if not series then return nil, columns end
+    local series, columns = try(reader:series { columns = 1, where = { window = where.window } })
     facts.metrics, facts.nans = metrics_of(series), columns.nans
   end
   if also.waits or also.critical_path then facts.threads = threads_of(reader) end
   if also.waits then
-    facts.waits, facts.wait_sums = waits.of(reader, where.window, also.sums, also.sum)
-    if not facts.waits then return nil, facts.wait_sums end
+    facts.waits, facts.wait_sums = try(waits.of(reader, where.window, also.sums, also.sum))
   end
-  if also.critical_path then
-    facts.critical_path, err = critical_path.of(reader, where.window)
-    if not facts.critical_path then return nil, err end
-  end
-  if also.paths then
-    facts.paths, err = reader:paths { where = where }
-    if not facts.paths then return nil, err end
-  end
+  if also.critical_path then facts.critical_path = try(critical_path.of(reader, where.window)) end
+  if also.paths then facts.paths = try(reader:paths { where = where }) end
   return facts
-end
+end)
 
 return M

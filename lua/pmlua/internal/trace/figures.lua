@@ -11,6 +11,7 @@ local quote = require "pmlua.internal.quote"
 local report = require "pmlua.report"
 local traffic = require "pmlua.internal.report.traffic"
 local units = require "pmlua.internal.report.units"
+local try = require "pmlua.internal.try"
 
 local M = {}
 
@@ -83,12 +84,11 @@ local function window_of(reader, where)
   return from, math.min(window[2] or math.huge, reader:about().length_s)
 end
 
-function M.timeline(reader, where, name, path)
+M.timeline = try.catching(function(reader, where, name, path)
   local from, to = window_of(reader, where)
   if to <= from then return refuse("ENODATA", "the window is empty: there is nothing to draw") end
-  local rows, err = reader:group { by = { "location", "region", "column" }, columns = COLUMNS, sum = { "exclusive" },
-    where = where }
-  if not rows then return nil, err end
+  local rows = try(reader:group { by = { "location", "region", "column" }, columns = COLUMNS, sum = { "exclusive" },
+    where = where })
   if #rows == 0 then return refuse("ENODATA", "no call lies in the window: there is nothing to draw") end
   local step = (to - from) / COLUMNS
   local lanes, lines, titles = columns_of(rows, step), {}, {}
@@ -104,13 +104,12 @@ function M.timeline(reader, where, name, path)
     "timeline_note = " .. quote.gnuplot(note), 'time_label = "time since the beginning of the trace"',
     picture.array("lane_name", titles), picture.array("colour_name", keys) })
   return picture.draw("timeline", { ["run.gp"] = run, ["timeline.dat"] = table.concat(lines, "\n") .. "\n" }, path)
-end
+end)
 
 -- ---- profile ----
 
-function M.profile(reader, where, name, path)
-  local regions, err = balance.of(reader, where)
-  if not regions then return nil, err end
+M.profile = try.catching(function(reader, where, name, path)
+  local regions = try(balance.of(reader, where))
   if #regions == 0 then return refuse("ENODATA", "no call is in the trace: there is nothing to draw") end
   local list, all = {}, 0
   for _, r in ipairs(regions) do all = all + r.exclusive_s end
@@ -122,13 +121,12 @@ function M.profile(reader, where, name, path)
   end
   return bars.bars(list, { title = "Time in regions, all locations: " .. title_of(name), what = "regions", several = false },
     path)
-end
+end)
 
 -- ---- messages ----
 
-function M.matrix(reader, where, _, path)
-  local messages, err = reader:messages { where = where }
-  if not messages then return nil, err end
+M.matrix = try.catching(function(reader, where, _, path)
+  local messages = try(reader:messages { where = where })
   local processes, size, by, list = reader:processes(), reader:about().ranks, {}, {}
   local block = math.max(1, (size + BLOCKS - 1) // BLOCKS)
   for _, m in ipairs(messages) do
@@ -141,7 +139,7 @@ function M.matrix(reader, where, _, path)
     end
   end
   return traffic.draw({ pairs = list, size = size, block = block }, path)
-end
+end)
 
 -- ---- metrics ----
 
@@ -165,9 +163,8 @@ local function time_unit(longest_s)
   return longest_s < 1 and 1e-3 or 1, longest_s < 1 and "ms" or "s"
 end
 
-function M.metrics(reader, where, name, path)
-  local series, columns = reader:series { columns = COLUMNS // 4, where = { window = where.window } }
-  if not series then return nil, columns end
+M.metrics = try.catching(function(reader, where, name, path)
+  local series, columns = try(reader:series { columns = COLUMNS // 4, where = { window = where.window } })
   local list, several = {}, {}
   local unit_s, unit_name = time_unit(columns.from_s + columns.step_s * COLUMNS / 4)
   for _, s in ipairs(series) do several[s.number] = (several[s.number] or 0) + 1 end
@@ -182,7 +179,7 @@ function M.metrics(reader, where, name, path)
   end
   if #list == 0 then return refuse("ENODATA", "no values of metrics are in the trace: there is nothing to draw") end
   return require("pmlua.internal.live.series").picture({ list = list }, "Metrics: " .. title_of(name), path)
-end
+end)
 
 M.kinds = { "timeline", "profile", "matrix", "metrics" }
 

@@ -12,6 +12,7 @@ local printable = require "pmlua.internal.printable"
 local tables = require "pmlua.internal.report.job_tables"
 local units = require "pmlua.internal.report.units"
 local refuse = require "pmlua.core".failure.refuse
+local try = require "pmlua.internal.try"
 
 local M = {}
 
@@ -199,8 +200,7 @@ end
 
 --- Rows that are not kept in memory: lines of a file without a name.
 local function spool()
-  local file, err = require "pmlua.internal.temporary".file "trace"
-  if not file then return nil, err end
+  local file = try(require "pmlua.internal.temporary".file "trace")
   local rows = { file = file }
   function rows.add(line)
     local ok, why = file:write(line)
@@ -251,9 +251,8 @@ end
 --- For programs: shorter sums of waits, and pairs of ranks, wait in files until they are written.
 local function write_rows(reader, o, also, write)
   local which, processes = o.table or "regions", reader:processes()
-  local messages <close>, no_file = spool()
-  local waits <close>, neither = spool()
-  if not messages or not waits then return nil, no_file or neither end
+  local messages <close> = spool()
+  local waits <close> = spool()
   local function line(of, row) return o.csv and line_of(of, row) or json.line(row) .. "\n" end
   function also.pair(m)
     if o.json or which == "messages" then messages.add(line("messages", message_of(processes, m))) end
@@ -262,11 +261,9 @@ local function write_rows(reader, o, also, write)
     if which ~= "causes" then return waits.add(line("waits", sum)) end
     for _, cause in ipairs(causes.causes { sum }) do waits.add(line("causes", cause)) end
   end
-  local read, why = facts.read(reader, o.where, also)
-  if not read then return nil, why end
+  local read = try(facts.read(reader, o.where, also))
   for _, rows in ipairs { messages, waits } do
-    local ok, failed = rows.rewind()
-    if not ok then return nil, failed end
+    try(rows.rewind())
   end
   if o.json then write_json(read, messages, waits, write)
   else write_csv(read, which, which == "messages" and messages or waits, write) end
@@ -278,18 +275,17 @@ end
 ---  top: integer, where: pmlua.TraceWhere, sums: integer?, senders: integer? } sums, senders: as facts.read() has them
 ---@param write fun(...: string)
 ---@return boolean? ok, pmlua.Failure? failure
-function M.write(reader, o, write)
+M.write = try.catching(function(reader, o, write)
   local which = o.table or "regions"
   local function wants(asked, name, other) return asked or o.csv and (which == name or which == other) end
   local also = { waits = wants(o.waits, "waits", "causes"), paths = wants(o.paths, "paths"),
     critical_path = wants(o.critical_path, "critical-path", "critical-call-paths"), sums = o.sums or SUMS, senders = o.senders }
   if o.json or o.csv then return write_rows(reader, o, also, write) end
   also.pairs = PAIRS
-  local read, why = facts.read(reader, o.where, also)
-  if not read then return nil, why end
+  local read = try(facts.read(reader, o.where, also))
   write((as_text(read, o)))
   return true
-end
+end)
 
 -- ---- as a page ----
 
@@ -301,10 +297,9 @@ local HEADINGS <const> = { { "critical-path", "Critical path by region" },
 --- Everything of an archive as a page: every event is read three times.
 ---@param o { dir: string, where: pmlua.TraceWhere }
 ---@return pmlua.page.Page?, pmlua.Failure? failure
-function M.page(reader, o)
+M.page = try.catching(function(reader, o)
   local page, figures = require "pmlua.internal.page", require "pmlua.internal.trace.figures"
-  local read, why = facts.read(reader, o.where, { waits = true, paths = true, critical_path = true, pairs = PAIRS, sums = SUMS })
-  if not read then return nil, why end
+  local read = try(facts.read(reader, o.where, { waits = true, paths = true, critical_path = true, pairs = PAIRS, sums = SUMS }))
   local parts = { { note = clocks_line(read) .. ranks_line(read) } }
   for _, kind in ipairs { "timeline", "matrix" } do
     parts[#parts + 1] = page.drawn(kind == "matrix" and "Messages between ranks" or "Timeline", function(path)
@@ -324,6 +319,6 @@ function M.page(reader, o)
     parts[#parts + 1] = { heading = "Largest pairs", names = columns.messages, rows = page.rows(columns.messages, messages) }
   end
   return { title = o.dir, about = title(read), warnings = oddities(read), parts = parts }
-end
+end)
 
 return M

@@ -19,6 +19,7 @@ local paths = require "pmlua.internal.wrap.paths"
 local plan = require "pmlua.internal.wrap.plan"
 local shell = require "pmlua.internal.wrap.shell"
 local refuse = require "pmlua.core".failure.refuse
+local try = require "pmlua.internal.try"
 
 local M = {}
 
@@ -51,8 +52,7 @@ end
 local function write(cfg, p, include)
   for _ = 1, ROUNDS do
     local text, owner = generate.source(cfg.name, cfg.headers, cfg.language, p.functions)
-    local written, err = shell.spit(cfg.source, text)
-    if not written then return nil, err end
+    try(shell.spit(cfg.source, text))
     local done, out = shell.run(("%s -fsyntax-only %s"):format(compiler(cfg, include), quote(cfg.source)))
     if done then return true end
     local guilty, why = refused(cfg, out, owner)
@@ -140,8 +140,7 @@ local function example(cfg)
 end
 
 local function make(cfg, p, where)
-  local wrote, err = shell.spit(cfg.build .. "/" .. cfg.name .. ".wrap", flags(p))
-  if not wrote then return nil, err end
+  try(shell.spit(cfg.build .. "/" .. cfg.name .. ".wrap", flags(p)))
   local d = description(cfg, p)
   local line = commands(cfg, p, "link", where)
   if d.shared then
@@ -154,8 +153,7 @@ local function make(cfg, p, where)
   if not done then
     return refuse("EINVAL", "the wrapper does not build: " .. (out:match("[^\n]*error[^\n]*") or out:match("[^\n]*")))
   end
-  wrote, err = shell.spit(("%s/%s.lua"):format(cfg.build, cfg.name), "return " .. folder.literal(d) .. "\n")
-  if not wrote then return nil, err end
+  try(shell.spit(("%s/%s.lua"):format(cfg.build, cfg.name), "return " .. folder.literal(d) .. "\n"))
   return d
 end
 
@@ -163,23 +161,16 @@ end
 ---@param cfg pmlua.wrap.folder
 ---@param tell fun(text: string) what takes long
 ---@return pmlua.wrap.plan?, pmlua.Failure? failure, string[]? errors
-function M.run(cfg, tell)
-  local lib, missing = paths.library()
-  if not lib then return nil, missing end
-  local include, absent = paths.include()
-  if not include then return nil, absent end
-  local where = { library = lib, include = include }
-  local made, refusal = folder.make(cfg.build)
-  if not made then return nil, refusal end
-  local p, why, errors = plan.make(cfg)
-  if not p then return nil, why, errors end
+M.run = try.catching(function(cfg, tell)
+  local where = { library = try(paths.library()), include = try(paths.include()) }
+  try(folder.make(cfg.build))
+  local p = try(plan.make(cfg))
   if #p.functions > MANY then tell(("compiling %d wrappers twice; thousands take minutes"):format(#p.functions)) end
-  local built, wrong = example(cfg)
-  if built then built, wrong = write(cfg, p, where.include) end
-  if built then built, wrong = make(cfg, p, where) end
-  if built then built, wrong = shell.spit(cfg.build .. "/left_out.txt", left_out(p)) end
-  if not built then return nil, wrong end
+  try(example(cfg))
+  try(write(cfg, p, where.include))
+  try(make(cfg, p, where))
+  try(shell.spit(cfg.build .. "/left_out.txt", left_out(p)))
   return p
-end
+end)
 
 return M

@@ -6,6 +6,7 @@
 local paths = require "pmlua.internal.wrap.paths"
 local shell = require "pmlua.internal.wrap.shell"
 local refuse = require "pmlua.core".failure.refuse
+local try = require "pmlua.internal.try"
 
 local M = {}
 
@@ -48,11 +49,9 @@ end
 --- The declarations of @list, a file of includes. On failure nil, the reason, and all errors of the compiler.
 ---@param language string "c" or "c++"
 ---@return pmlua.wrap.unit? unit, pmlua.Failure? failure, string[]? errors
-function M.read(list, language, cflags)
-  local clang, missing = paths.clang()
-  if not clang then return nil, missing end
-  local words, wrong = shell.words(cflags)
-  if not words then return nil, wrong end
+M.read = try.catching(function(list, language, cflags)
+  local clang = try(paths.clang())
+  local words = try(shell.words(cflags))
   local unit, refused, code = clang.parse(list, flags(language, words))
   if not unit then
     if code == "EINVAL" then refused.text = ("%s: %s %s"):format(refused.text, list, cflags) end
@@ -64,7 +63,7 @@ function M.read(list, language, cflags)
     return nil, failure, errors
   end
   return unit
-end
+end)
 
 -- Where many libraries have their headers: a header there does not stand for its folder.
 local shared = { "^/usr/include$", "^/usr/local/include$", "^/usr/include/[%w_]+%-linux%-gnu$" }

@@ -10,6 +10,7 @@ local literal = require "pmlua.internal.literal"
 local folder = require "pmlua.internal.wrap.folder"
 local paths = require "pmlua.internal.wrap.paths"
 local shell = require "pmlua.internal.wrap.shell"
+local try = require "pmlua.internal.try"
 local refuse = core.failure.refuse
 
 local M = {}
@@ -87,13 +88,11 @@ end
 ---@param cfg pmlua.wrap.folder
 ---@param prefix string?
 ---@return string?, pmlua.Failure? failure
-function M.install(cfg, prefix)
-  local w, err = M.built(cfg)
-  if not w then return nil, err end
+M.install = try.catching(function(cfg, prefix)
+  local w = try(M.built(cfg))
   local dir = prefix and prefix .. "/lib/pmlua/wrap" or paths.default()
   if not dir then return refuse("ENOENT", "libpmlua.so is not in the folder of the command", "name the folder with --prefix") end
-  local made, refused = folder.make(dir)
-  if not made then return nil, refused end
+  try(folder.make(dir))
   for _, file in ipairs(files(w)) do
     -- a new file, not a new content: programs that run keep the old one
     local command = "cp -f %s %s.new && mv -f %s.new %s"
@@ -102,6 +101,6 @@ function M.install(cfg, prefix)
     if not done then return refuse("EIO", (out:gsub("\n.*", ""))) end
   end
   return core.sys.realpath(dir)
-end
+end)
 
 return M

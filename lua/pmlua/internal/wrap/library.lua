@@ -7,6 +7,7 @@
 
 local shell = require "pmlua.internal.wrap.shell"
 local refuse = require "pmlua.core".failure.refuse
+local try = require "pmlua.internal.try"
 
 local M = {}
 
@@ -52,10 +53,9 @@ end
 ---@param cfg table the folder's configuration
 ---@param scratch string a folder
 ---@return table<string, true>? with, table<string, true>|string without or why
-function M.undefined(cfg, symbols, scratch)
+M.undefined = try.catching(function(cfg, symbols, scratch)
   local source, object = scratch .. "/probe" .. suffix(cfg.language), scratch .. "/probe.o"
-  local written, err = shell.spit(source, probe(symbols))
-  if not written then return nil, err end
+  try(shell.spit(source, probe(symbols)))
   local done, out = shell.run(("%s -fPIC -w -c %s -o %s"):format(M.compiler(cfg.language), quote(source), quote(object)))
   if not done then return refuse("EINVAL", M.compiler(cfg.language) .. ": " .. (out:gsub("\n.*", ""))) end
   local with, refused = undefined(cfg, cfg.libs, object)
@@ -64,7 +64,7 @@ function M.undefined(cfg, symbols, scratch)
   os.remove(object)
   if not with or not without then return M.refuse_link(cfg, refused or failed) end
   return with, without
-end
+end)
 
 --- The functions that libraries define: symbol -> its library, of the first that has it.
 ---@param libraries table[] of find()
@@ -181,10 +181,9 @@ end
 --- The libraries that -lfoo stand for: { file, soname, archive }[]; nil and why.
 ---@param scratch string a folder
 ---@return table[]?, pmlua.Failure? failure
-function M.find(cfg, scratch)
+M.find = try.catching(function(cfg, scratch)
   local source, object = scratch .. "/empty" .. suffix(cfg.language), scratch .. "/empty.o"
-  local written, err = shell.spit(source, "int main(void) { return 0; }\n")
-  if not written then return nil, err end
+  try(shell.spit(source, "int main(void) { return 0; }\n"))
   local done, out = shell.run(("%s -c %s -o %s"):format(M.compiler(cfg.language), quote(source), quote(object)))
   if not done then return refuse("EINVAL", M.compiler(cfg.language) .. ": " .. (out:gsub("\n.*", ""))) end
   local with, refused = trace(cfg, cfg.libs or "", object)
@@ -200,6 +199,6 @@ function M.find(cfg, scratch)
     end
   end
   return list
-end
+end)
 
 return M

@@ -10,6 +10,7 @@ local shell = require "pmlua.internal.wrap.shell"
 local templates = require "pmlua.internal.wrap.templates"
 local values = require "pmlua.internal.wrap.values"
 local refuse = require "pmlua.core".failure.refuse
+local try = require "pmlua.internal.try"
 
 local M = {}
 
@@ -93,8 +94,7 @@ local function by_symbol(a, b) return a.symbol < b.symbol end
 local function link(cfg, plan)
   local symbols = {}
   for i, f in ipairs(plan.functions) do symbols[i] = f.symbol end
-  local undefined, without = library.undefined(cfg, symbols, cfg.build)
-  if not undefined then return nil, without end
+  local undefined, without = try(library.undefined(cfg, symbols, cfg.build))
   plan.functions = choose.sift(plan.functions, plan.left, function(f)
     if f.library and not undefined[f.symbol] then return nil end
     local foreign = not without[f.symbol]
@@ -107,13 +107,10 @@ end
 --- Plan the wrapper from the folder's headers, libraries and filter; on failure nil, the reason, and the compiler's errors.
 ---@param cfg pmlua.wrap.folder
 ---@return pmlua.wrap.plan?, pmlua.Failure? failure, string[]? errors
-function M.make(cfg)
-  local unit, err, errors = headers.read(cfg.headers, cfg.language, cfg.cflags)
-  if not unit then return nil, err, errors end
-  local filter, says_files = filter_of(cfg)
-  if not filter then return nil, says_files end
-  local libraries, missing = library.find(cfg, cfg.build)
-  if not libraries then return nil, missing end
+M.make = try.catching(function(cfg)
+  local unit = try(headers.read(cfg.headers, cfg.language, cfg.cflags))
+  local filter, says_files = try(filter_of(cfg))
+  local libraries = try(library.find(cfg, cfg.build))
   local own = says_files and function() return true end or headers.own(unit)
   local plan = { libraries = libraries, missing = {}, foreign = {} }
   plan.functions, plan.left = choose.declared(unit, cfg.language, own)
@@ -128,16 +125,14 @@ function M.make(cfg)
   plan.functions = choose.sift(plan.functions, plan.left, function(f)
     if not filter:wants(f.file, f.title, f.symbol) then return "the filter excludes it" end
   end)
-  local linked, refused = link(cfg, plan)
-  if not linked then return nil, refused end
+  try(link(cfg, plan))
   plan.functions = choose.sift(plan.functions, plan.left, twin(there, cfg.variadic))
   table.sort(plan.functions, by_symbol)
   table.sort(plan.left, by_symbol)
   if #plan.functions == 0 then return nil, M.nothing(cfg, plan, unit) end
-  local chosen, wrong = values.choose(plan.functions, cfg.record)
-  if not chosen then return nil, wrong end
+  try(values.choose(plan.functions, cfg.record))
   return plan
-end
+end)
 
 function M.add_templates(plan, unit, own, defined)
   local seen = {}

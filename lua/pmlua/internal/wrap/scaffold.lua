@@ -5,6 +5,7 @@
 
 local folder = require "pmlua.internal.wrap.folder"
 local shell = require "pmlua.internal.wrap.shell"
+local try = require "pmlua.internal.try"
 
 local M = {}
 
@@ -132,17 +133,15 @@ local ours = { ["wrap.lua"] = true, ["README.md"] = true, ["Makefile"] = true }
 ---@param cfg pmlua.wrap.folder
 ---@param o { headers: string[]?, example: string?, filter: string?, update: boolean? }
 ---@return true?, string? err
-function M.write(cfg, o)
-  local made, err = folder.make(cfg.dir)
-  if not made then return nil, err end
+M.write = try.catching(function(cfg, o)
+  try(folder.make(cfg.dir))
   for name, text in pairs(texts(cfg, o)) do
     local there = shell.slurp(cfg.dir .. "/" .. name) ~= nil
     if not there or o.update and ours[name] then
-      local written, refused = shell.spit(cfg.dir .. "/" .. name, text)
-      if not written then return nil, refused end
+      try(shell.spit(cfg.dir .. "/" .. name, text))
     end
   end
   return true
-end
+end)
 
 return M
