@@ -27,6 +27,7 @@ local shape = require "pmlua.internal.shape"
 local shift = require "pmlua.internal.shift"
 local stats = require "pmlua.stats"
 local refuse = require "pmlua.core".failure.refuse
+local try = require "pmlua.internal.try"
 
 ---@class pml.compare
 ---@overload fun(dir_a: string, dir_b: string, options?: table): table?, string?
@@ -330,8 +331,7 @@ local function index_of_side(runs, several, metric)
   if not cells or not several then return cells, order end
   for _, cell in pairs(cells) do cell.starts, cell.medians = true, { cell.median } end
   for i = 2, #runs do
-    local more, err = index(runs[i], metric)
-    if not more then return nil, err end
+    local more = try(index(runs[i], metric))
     for key, cell in pairs(cells) do cell.medians[#cell.medians + 1] = more[key] and more[key].median end
   end
   for _, cell in pairs(cells) do cell.median = #cell.medians > 0 and stats.median(cell.medians) or nil end
@@ -340,10 +340,8 @@ end
 
 local function match(result, a, b, options, metric)
   local several = #a > 1 or #b > 1
-  local in_a, order_a = index_of_side(a, several, metric)
-  if not in_a then return nil, order_a end
-  local in_b, order_b = index_of_side(b, several, metric)
-  if not in_b then return nil, order_b end
+  local in_a, order_a = try(index_of_side(a, several, metric))
+  local in_b, order_b = try(index_of_side(b, several, metric))
   for _, key in ipairs(order_a) do
     if in_b[key] then
       result.cells[#result.cells + 1] = measure(in_a[key], in_b[key], options)
@@ -390,10 +388,8 @@ local taken = { threshold = true, metric = true, between_starts = true }
 local function open_side(dirs, reference, metric)
   local runs = {}
   for i, dir in ipairs(type(dirs) == "table" and dirs or { dirs }) do
-    local run, err = results.open(dir)
-    if not run then return nil, err end
-    local column, unit = metric_of(run, metric)
-    if not column then return nil, unit end
+    local run = try(results.open(dir))
+    try(metric_of(run, metric))
     runs[i], reference = run, reference or run
     if not metric and run.meta.unit ~= reference.meta.unit then
       local function unit_of(r) return r.meta.unit and "is in " .. tostring(r.meta.unit) or "has no unit in meta.json" end
@@ -409,6 +405,20 @@ local function paths_of(runs)
   return table.concat(paths, " ")
 end
 
+local function compare(dirs_a, dirs_b, options)
+  local a = try(open_side(dirs_a, nil, options.metric))
+  local b = try(open_side(dirs_b, a[1], options.metric))
+  local column, unit = metric_of(a[1], options.metric)
+  local result = {
+    a = paths_of(a), b = paths_of(b), starts_a = #a, starts_b = #b, unit = unit, metric = options.metric,
+    cells = json.array(), only_a = json.array(), only_b = json.array(), warnings = warnings(a, b),
+  }
+  try(match(result, a, b, { between_starts = options.between_starts }, column))
+  local resolution = options.metric and 0 or math.max(resolution_of(a[1]), resolution_of(b[1]))
+  give_verdicts(result, options.threshold or 0.01, resolution)
+  return result
+end
+
 --- Compare two runs, or several starts of each side.
 ---@param dirs_a string|string[] the reference
 ---@param dirs_b string|string[]
@@ -417,23 +427,7 @@ end
 ---@return pmlua.Failure? failure a folder that cannot be read
 function M.compare(dirs_a, dirs_b, options)
   fields.options(options, taken, "compare.compare")
-  options = options or {}
-  local a, err = open_side(dirs_a, nil, options.metric)
-  if not a then return nil, err end
-  local b
-  b, err = open_side(dirs_b, a[1], options.metric)
-  if not b then return nil, err end
-  local column, unit = metric_of(a[1], options.metric)
-  local result = {
-    a = paths_of(a), b = paths_of(b), starts_a = #a, starts_b = #b, unit = unit, metric = options.metric,
-    cells = json.array(), only_a = json.array(), only_b = json.array(), warnings = warnings(a, b),
-  }
-  local ok
-  ok, err = match(result, a, b, { between_starts = options.between_starts }, column)
-  if not ok then return nil, err end
-  local resolution = options.metric and 0 or math.max(resolution_of(a[1]), resolution_of(b[1]))
-  give_verdicts(result, options.threshold or 0.01, resolution)
-  return result
+  return try.catch(compare, dirs_a, dirs_b, options or {})
 end
 
 -- How many levels each factor has.

@@ -18,7 +18,7 @@ local picture = require "pmlua.internal.picture"
 local quote = require "pmlua.internal.quote"
 local selection = require "pmlua.internal.experiment.selection"
 local results = require "pmlua.results"
-local temporary = require "pmlua.internal.temporary"
+local try = require "pmlua.internal.try"
 local refuse = core.failure.refuse
 
 ---@class pml.plot
@@ -203,10 +203,7 @@ local function furnish(run, scripts, options, own)
     if text and text ~= scripts[name] then others[#others + 1] = name end
   end
   if not own_plot or options.refresh then
-    for name, text in pairs(scripts) do
-      local ok, err = run:write(name, text)
-      if not ok then return nil, err end
-    end
+    for name, text in pairs(scripts) do try(run:write(name, text)) end
     return true
   end
   if #others == 0 or options.trust or own and own_plot == scripts["plot.gp"] then return true end
@@ -248,8 +245,7 @@ local function gnuplot_all(run, where)
       return refuse(code, ("%s: the data are written, the plot is not: %s"):format(run.path, err.text),
         ("%s, then pmlua plot %s"):format(err.remedy, run.path))
     elseif not bytes then return nil, err end
-    local ok, refused = run:write(("plot.%s"):format(format), bytes)
-    if not ok then return nil, refused end
+    try(run:write(("plot.%s"):format(format), bytes))
     files[i] = ("%s/plot.%s"):format(run.path, format)
   end
   return files
@@ -260,33 +256,24 @@ local function copy_to(scratch, run, tables, scripts)
   local files = {}
   for name, text in pairs(scripts) do files[name] = text end
   for _, name in ipairs(tables) do files[name] = disk.read(run.path .. "/" .. name) end
-  for name, text in pairs(files) do
-    local ok, err = disk.write(scratch .. "/" .. name, text)
-    if not ok then return nil, err end
-  end
-  return true
+  for name, text in pairs(files) do try(disk.write(scratch .. "/" .. name, text)) end
 end
 
 --- A script that is trusted runs in the folder, as the user would run it; any other in a folder of ours, confined.
 local function draw_all(run, tables, scripts, trusted, program)
-  local scratch, err = temporary.folder "plot"
-  if not scratch then return nil, err end
-  local where = { scratch = scratch, folder = trusted and run.path or scratch, confined = not trusted, program = program }
-  local ok, files = true, nil
-  if not trusted then ok, err = copy_to(scratch, run, tables, scripts) end
-  if ok then files, err = gnuplot_all(run, where) end
-  temporary.remove(scratch)
-  return files, err
+  return picture.in_folder(function(scratch)
+    if not trusted then copy_to(scratch, run, tables, scripts) end
+    return gnuplot_all(run, { scratch = scratch, folder = trusted and run.path or scratch, confined = not trusted,
+      program = program })
+  end)
 end
 
 --- The scripts and tables of a figure of chosen cells.
 local function chosen_files(runs, options)
-  local run, err = selection.of(runs, options)
-  if not run then return nil, err end
+  local run = try(selection.of(runs, options))
   local variables, wrong, distribution = figure.variables(run)
   if not variables then return refuse("EINVAL", wrong) end
-  local scripts, missing = picture.scripts "lines"
-  if not scripts then return nil, missing end
+  local scripts = try(picture.scripts "lines")
   return { ["plot.gp"] = scripts["lines.gp"], ["theme.gp"] = scripts["theme.gp"],
     ["run.gp"] = run_gp(run, { "data.dat" }, variables, options), ["data.dat"] = dat.format(selection.table(run)),
     ["distribution.dat"] = distribution }, {}
@@ -294,11 +281,8 @@ end
 
 --- The scripts and tables of the run's own figure, read from its folder.
 local function run_files(run, options)
-  local tables, err = tables_of(run.path)
-  if not tables then return nil, err end
-  local scripts, missing = scripts_for(run, tables, options)
-  if not scripts then return nil, missing end
-  return scripts, tables
+  local tables = try(tables_of(run.path))
+  return try(scripts_for(run, tables, options)), tables
 end
 
 --- A figure into a file of any format.
@@ -307,18 +291,14 @@ local function draw_file(runs, options)
   if not format then return refuse("EINVAL", options.out .. ": the name of a figure ends in .svg, .png, .pdf or .eps") end
   local files, tables
   if selection.chosen(runs, options) then
-    files, tables = chosen_files(runs, options)
+    files, tables = try(chosen_files(runs, options))
   else
     files, tables = run_files(runs[1], options)
   end
-  if not files then return nil, tables end
   return picture.in_folder(function(scratch)
-    local ok, err = copy_to(scratch, runs[1], tables, files)
-    if not ok then return nil, err end
+    copy_to(scratch, runs[1], tables, files)
     local where = { scratch = scratch, folder = scratch, confined = true, program = options.gnuplot }
-    local bytes, failed = gnuplot(runs[1], format, where)
-    if bytes then ok, failed = disk.write(options.out, bytes) end
-    if not (bytes and ok) then return nil, failed end
+    try(disk.write(options.out, try(gnuplot(runs[1], format, where))))
     return { options.out }
   end)
 end
@@ -357,10 +337,25 @@ for name in ("stem script refresh trust gnuplot out width height title where"):g
 for _, f in ipairs(figure.FIELDS) do known_options[f.name] = true end
 
 local function open_measured(dir)
-  local run, err = results.open(dir)
-  if not run then return nil, err end
-  if not anything_measured(run.data) then return refuse("ENODATA", run.path .. ": nothing to plot: no cell was measured") end
-  return run
+  local run = try(results.open(dir))
+  if anything_measured(run.data) then return run end
+  return try(refuse("ENODATA", run.path .. ": nothing to plot: no cell was measured"))
+end
+
+local function draw(dir, options)
+  if options.out then
+    local runs = lists.map(type(dir) == "table" and dir or { dir }, open_measured)
+    return try(draw_file(runs, options)), nil, runs[1]
+  end
+  local run = open_measured(dir)
+  local tables = try(tables_of(run.path))
+  local scripts, note, own = try(scripts_for(run, tables, options))
+  local _, remark = try(furnish(run, scripts, options, own))
+  for _, name in ipairs { "run.gp", "distribution.dat" } do
+    if scripts[name] then try(run:write(name, scripts[name])) end
+  end
+  local files, err = draw_all(run, tables, scripts, options.trust or own, options.gnuplot)
+  return files, err or note or remark, run
 end
 
 --- Draw the figure of a run, or with option out one of several runs, which become a factor.
@@ -369,31 +364,8 @@ end
 ---@return string[]? files, pmlua.Failure? failure beside files: a remark
 function M.draw(dir, options)
   fields.options(options, known_options, "plot.draw")
-  options = options or {}
-  if options.out then
-    local runs = {}
-    for i, path in ipairs(type(dir) == "table" and dir or { dir }) do
-      local one, wrong = open_measured(path)
-      if not one then return nil, wrong end
-      runs[i] = one
-    end
-    local files, wrong = draw_file(runs, options)
-    return files, wrong, files and runs[1]
-  end
-  local run, err = open_measured(dir)
-  if not run then return nil, err end
-  local tables, unreadable = tables_of(run.path)
-  if not tables then return nil, unreadable end
-  local scripts, note, own = scripts_for(run, tables, options)
-  if not scripts then return nil, note end
-  local ok, remark = furnish(run, scripts, options, own)
-  for _, name in ipairs { "run.gp", "distribution.dat" } do
-    if ok and scripts[name] then ok, err = run:write(name, scripts[name]) end
-  end
-  if not ok then return nil, err or remark end
-  local files
-  files, err = draw_all(run, tables, scripts, options.trust or own, options.gnuplot)
-  return files, err or note or remark, files and run
+  local files, remark, run = try.catch(draw, dir, options or {})
+  return files, remark, files and run
 end
 
 --- One page of a run, which needs no other file: page.html in its folder. Without gnuplot it lacks the figure.
