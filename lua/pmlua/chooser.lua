@@ -11,10 +11,12 @@
 local core = require "pmlua.core"
 local fields = require "pmlua.internal.fields"
 local groups = require "pmlua.groups"
+local lists = require "pmlua.internal.lists"
 local place = require "pmlua.internal.chooser.place"
 local pmus = require "pmlua.pmus"
 local sorted = require "pmlua.internal.sorted"
 local schedule = require "pmlua.internal.chooser.schedule"
+local try = require "pmlua.internal.try"
 local refuse = core.failure.refuse
 
 ---@class pml.chooser
@@ -132,36 +134,26 @@ end
 
 local function add_metric(self, wanted, group, metric)
   local full = group.name == "PAPI" and metric.name or group.name .. "/" .. metric.name
-  if wanted.by_name[full] then return true end
+  if wanted.by_name[full] then return end
   local item = { name = full, group = group, metric = metric, events = {}, dead = nil }
   for _, name in sorted(metric.events) do
-    local event, err = self:event_of(group, name)
-    if not event then return nil, err end
+    local event = try(self:event_of(group, name))
     item.events[#item.events + 1] = event
     if event.dead then item.dead = ("%s: %s"):format(event.short, event.dead) end
   end
   wanted.by_name[full] = item
   wanted.items[#wanted.items + 1] = item
-  return true
 end
 
 local function add_group(self, wanted, group)
-  for _, metric in ipairs(group.metrics) do
-    local ok, err = add_metric(self, wanted, group, metric)
-    if not ok then return nil, err end
-  end
-  return true
+  for _, metric in ipairs(group.metrics) do add_metric(self, wanted, group, metric) end
 end
 
-local function add_event(self, wanted, name)
-  local event, err = self:event(name)
-  if not event then return nil, err end
-  if not wanted.by_name[event.key] then
-    local item = { name = event.short, events = { event }, dead = event.dead }
-    wanted.by_name[event.key] = item
-    wanted.items[#wanted.items + 1] = item
-  end
-  return true
+local function add_event(wanted, event)
+  if wanted.by_name[event.key] then return end
+  local item = { name = event.short, events = { event }, dead = event.dead }
+  wanted.by_name[event.key] = item
+  wanted.items[#wanted.items + 1] = item
 end
 
 --- A group, GROUP/METRIC, a preset, or an event.
@@ -172,26 +164,25 @@ local function add_name(self, wanted, name)
   if group and self.groups[group] then
     local found = self.groups[group].by_name[metric]
     if found then return add_metric(self, wanted, self.groups[group], found) end
-    local names = {}
-    for i, m in ipairs(self.groups[group].metrics) do names[i] = m.name end
-    return refuse("ENOENT", ("group %s has no metric %s"):format(group, metric), "choose one of " .. table.concat(names, ", "))
+    local names = lists.map(self.groups[group].metrics, function(m) return m.name end)
+    try(refuse("ENOENT", ("group %s has no metric %s"):format(group, metric), "choose one of " .. table.concat(names, ", ")))
   end
   local alone = self.metrics and self.metrics[name]
   if alone then return add_metric(self, wanted, alone[1], alone[2]) end
-  local ok, err = add_event(self, wanted, name)
-  if ok then return true end
+  local event, err = self:event(name)
+  if event then return add_event(wanted, event) end
   if not next(self.groups) and (groups.of "generic"[name] or groups.presets "generic"[name]) then
-    return refuse("ENOENT", ("%s: pmlua has no groups and presets for %s"):format(name, self.pmu.name),
-      "use those of perf's generic events: --pmu generic")
+    try(refuse("ENOENT", ("%s: pmlua has no groups and presets for %s"):format(name, self.pmu.name),
+      "use those of perf's generic events: --pmu generic"))
   end
-  if err.remedy and (err.remedy:find "^did you mean" or err.remedy:find "^nearest: ") then return nil, err end
+  try(not (err.remedy and (err.remedy:find "^did you mean" or err.remedy:find "^nearest: ")), err)
   local names = {}
   for n in pairs(self.groups) do names[#names + 1] = n end
   for n in pairs(self.presets) do names[#names + 1] = n end
   table.sort(names)
   local nearest = require "pmlua.internal.nearest"(name, names)
-  if not nearest then return nil, err end
-  return refuse("ENOEVENT", err.text, ("did you mean %s?"):format(nearest))
+  try(nearest, err)
+  try(refuse("ENOEVENT", err.text, ("did you mean %s?"):format(nearest)))
 end
 
 -- --- the plan ---
@@ -331,8 +322,8 @@ end
 function Chooser:choose(names, limit)
   local wanted = { items = {}, by_name = {} }
   for _, name in ipairs(names) do
-    local ok, err = add_name(self, wanted, name)
-    if not ok then return nil, err end
+    local _, err = try.catch(add_name, self, wanted, name)
+    if err then return nil, err end
   end
   local always = { self.watchdog and place.watchdog(self.pmu, self.counters) or nil }
   local plan = { items = wanted.items, events = {}, index = {}, units = {}, runs = {} }

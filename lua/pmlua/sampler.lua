@@ -6,6 +6,7 @@
 -- The functions of core.sampler (open) are available here as well.
 
 local core = require "pmlua.core"
+local try = require "pmlua.internal.try"
 
 ---@class pml.sampler
 local M = setmetatable({}, { __index = core.sampler })
@@ -48,8 +49,7 @@ local function place_of(sampler, row, kernel)
 end
 
 local function by_code(sampler, by)
-  local rows, err = sampler:fold "code"
-  if not rows then return nil, err end
+  local rows = try(sampler:fold "code")
   local kernel, bars = require("pmlua.internal.sample.kernel").open(), {}
   for i, row in ipairs(rows) do
     local at = by == "object" and {} or place_of(sampler, row, kernel)
@@ -76,8 +76,7 @@ local function namer(sampler)
 end
 
 local function by_path(sampler)
-  local rows, err = sampler:fold "path"
-  if not rows then return nil, err end
+  local rows = try(sampler:fold "path")
   local name, bars = namer(sampler), {}
   for i, row in ipairs(rows) do
     local path, n = {}, #row.frames
@@ -88,8 +87,7 @@ local function by_path(sampler)
 end
 
 local function by_data(sampler)
-  local rows, err = sampler:fold "data"
-  if not rows then return nil, err end
+  local rows = try(sampler:fold "data")
   for _, row in ipairs(rows) do
     local at = row.frames and row.frames[1]
     row.variable = at and (sampler:variable(at.object, at.place)) or nil
@@ -100,8 +98,7 @@ local function by_data(sampler)
 end
 
 local function by_place(sampler, by)
-  local rows, err = sampler:fold(by)
-  if not rows then return nil, err end
+  local rows = try(sampler:fold(by))
   for _, row in ipairs(rows) do row[fields[by]], row.place = row.place, nil end
   return rows
 end
@@ -140,7 +137,7 @@ end
 ---@param operands? table<integer, table> by value: where a probe's argument is at each of its places
 ---@return pmlua.SamplerBar[]? bars, pmlua.Failure? failure
 function M.histogram(sampler, by, operands)
-  local bars, err = (ways[by] or fields[by] and by_place or by_code)(sampler, by, operands)
+  local bars, err = try.catch(ways[by] or fields[by] and by_place or by_code, sampler, by, operands)
   if not bars then return nil, err end
   bars = merge(bars)
   local events, samples = 0, 0

@@ -8,6 +8,7 @@ local core = require "pmlua.core"
 local plugin = require "pmlua.plugin"
 local own_plugins = require "pmlua.internal.own_plugins"
 local series = require "pmlua.internal.host.series"
+local try = require "pmlua.internal.try"
 local refuse = core.failure.refuse
 
 local M = {}
@@ -34,43 +35,28 @@ end
 ---@param wanted table<string, string[]>
 ---@param every? string
 ---@return pmlua.host.Beside?, pmlua.Failure? failure
-function M.load(wanted, every, pid)
+M.load = try.catching(function(wanted, every, pid)
   local self = setmetatable({ handles = {}, pid = pid }, Beside)
   for _, name in ipairs(own_plugins.names()) do
     local t = { name = name, metrics = wanted[name], every = every, pid = name == "process" and pid or nil }
-    local p, err
-    if wanted[name] then
-      p, err = own_plugins.load(t)
-      if not p then return nil, err end
-      self.handles[#self.handles + 1] = p
-    end
+    if wanted[name] then self.handles[#self.handles + 1] = try(own_plugins.load(t)) end
   end
   return self
-end
+end)
 
-function Beside:start()
-  for _, p in ipairs(self.handles) do
-    local ok, err = p:start()
-    if not ok then return nil, err end
-  end
+Beside.start = try.catching(function(self)
+  for _, p in ipairs(self.handles) do try(p:start()) end
   self.follower = plugin.follower(self.handles)
   return true
-end
+end)
 
 --- The command has ended: no more values; all that there are go into DIR/metrics.dat.
 ---@param traced? boolean also into the log PID.metrics.pmlog, for a trace
 ---@return boolean? ok, pmlua.Failure? failure
-function Beside:finish(dir, traced)
+Beside.finish = try.catching(function(self, dir, traced)
   self.ended_ns = core.clock.ns()
-  local ok, err
-  for _, p in ipairs(self.handles) do
-    ok, err = p:stop()
-    if not ok then return nil, err end
-  end
-  if traced then
-    ok, err = core.recording.series(dir, ("%d.metrics"):format(self.pid))
-    if not ok then return nil, err end
-  end
+  for _, p in ipairs(self.handles) do try(p:stop()) end
+  if traced then try(core.recording.series(dir, ("%d.metrics"):format(self.pid))) end
   local t = self.follower:finish() -- its failures concern plugins that have already ended and were reported
   if not t then
     return refuse("ENODATA", "no metric has a value: the command ended before the first reading",
@@ -78,7 +64,7 @@ function Beside:finish(dir, traced)
   end
   return require("pmlua.internal.file").write(dir .. "/metrics.dat",
     require("pmlua.internal.dat").format { title = "record: " .. t.title, columns = t.columns, rows = t.rows })
-end
+end)
 
 --- Mean, least and most of each metric over the command's time, as a table of text.
 function Beside:summary()
