@@ -10,6 +10,7 @@
 
 local core = require "pmlua.core"
 local lfs = require "lfs"
+local try = require "pmlua.internal.try"
 local refuse = core.failure.refuse
 
 local M = {}
@@ -55,26 +56,22 @@ local function plain(name) return name and name ~= "" and name:gsub("%z", " ") o
 function Archive:region(frame)
   local key = ("%s\0%s\0%d"):format(frame.name, frame.file or "", frame.line or 0)
   if not self.regions[key] then
-    local region, err = core.region.intern(plain(frame.name) or "?", plain(frame.file), frame.line)
-    if not region then error(err, 0) end -- which fill() returns
-    self.regions[key] = region
+    self.regions[key] = try(core.region.intern(plain(frame.name) or "?", plain(frame.file), frame.line))
   end
   return self.regions[key]
 end
 
 --- Find or create a thread by its name and its process's name.
 ---@param process? string nil: not known
----@return table? thread, pmlua.Failure? failure
+---@return table thread
 function Archive:thread(name, process)
   name, process = plain(name) or "?", plain(process)
   local key = ("%s\0%s"):format(process or "", name)
   local t = self.threads[key]
   if not t then
-    local location, err = self.trace:location(name, process or self.process)
-    if not location then return nil, err end
     local sums = {}
     for i = 1, self.nmetrics do sums[i] = 0 end
-    t = { location = location, stack = {}, now = 0, sums = sums }
+    t = { location = try(self.trace:location(name, process or self.process)), stack = {}, now = 0, sums = sums }
     self.threads[key], self.order[#self.order + 1] = t, t
   end
   return t
@@ -124,8 +121,7 @@ function Archive:common(thread, stack)
   return n
 end
 
--- End the import: fill() returns this failure.
-function Archive:out_of_range(what) error(select(2, refuse("ERANGE", ("%s: %s"):format(self.process, what))), 0) end
+function Archive:out_of_range(what) try(refuse("ERANGE", ("%s: %s"):format(self.process, what))) end
 
 function Archive:sum(a, b)
   local sum = a + b
@@ -165,18 +161,17 @@ end
 ---@param process string what the events are of
 ---@param metrics { name: string, unit: string }[] counters that samples have
 ---@param began_ns? integer CLOCK_REALTIME of ns 0
----@param fill fun(archive: table): true?, pmlua.Failure?
+---@param fill fun(archive: table) ends the import by try()
 ---@return table? archive to be closed
 ---@return pmlua.Failure? failure
 function M.fill(dir, process, metrics, began_ns, fill)
   local archive, err = open(dir, process, metrics, began_ns)
   if not archive then return nil, err end
-  local fine, filled, why = pcall(fill, archive)
-  if fine and filled then return archive end
+  local fine, raised, why = pcall(try.catch, fill, archive)
+  if fine and not why then return archive end
   drop(archive, dir)
   if fine then return nil, why end
-  if type(filled) == "table" and filled.code then return nil, filled end
-  error(filled, 0)
+  error(raised, 0)
 end
 
 --- Write the remaining data and close the archive. Open calls end with their thread.

@@ -203,15 +203,13 @@ function Edges:fill(archive)
   for _, key in ipairs(self.order) do
     local pid = self.of[key]
     local process = several and ("%s (%s)"):format(self.processes[pid] or "process", pid)
-    local thread, full = archive:thread(self.names[key] and ("%s %s"):format(self.names[key], key) or key, process or nil)
-    if not thread then return nil, full end
+    local thread = archive:thread(self.names[key] and ("%s %s"):format(self.names[key], key) or key, process or nil)
     shortened = shortened + play(archive, thread, self.threads[key], self.first)
   end
   archive:remark("%d events are no calls and are left out", self.left_out)
   archive:remark("%d ends of calls have no usable time (ts, in microseconds) and are left out", self.untimed)
   archive:remark("%d calls (X) have no usable duration (dur, in microseconds) and last 0 ns", self.endless)
   archive:remark("%d calls (X) end later than the call around them and are shortened to its end", shortened)
-  return true
 end
 
 --- Read a file.
@@ -232,7 +230,7 @@ function M.read(file, name, dir)
   end
   return archives.fill(dir, name, {}, nil, function(archive)
     if why then archive:remark(why) end
-    return edges:fill(archive)
+    edges:fill(archive)
   end)
 end
 

@@ -20,8 +20,7 @@ end
 ---@return table? archive, pmlua.Failure? failure
 function M.read(file, name, dir)
   return archives.fill(dir, name, { { name = "samples", unit = "#" } }, nil, function(archive)
-    local thread, err = archive:thread "all"
-    if not thread then return nil, err end
+    local thread = archive:thread "all"
     local now, n = 0, 0
     for line in file:lines() do
       n = n + 1
@@ -38,7 +37,6 @@ function M.read(file, name, dir)
         now = now + value
       end
     end
-    return true
   end)
 end
 

@@ -90,38 +90,32 @@ function Reader:put(sample, to_ns)
   for i, m in ipairs(self.metrics) do values[i] = m.name == sample.event and sample.period or 0 end
   local pid = sample.pid
   if pid and not self.processes[pid] then self.processes[pid] = ("%s (%s)"):format(sample.command, pid) end
-  local thread, err = self.archive:thread(sample.thread, pid and self.processes[pid])
-  if not thread then return nil, err end
+  local thread = self.archive:thread(sample.thread, pid and self.processes[pid])
   local longest = clock_period(sample) or LONGEST
   local last = math.min(to_ns, sample.ns + longest)
   self.archive:sample(thread, sample.ns - self.first, last - self.first, reversed(sample.stack), values)
   sample.lasted = last - sample.ns
-  return true
 end
 
 function Reader:take(sample)
   local before = self.pending[sample.thread]
   self.pending[sample.thread] = sample
-  if not before then return true end
-  local done, err = self:put(before, math.max(sample.ns, before.ns))
+  if not before then return end
+  self:put(before, math.max(sample.ns, before.ns))
   sample.lasted_before = before.lasted
-  return done, err
 end
 
 -- Whether a line describes the frame above it: its source line, code, or instructions.
 local function is_detail(line) return line:find "^  %S" or line:find "^%s*|%d" or line:find "^%s*i%l+: " end
 
---- Every sample of a text goes to a function; other lines are counted. nil and why.
+--- Every sample of a text goes to a function; other lines are counted.
 local function each_sample(file, f)
   local sample, n, other = nil, 0, { n = 0, lost = 0 }
   local function finish()
-    local done, err = true, nil
-    if sample then
-      sample.stack[1] = sample.stack[1] or { name = "[unknown]" }
-      done, err = f(sample)
-    end
+    if not sample then return end
+    sample.stack[1] = sample.stack[1] or { name = "[unknown]" }
+    f(sample)
     sample = nil
-    return done, err
   end
   for line in file:lines() do
     n = n + 1
@@ -129,10 +123,7 @@ local function each_sample(file, f)
     local head, record = nil, nil
     if not line:find "^\t" and not line:find "^%s*|%d" then head, record = head_of(line) end
     local frame = sample and not head and not is_detail(line) and frame_of(line)
-    if head or not line:find "%S" then
-      local done, err = finish()
-      if not done then return nil, err end
-    end
+    if head or not line:find "%S" then finish() end
     if type(head) == "table" then
       sample = head
       sample.stack[1] = head.flat and frame_of(head.flat)
@@ -144,22 +135,17 @@ local function each_sample(file, f)
       other.n, other.first = other.n + 1, other.first or n
     end
   end
-  local done, err = finish()
-  return done and other, err
+  finish()
+  return other
 end
 
 function Reader:fill(file)
   file:seek "set"
-  local done, err = each_sample(file, function(s) return self:take(s) end)
-  if not done then return nil, err end
+  each_sample(file, function(s) self:take(s) end)
   local last = {}
   for _, s in pairs(self.pending) do last[#last + 1] = s end
   table.sort(last, function(a, b) return a.thread < b.thread end)
-  for _, s in ipairs(last) do
-    done, err = self:put(s, s.ns + (s.lasted_before or clock_period(s) or 0))
-    if not done then return nil, err end
-  end
-  return true
+  for _, s in ipairs(last) do self:put(s, s.ns + (s.lasted_before or clock_period(s) or 0)) end
 end
 
 --- Read all samples twice: for the events and the first time, then for the calls.
@@ -168,12 +154,10 @@ end
 function M.read(file, name, dir)
   local self = setmetatable({ metrics = {}, pending = {}, processes = {}, first = math.maxinteger }, Reader)
   local seen = {}
-  local other, err = each_sample(file, function(s)
+  local other = each_sample(file, function(s)
     if not seen[s.event] then seen[s.event], self.metrics[#self.metrics + 1] = true, { name = s.event, unit = "#" } end
     self.first = math.min(self.first, s.ns)
-    return true
   end)
-  if not other then return nil, err end
   if #self.metrics == 0 then
     return refuse("ENODATA", name .. ": no samples 'COMMAND TID SECONDS: EVENT:'", "run perf script with the field time")
   end
@@ -183,7 +167,7 @@ function M.read(file, name, dir)
     archive:remark(("%%d lines are neither samples nor frames and are left out, the first is line %d"):format(other.first or 0),
       other.n)
     archive:remark("perf lost %d events; they are not in the file", other.lost)
-    return self:fill(file)
+    self:fill(file)
   end)
 end
 

@@ -178,15 +178,13 @@ function M.read(file, name, dir)
     metrics[i] = { name = kind ~= "" and kind or "value " .. i, unit = text_of(p, k.unit) }
   end
   return archives.fill(dir, name, metrics, p.time_ns and p.time_ns > 0 and p.time_ns or nil, function(archive)
-    local thread, err = archive:thread "all"
-    if not thread then return nil, err end
+    local thread = archive:thread "all"
     for _, s in ipairs(p.samples) do
       local lasts = math.max(0, math.min(s.values[by] or 0, 1 << 50))
       for i = 1, #metrics do s.values[i] = s.values[i] or 0 end
       archive:sample(thread, now, now + lasts, stack_of(p, s), s.values)
       now = now + lasts
     end
-    return true
   end)
 end
 
