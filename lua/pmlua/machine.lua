@@ -18,6 +18,7 @@ local lfs = require "lfs"
 local provenance = require "pmlua.internal.experiment.provenance"
 local state = require "pmlua.internal.state"
 local temporary = require "pmlua.internal.temporary"
+local try = require "pmlua.internal.try"
 local refuse = core.failure.refuse
 
 ---@class pml.machine
@@ -85,15 +86,6 @@ end
 
 -- --- running an experiment ---
 
-local function remove(path)
-  if lfs.symlinkattributes(path, "mode") == "directory" then
-    for _, name in ipairs(disk.names(path)) do
-      if name ~= "." and name ~= ".." then remove(path .. "/" .. name) end
-    end
-  end
-  os.remove(path)
-end
-
 -- The script of an experiment requires its parts, which lie beside it: package.path finds them until it ends.
 local function experiment(name)
   local pml = require "pmlua"
@@ -106,20 +98,15 @@ end
 
 -- Run an experiment in a temporary folder and return the distilled result.
 local function measured(name, given, distill)
-  local dir, err = temporary.folder "machine"
-  if not dir then return nil, err end
   local path = package.path
-  local done, result, why = pcall(function()
-    local exp, missing = experiment(name)
-    if not exp then return nil, missing end
+  local done, result, why = pcall(temporary.with, "machine", function(dir)
+    local exp = try(experiment(name))
     given.out, given.no_plot, given.quiet, given.json = dir, true, true, true
-    local run, refused = exp:run(given, { "pml.machine", name })
-    if not run then return nil, refused end
+    local run = try(exp:run(given, { "pml.machine", name }))
     if run.status ~= "complete" then return refuse("EINTR", ("%s: %s"):format(name, run.meta.error or run.status)) end
     return distill(run)
   end)
   package.path = path
-  remove(dir)
   if not done then return refuse("EINVAL", tostring(result)) end
   return result, why
 end
@@ -261,7 +248,7 @@ end
 --- Delete the stored results of this machine.
 function M.forget()
   local dir = M.folder()
-  if dir then remove(dir) end
+  if dir and lfs.symlinkattributes(dir, "mode") == "directory" then temporary.remove(dir) end
 end
 
 return M

@@ -37,18 +37,14 @@ end
 
 --- Run the command under `pmlua record`, and read its logs.
 local function record(command, options)
-  local dir = try(temporary.folder "budget")
   options.command = command
-  local ended, why = require "pmlua.verb.record".leave(options, dir)
-  local recorded
-  if ended then recorded, why = require "pmlua.internal.record.functions".read(dir) end
-  temporary.remove(dir)
-  if not recorded then return nil, why end
-  if ended.status ~= 0 then
+  return temporary.with("budget", function(dir)
+    local ended = try(require "pmlua.verb.record".leave(options, dir))
+    local recorded = try(require "pmlua.internal.record.functions".read(dir))
+    if ended.status == 0 then return recorded end
     local how = ended.signal and "was ended by signal" or "exited with status"
     return refuse("EFAIL", ("%s %s %d; no budget was checked"):format(command[1], how, ended.signal or ended.status))
-  end
-  return recorded
+  end)
 end
 
 local function paths_of(recorded)

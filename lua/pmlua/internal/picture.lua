@@ -21,13 +21,7 @@ local TIME_LIMIT_S = 60
 M.write = disk.write
 
 --- Call f with a folder that is gone afterwards; its two results.
-M.in_folder = try.catching(function(f)
-  local folder = try(temporary.folder "plot")
-  local done, result, err = pcall(f, folder)
-  temporary.remove(folder)
-  if not done then error(result, 0) end
-  return result, err
-end)
+function M.in_folder(f) return temporary.with("plot", f) end
 
 local package_of = { gnuplot = "gnuplot-nox", dot = "graphviz" }
 

@@ -6,6 +6,7 @@
 local core = require "pmlua.core"
 local disk = require "pmlua.internal.file"
 local lfs = require "lfs"
+local try = require "pmlua.internal.try"
 local refuse = core.failure.refuse
 
 local M = {}
@@ -43,5 +44,16 @@ function M.remove(dir)
   end
   lfs.rmdir(dir)
 end
+
+--- Call a function with a folder that is gone afterwards; its two results, or what try() raised in it.
+---@param purpose string a word
+---@param f fun(folder: string): any, any
+M.with = try.catching(function(purpose, f)
+  local folder = try(M.folder(purpose))
+  local done, result, err = pcall(f, folder)
+  M.remove(folder)
+  if not done then error(result, 0) end
+  return result, err
+end)
 
 return M

@@ -8,6 +8,7 @@
 -- the previous one (core/substrate/flow/pml_flow.h). Threads with the same flow share a graph.
 
 local refuse = require "pmlua.core".failure.refuse
+local try = require "pmlua.internal.try"
 
 local M = {}
 
@@ -360,9 +361,8 @@ function Flow:draw(path, options)
   end
   if format ~= "picture" then return picture.write(path, text) end
   return picture.in_folder(function(folder)
-    local ok, err = picture.write(folder .. "/flow.dot", text)
-    if not ok then return nil, err end
-    ok, err = picture.run({ "dot", "-T" .. path:match "%a+$", "-o", "picture", "flow.dot" }, { folder = folder })
+    try(picture.write(folder .. "/flow.dot", text))
+    local ok, err = picture.run({ "dot", "-T" .. path:match "%a+$", "-o", "picture", "flow.dot" }, { folder = folder })
     if not ok and err.code == "ETIMEDOUT" then
       return refuse("ETIMEDOUT", ("%s: %s, for %d call paths"):format(path, err.text, self:size().nodes),
         "record fewer functions, or draw it as .dot and run dot yourself")

@@ -12,6 +12,7 @@ local expression = require "pmlua.internal.groups.expression"
 local file = require "pmlua.internal.file"
 local formula = require "pmlua.formula"
 local perf_text = require "pmlua.internal.groups.perf_text"
+local try = require "pmlua.internal.try"
 local refuse = core.failure.refuse
 
 local M = {}
@@ -254,8 +255,7 @@ local function read_all(path)
   if #paths == 0 then return refuse("ENOENT", path .. ": contains no .txt (LIKWID) and no .json files") end
   if #paths > FILES_MAX then return refuse("EFBIG", ("%s: more than %d files"):format(path, FILES_MAX)) end
   for i, p in ipairs(paths) do
-    local text, err = file.read(p, BYTES_MAX)
-    if not text then return nil, err end
+    local text = try(file.read(p, BYTES_MAX))
     bytes = bytes + #text
     if bytes > BYTES_MAX then return refuse("EFBIG", ("%s: more than %d MiB"):format(path, BYTES_MAX >> 20)) end
     files[i] = { path = p, text = text }
@@ -332,11 +332,8 @@ end
 ---@param path string "likwid" (installed), "perf" (the running machine's), a file or a folder
 ---@return { groups: table<string, pmlua.Group>, refused: { group: string, metric: string, why: string }[] }? read
 ---@return pmlua.Failure? failure
-function M.read(chooser, path)
-  local files, err = files_of(chooser, path)
-  if not files then return nil, err end
-  local described, why = describe(files, chooser.pmu.name)
-  if not described then return nil, why end
+M.read = try.catching(function(chooser, path)
+  local described = try(describe(try(files_of(chooser, path)), chooser.pmu.name))
   local lists = rules_of(chooser, described.events or {})
   local pmu = chooser.pmu
   chooser.pmu = setmetatable({ lists = lists }, { __index = pmu })
@@ -344,6 +341,6 @@ function M.read(chooser, path)
     metrics = described.metrics or {}, groups = {}, refused = {}, source = path }, Builder)
   for _, group in ipairs(described.groups) do builder:group(group) end
   return { groups = builder.groups, refused = builder.refused }
-end
+end)
 
 return M

@@ -6,6 +6,7 @@
 
 local picture = require "pmlua.internal.picture"
 local quote = require "pmlua.internal.quote"
+local try = require "pmlua.internal.try"
 
 local M = {}
 
@@ -194,12 +195,10 @@ function M.text(set, title, columns, lines)
   local list = panels(set)
   local high = math.max(lines // math.max(#list, 1), 12)
   return picture.in_folder(function(folder)
-    local ok, err = picture.write(folder .. "/series.dat", data_of(list))
-    if ok then ok, err = picture.write(folder .. "/run.gp", variables(list, title)) end
-    if ok then ok, err = picture.write(folder .. "/text.gp", dumb:format(columns, high)) end
-    if not ok then return nil, err end
-    local text, why = picture.gnuplot(folder, "text.gp")
-    return text and text:gsub("\f\n*", ""):gsub("^\n+", ""), why
+    try(picture.write(folder .. "/series.dat", data_of(list)))
+    try(picture.write(folder .. "/run.gp", variables(list, title)))
+    try(picture.write(folder .. "/text.gp", dumb:format(columns, high)))
+    return (try(picture.gnuplot(folder, "text.gp")):gsub("\f\n*", ""):gsub("^\n+", ""))
   end)
 end
 
