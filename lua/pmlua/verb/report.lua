@@ -259,14 +259,11 @@ end
 
 --- Why the slow calls of a region in a trace were slow.
 local function tell_outliers(o)
-  local reader <close>, err = require "pmlua.trace".open(o.paths[1])
-  if not reader then return nil, err end
-  local found, why = require "pmlua.analysis.outliers".of(reader, o.outliers)
-  if not found then return nil, why end
+  local reader <close> = try(require "pmlua.trace".open(o.paths[1]))
+  local found = try(require "pmlua.analysis.outliers".of(reader, o.outliers))
   local json = require "pmlua.json"
   found.causes, found.where = json.array(found.causes), json.array(found.where)
   io.write(o.json and json.encode(found) or require "pmlua.internal.report.outliers".text(found, o.outliers))
-  return true
 end
 
 local function tell(o)
