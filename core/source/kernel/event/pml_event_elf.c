@@ -83,6 +83,7 @@ static int search_table(const struct pml__elf *f, const ElfW(Shdr) * table, cons
     if (!has_address(&s) || !named(f, &strings, s.st_name, name, n)) continue;
     sym->value = s.st_value;
     sym->size = s.st_size;
+    sym->indirect = (s.st_info & 0xf) == STT_GNU_IFUNC;
     return 0;
   }
   return PML_ENOSYMBOL;
@@ -118,6 +119,16 @@ uint64_t pml__elf_data_address(const struct pml__elf *f, uint64_t offset) {
   return UINT64_MAX;
 }
 
+/* The address that this process's loader chose for the function, if it has the library. */
+static uint64_t chosen(const char *path, const char *name) {
+  void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD | RTLD_LOCAL);
+  void *address = library != NULL ? dlsym(library, name) : NULL;
+  Dl_info in;
+  bool found = address != NULL && dladdr(address, &in) != 0;
+  if (library != NULL) (void)dlclose(library);
+  return found ? (uint64_t)((uintptr_t)address - (uintptr_t)in.dli_fbase) : UINT64_MAX;
+}
+
 int pml__elf_symbol(const char *path, const char *name, struct pml__symbol *sym) {
   static const uint32_t kinds[] = {SHT_SYMTAB, SHT_DYNSYM};
   struct pml__elf f = {0};
@@ -131,6 +142,7 @@ int pml__elf_symbol(const char *path, const char *name, struct pml__symbol *sym)
   for (size_t k = 0; k < 2 && err < 0; k++)
     for (uint64_t i = 0; i < f.head.e_shnum && err < 0; i++)
       if (pml__elf_section(&f, i, &table) && table.sh_type == kinds[k]) err = search_table(&f, &table, name, sym);
+  if (err == 0 && sym->indirect) sym->value = chosen(path, name);
   if (err == 0) sym->offset = pml__elf_offset(&f, sym->value);
   pml__elf_close(&f);
   return err;
@@ -147,7 +159,7 @@ static int search_object(struct dl_phdr_info *info, size_t size, void *arg) {
   struct object_walk *o = arg;
   (void)size;
   const char *path = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
-  if (pml__elf_symbol(path, o->name, o->sym) < 0) return 0;
+  if (pml__elf_symbol(path, o->name, o->sym) < 0 || o->sym->value == UINT64_MAX) return 0;
   o->sym->value += info->dlpi_addr;
   o->found = true;
   return 1;

@@ -136,6 +136,7 @@ struct pml__symbol {
   uint64_t value; /* address in the file's own layout */
   uint64_t size;
   uint64_t offset; /* in the file; UINT64_MAX: not in the file (.bss) */
+  bool indirect;   /* an ifunc: @value is the function chosen in this process, or UINT64_MAX */
 };
 /* pml__elf_symbol - look @name up in .symtab and .dynsym. Returns 0, PML_ENOSYMBOL, PML_EFORMAT, -errno; no detail. */
 int pml__elf_symbol(const char *path, const char *name, struct pml__symbol *sym);

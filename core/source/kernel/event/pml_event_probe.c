@@ -170,8 +170,12 @@ static int find_offset(const struct uprobe *u, const char *name, uint64_t *offse
     return pml_fail(PML_ESYNTAX, "event \"%.200s\": \"%.64s\" is not an offset; write one such as 0x1139", name,
                     u->place);
   }
-  struct pml__symbol sym;
+  struct pml__symbol sym = {0};
   int err = pml__elf_symbol(u->path, u->place, &sym);
+  if (err == 0 && sym.indirect && sym.offset == UINT64_MAX)
+    return pml_fail(PML_ENOSYMBOL,
+                    "%.100s in %.160s is an indirect function, chosen at load time; name the chosen one or its offset",
+                    u->place, u->path);
   if (err == PML_ENOSYMBOL || (err == 0 && sym.offset == UINT64_MAX))
     return pml_fail(PML_ENOSYMBOL, "no function \"%.100s\" in the symbol tables of %.200s (stripped?)", u->place,
                     u->path);

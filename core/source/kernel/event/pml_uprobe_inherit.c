@@ -4,11 +4,14 @@
 
 #include "base/pml_error.h"
 #include "base/pml_map.h"
+#include "base/pml_process.h"
 #include "source/kernel/event/pml_event_parsers.h"
+#include "source/kernel/event/pml_perf_descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +22,43 @@
 #define LINE_BYTES (PATH_MAX + 256)
 #define AT_RETURN 1u /* in the config of a uprobe; above it the place of its semaphore */
 #define REFERENCE_SHIFT 32
+#define KEEPERS 64
+
+/*
+ * Siblings exchange their inherited events when the kernel switches between them. When one ends, the kernel no longer
+ * finds an event of the other, takes the breakpoint away from it, and loses its calls. An event of all processes, never
+ * enabled, keeps the breakpoints.
+ */
+static struct {
+  struct pml__lock lock;
+  uint64_t process;
+  struct keeper {
+    struct pml__perf_descriptor d;
+    uint64_t id; /* the tracepoint; 0: free */
+  } keeper[KEEPERS];
+} all;
+
+static bool keep(struct keeper *k, uint64_t id) {
+  struct perf_event_attr a = {.size = sizeof a, .type = PERF_TYPE_TRACEPOINT, .config = id, .disabled = 1};
+  bool opens = pml__perf_descriptor_open(&k->d, &a, -1, sched_getcpu(), -1) == 0;
+  k->id = opens ? id : 0;
+  return opens;
+}
+
+/* The same probe may be opened again; without a free keeper, it only counts as well as the kernel does. */
+static void keep_breakpoints(uint64_t id) {
+  struct keeper *unused = NULL;
+  pml__lock_take(&all.lock);
+  bool child = !pml__process_is(all.process), kept = false;
+  all.process = pml__process();
+  for (struct keeper *k = all.keeper; k < all.keeper + KEEPERS; k++) {
+    if (child && k->id != 0) pml__perf_descriptor_close(&k->d), k->id = 0;
+    kept = kept || k->id == id;
+    if (k->id == 0) unused = k;
+  }
+  if (!kept && unused != NULL) (void)keep(unused, id);
+  pml__lock_leave(&all.lock);
+}
 
 /* One write is one command: 0 or -errno. */
 static int command(const char *root, const char *text) {
@@ -42,14 +82,15 @@ static void name_of(const struct perf_event_attr *attr, const char *file, char *
 static int define(const char *root, const struct perf_event_attr *attr, char *name, size_t size) {
   char file[PATH_MAX], text[LINE_BYTES], reference[32] = "";
   if (realpath((const char *)(uintptr_t)attr->uprobe_path, file) == NULL) return -errno;
-  if (strpbrk(file, " \t\n#;") != NULL) return -EINVAL; /* its grammar has no such paths */
   name_of(attr, file, name, size);
+  int fd = strpbrk(file, " \t\n#;:") == NULL ? -1 : open(file, O_PATH | O_CLOEXEC); /* the grammar has no such paths */
+  if (fd >= 0) (void)snprintf(file, sizeof file, "/proc/self/fd/%d", fd);
   uint64_t semaphore = attr->config >> REFERENCE_SHIFT;
   if (semaphore != 0) (void)snprintf(reference, sizeof reference, "(0x%llx)", (unsigned long long)semaphore);
   int n = snprintf(text, sizeof text, "%c:%s %s:0x%llx%s\n", attr->config & AT_RETURN ? 'r' : 'p', name, file,
                    (unsigned long long)attr->probe_offset, reference);
-  if (n < 0 || (size_t)n >= sizeof text) return -ENAMETOOLONG;
-  int err = command(root, text);
+  int err = n < 0 || (size_t)n >= sizeof text ? -ENAMETOOLONG : command(root, text);
+  if (fd >= 0) (void)close(fd);
   return err == -EEXIST ? 0 : err;
 }
 
@@ -84,11 +125,18 @@ int pml__uprobe_inherit(struct perf_event_attr *attr) {
   attr->type = PERF_TYPE_TRACEPOINT;
   attr->config = id;
   attr->config1 = attr->config2 = 0;
+  keep_breakpoints(id);
   return 0;
 }
 
 void pml__uprobe_release(void) {
   int err;
   const char *root = pml__tracefs(&err);
+  pml__lock_take(&all.lock);
+  for (struct keeper *k = all.keeper; k < all.keeper + KEEPERS; k++)
+    if (k->id != 0) pml__perf_descriptor_close(&k->d);
   if (root != NULL) sweep(root, true);
+  for (struct keeper *k = all.keeper; k < all.keeper + KEEPERS; k++)
+    if (k->id != 0 && (!pml__process_is(all.process) || !keep(k, k->id))) k->id = 0; /* its definition is removed */
+  pml__lock_leave(&all.lock);
 }

@@ -10,8 +10,9 @@
  *
  * Linux accepts attr.inherit for its uprobe PMU, but counts only one thread; a tracepoint is inherited. The probe is
  * defined in tracefs under a name with this process's pid, and stays until pml__uprobe_release() or, if the process was
- * killed, until the next call here by any process. Returns 0, or -errno with *@attr unchanged: tracefs is not mounted
- * or not writable, or the path has a space. Cost: some ten system calls. Thread-safe, takes no lock.
+ * killed, until the next call here by any process. Meanwhile other processes also stop at the probe, uncounted: each
+ * call there costs about 1 us more. Returns 0, or -errno with *@attr unchanged: tracefs is not mounted or not writable.
+ * Cost: some fifteen system calls. Thread-safe.
  */
 int pml__uprobe_inherit(struct perf_event_attr *attr);
 
