@@ -179,7 +179,7 @@ describe("pmlua cc --count", function()
 
   it("reports errors in its own options", function()
     local cases = {
-      [""] = "add --functions, --count, or --wrap NAME", ["--count"] = "name the compiler to run, after --",
+      [""] = "add --functions, --count, --layouts N, or --wrap NAME", ["--count"] = "name the compiler to run, after --",
       ["--count=all -- clang a.c"] = "--count needs lines, or no value, not 'all'",
     }
     for words, text in pairs(cases) do

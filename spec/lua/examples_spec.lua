@@ -35,7 +35,8 @@ target_link_libraries(app z)
 --- Commands to run before a verb's first example.
 local prepare = {
   plot = "pmlua scripts.lua --quick --no-plot --quiet --json >/dev/null",
-  compare = "pmlua scripts.lua --quick --no-plot --quiet --json >/dev/null && cd results/read_overhead && "
+  compare = "pmlua scripts.lua --quick --no-plot --quiet --json >/dev/null && "
+    .. "pmlua bench --cause --no-plot -q -r 2 true true >/dev/null; cd results/read_overhead && "
     .. "cp -rL latest 20261121T013000Z && cd - >/dev/null && for when in before after; do "
     .. "pmlua record --lib libz --trace -q -o $when -- ./solver || exit; done",
   report = "PMLUA_REPORT=out ./solver",
@@ -73,6 +74,7 @@ end
 local function folder()
   local dir = support.folder()
   write(dir, "app.c", APP)
+  write(dir, "more.c", "int more(void) { return 0; }\n")
   write(dir, "Makefile", MAKEFILE)
   write(dir, "CMakeLists.txt", CMAKE)
   write(dir, "configure", "#!/bin/sh\nfor a; do echo \"$a\" >config; done\n")

@@ -16,6 +16,7 @@ local counts = require "pmlua.internal.stat.run"
 local disk = require "pmlua.internal.file"
 local json = require "pmlua.json"
 local preload = require "pmlua.internal.preload"
+local provenance = require "pmlua.internal.experiment.provenance"
 local simulation = require "pmlua.internal.simulation.run"
 local sorted = require "pmlua.internal.sorted"
 local sweep = require "pmlua.internal.experiment.sweep"
@@ -32,6 +33,8 @@ local SHORT <const> = 5e6 -- ns: the start of a process is much of a shorter run
 local SLOW_FIRST <const> = 1.5 -- times the median, beyond the outliers' fence: caches were cold
 local SIMULATED = 5 -- runs: as many as an interval needs
 local SAID = 120    -- bytes of what a command that failed said
+local DRAIN_S <const> = 0.1
+local PADDING <const> = 272 -- bytes of environment: each layout has the stack at another place within a line and a page
 
 ---@class pmlua.BenchmarkOptions
 ---@field commands string[]
@@ -54,6 +57,8 @@ local SAID = 120    -- bytes of what a command that failed said
 ---@field by? string the factor whose levels are compared
 ---@field threshold? number
 ---@field ignore_failure? boolean
+---@field cause? boolean find why the two commands differ
+---@field layouts? integer start each command with so many layouts
 
 ---@class pmlua.Benchmark
 ---@field experiment pmlua.Experiment
@@ -61,6 +66,7 @@ local SAID = 120    -- bytes of what a command that failed said
 ---@field shell string? nil: commands run without one
 ---@field cells table<string, any>[] values of the factors
 ---@field comparisons table[] after a run: time's, then one of each metric
+---@field cause table? with --cause: rows, during the run; the result of cause.of(), after it
 ---@field failed boolean? after a run: a command ended with another status than 0
 local Benchmark = {}
 Benchmark.__index = Benchmark
@@ -196,6 +202,48 @@ function Benchmark:simulate(words, extra)
   end
 end
 
+--- The command line that starts a command with the cell's layout: an environment of another size, and random addresses for even
+--- layouts. The file PROGRAM.N, if `pmlua cc --layouts` linked it, has its objects in another order.
+function Benchmark:placed(words, p)
+  if not p.layout then return words end
+  local line = { "env", "PMLUA_LAYOUT=" .. ("x"):rep(PADDING * (p.layout - 1)) }
+  if p.layout % 2 == 1 and self.fixed then table.move({ "setarch", "-R" }, 1, 2, #line + 1, line) end
+  table.move(words, 1, #words, #line + 1, line)
+  local other = ("%s.%d"):format(preload.locate(words[1]) or words[1], p.layout)
+  if disk.kind(other) == "file" then line[#line - #words + 1] = other end
+  return line
+end
+
+--- Count the functions of both commands, before the rounds.
+function Benchmark:count_functions()
+  local cause, functions = require "pmlua.internal.cause", {}
+  for i, label in ipairs(self.labels) do
+    local p = { command = label }
+    local words, err = self:words(p)
+    err = err or self:hook("prepare", p)
+    if words and not err then
+      functions[i], err = cause.count(words, { child = self.streams,
+        failure = function(ended) return not self.ignore_failure and self:failure(ended) or nil end })
+    end
+    if not functions[i] then return err end
+  end
+  self.cause = { rows = cause.rows(functions[1], functions[2], self.threshold) }
+end
+
+--- Run a command and count its events and, for --cause, its time in functions with equal counts.
+function Benchmark:count(words)
+  local sampled, no_samples
+  local streams = setmetatable({}, { __index = self.streams })
+  if self.cause then
+    streams.every = { seconds = DRAIN_S, call = function() if sampled then sampled.drain() end end }
+  end
+  local result, err = counts.run(words, { events = self.counted_events, child = streams,
+    ready = self.cause and function(pid) sampled, no_samples = require "pmlua.internal.cause".sample(self.cause.rows, pid) end })
+  local share = sampled and sampled.share()
+  if no_samples then self.notes[("no samples, so equal functions are not timed: %s"):format(no_samples)] = true end
+  return result, err, share
+end
+
 --- Run once: the time in ns and the counts; nil and the reason.
 function Benchmark:measure(p)
   core.sys.raise_interrupt(false) -- the command is waited for, then the run ends
@@ -203,7 +251,7 @@ function Benchmark:measure(p)
   local words, wrong = self:words(p)
   wrong = wrong or self:hook("prepare", p, true)
   if wrong then return nil, wrong end
-  local result, err = counts.run(words, { events = self.counted_events, child = self.streams })
+  local result, err, share = self:count(self:placed(words, p))
   if not result then return nil, err end
   if core.sys.interrupted() then return refuse("EINTR", "interrupted") end -- which may have ended the command
   cell.runs = cell.runs + 1
@@ -219,6 +267,7 @@ function Benchmark:measure(p)
   local ended, extra = result.ended, self:counted(result.rows)
   extra.user, extra.system = ended.user_ns, ended.system_ns
   extra.maxrss = ended.maxrss_bytes
+  extra.unchanged = share and share * (ended.user_ns + ended.system_ns)
   if #self.simulated > 0 and cell.runs > self.warmup and cell.runs <= self.warmup + SIMULATED then
     err = self:simulate(words, extra)
     if err then return nil, err end
@@ -258,6 +307,20 @@ local function warn_of_times(self, run)
   end
 end
 
+--- Write the counts of functions, and find the cause of the difference in the run as recorded.
+local function find_cause(self, run)
+  local cause = require "pmlua.internal.cause"
+  for i, p in ipairs { { command = self.labels[1] }, { command = self.labels[2] } } do
+    local words = self.shell == nil and self:words(p)
+    run.meta.commands[i].file_sha256 = words and provenance.sha256(preload.locate(words[1])) or nil
+  end
+  run:write_table(cause.table, cause.table_of(self.cause.rows), "simulated instructions of each function")
+  run:write_meta()
+  local found, err = cause.of(run.dir, { threshold = self.threshold })
+  if not found then run:warn(tostring(err)) end
+  self.cause = found
+end
+
 --- Compare the levels of a factor: time, and each event.
 local function analyse(self, run)
   self.comparisons = {}
@@ -272,6 +335,7 @@ local function analyse(self, run)
     end
   end
   warn_of_times(self, run)
+  if self.cause then find_cause(self, run) end
   if not self.by then return end
   local rows = {}
   for i = 0, #self.events do
@@ -296,6 +360,9 @@ local function metrics_of(self)
     { name = "user", unit = "ns", description = "user time" }, { name = "system", unit = "ns", description = "system time" },
     { name = "maxrss", unit = "bytes", description = "largest resident set; no less than the half megabyte of its start" },
   }
+  if self.wants_cause then
+    metrics[4] = { name = "unchanged", unit = "ns", description = "cpu time in functions with equal counts" }
+  end
   for _, name in ipairs(self.events) do
     local event = core.event.parse(name) -- an unknown name is refused before a run
     metrics[#metrics + 1] = { name = name, unit = event and event.unit or "", description = name }
@@ -352,7 +419,7 @@ local function can_count(self)
     local set <close>, err = core.eventset.open { name }
     if not set then return refuse(err) end
   end
-  if #self.simulated == 0 then return true end
+  if #self.simulated == 0 and not self.wants_cause then return true end
   local found, missing = simulation.available()
   return found and true, missing
 end
@@ -360,6 +427,10 @@ end
 local function factors_of(self, parameters)
   local factors = { { "command", self.labels } }
   for _, p in ipairs(parameters or {}) do factors[#factors + 1] = { p.name, p.values } end
+  if not self.layouts then return factors end
+  local layouts = {}
+  for i = 1, self.layouts do layouts[i] = i end
+  factors[#factors + 1] = { "layout", layouts }
   return factors
 end
 
@@ -386,6 +457,7 @@ end
 function M.new(o)
   local self = setmetatable({ warmup = o.warmup or 1, threshold = o.threshold, ignore_failure = o.ignore_failure,
     time_unit = o.time_unit, input = o.input, output = o.output, show_output = o.show_output,
+    wants_cause = o.cause, layouts = o.layouts,
     setup = o.setup, prepare = o.prepare, cleanup = o.cleanup, notes = {}, commands = {}, places_of_cells = {} }, Benchmark)
   local err = sort_events(self, o.events) or unused(o)
   if err then return nil, err end
@@ -433,6 +505,8 @@ function Benchmark:run(given, line)
   self.streams = { input = self.input or NULL, output = not inherit and (self.output or NULL) or nil,
     error = not self.show_output and self.errors or nil, shielded = true }
   for _, p in ipairs(self.cells) do err = err or self:hook("setup", p) end
+  self.fixed = self.layouts and simulation.can_fix_addresses()
+  if self.wants_cause and not err then err = self:count_functions() end
   local run
   if not err then
     core.sys.on_interrupt()

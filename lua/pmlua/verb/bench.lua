@@ -97,6 +97,12 @@ pmlua compare --by. The results are stored in a folder like an experiment's, whi
     common.with("event", { value = "EVENTS", key = "lists", help = "also count these events, separated by commas: kernel "
       .. "events of the command and its children (pmlua events lists them); counts of programs compiled by pmlua cc --count "
       .. "(sde:::BYFL::...); sim::Ir and other simulated events, in 5 more runs under valgrind" }),
+    { name = "cause", help = "explain why two commands differ: other work, another layout (the same work at other addresses), "
+      .. "both, or only the machine. Counts the instructions of each function in 2 more runs of each command under valgrind, "
+      .. "and samples the time of functions with equal counts" },
+    { name = "layouts", kind = "integer", min = 2, max = 64, needs = "cause", help = "start each command with N layouts: "
+      .. "environments of different sizes, with fixed and with random addresses; and PROGRAM.2 to PROGRAM.N, if they exist, "
+      .. "which pmlua cc --layouts links in another order" },
     { name = "setup", kind = "text", value = "CMD", help = "first run this command, once for each combination of command "
       .. "and parameters" },
     { name = "prepare", short = "p", kind = "text", value = "CMD",
@@ -134,6 +140,7 @@ A command fails if its exit status is not 0. pmlua bench then stops measuring th
 with status 1. An interrupt (Ctrl-C) ends the run; pmlua bench stores and prints the results so far, and marks them incomplete.]],
   examples = {
     "pmlua bench 'sort /etc/services' 'sort -r /etc/services'",
+    { "pmlua bench --cause --runs 5 'sort /etc/services' 'sort -r /etc/services'", needs = { "valgrind" } },
     "pmlua bench --time 1s -P level=1,9 -e page-faults 'gzip -{level}c /etc/services'",
     { "pmlua bench --runs 5 -e sim::Ir --markdown 'sort /etc/services' 'sort -r /etc/services'", needs = { "valgrind" } },
   },
@@ -158,6 +165,7 @@ function M.check(o)
   if o.reference then table.insert(o.commands, 1, o.reference) end
   if o.reference and o.names then table.insert(o.names, 1, o.reference) end
   if o.no_shell then o.shell = "none" end
+  if o.cause and (#o.commands ~= 2 or o.parameters) then return "--cause needs two commands and no --parameter" end
   local err
   o.benchmark, err = require "pmlua.internal.benchmark".new(o)
   return err
@@ -290,6 +298,7 @@ local function json(run, benchmark)
   local encoder = require "pmlua.json"
   local object = require "pmlua.internal.experiment.output".object(run)
   object.shell, object.by, object.comparisons = benchmark.shell or "none", benchmark.by, encoder.array(benchmark.comparisons)
+  object.cause = benchmark.cause
   for i, cell in ipairs(run.cells) do
     object.cells[i].exit_statuses, object.cells[i].stopped = encoder.array(benchmark:exit_statuses(cell.p)), stopped(cell)
   end
@@ -303,6 +312,7 @@ local function print_text(run, benchmark)
   say("\n" .. tabulate(names, rows, 1) .. require "pmlua.internal.experiment.output".unsteady(run))
   names, rows = verdicts_of(benchmark)
   if #rows > 0 then say("\n" .. tabulate(names, rows, 1)) end
+  if benchmark.cause then say("\n" .. printable(require "pmlua.internal.cause".text(benchmark.cause))) end
   local how = benchmark.shell and "by " .. benchmark.shell .. " -c, which the numbers include" or "without a shell"
   local status = run.status == "complete" and run.status or run.status .. ", so incomplete"
   say(("\n%s: %s, %d rounds in random order, seed %d, run %s"):format(printable(run.dir), status, run.meta.rounds_done, run.seed,
@@ -314,7 +324,8 @@ end
 local function as_document(form, run, benchmark)
   local text = document(form, results_of(run, benchmark))
   local names, rows = verdicts_of(benchmark)
-  return #rows > 0 and text .. "\n" .. document(form, names, rows) or text
+  if #rows > 0 then text = text .. "\n" .. document(form, names, rows) end
+  return benchmark.cause and text .. "\n" .. require "pmlua.internal.cause".text(benchmark.cause) .. "\n" or text
 end
 
 local writers = { json = json, csv = csv }
@@ -331,6 +342,7 @@ local function page_of(run, benchmark)
   local parts = { { heading = "Results", names = names, rows = rows } }
   names, rows = verdicts_of(benchmark)
   if #rows > 0 then parts[2] = { heading = "Comparison", names = names, rows = rows } end
+  if benchmark.cause then parts[#parts + 1] = { note = require "pmlua.internal.cause".text(benchmark.cause) } end
   for _, result in ipairs(benchmark.comparisons) do
     parts[#parts + 1] = pages.ratios(result.metric or "Time", result.cells)
   end

@@ -20,9 +20,10 @@ local function names_of(lists)
 end
 
 local M = {
-  summary = "run a compiler so that functions can be recorded, wrappers are linked in, or operations are counted",
+  summary = "run a compiler so that functions can be recorded, wrappers are linked in, operations are counted, or layouts vary",
   usage = { "--count[=lines] [--at source|final] [--quiet] [--print] -- COMPILER ARGS",
-    "--functions [--print] -- COMPILER ARGS", "--wrap NAME[,NAME...] [--runtime] [--static] [--print] -- COMPILER ARGS" },
+    "--functions [--print] -- COMPILER ARGS", "--layouts N [--print] -- COMPILER ARGS",
+    "--wrap NAME[,NAME...] [--runtime] [--static] [--print] -- COMPILER ARGS" },
   about = [[
 Put it before the compiler command of a build. It adds the options that are needed and returns the compiler's exit status.]],
   options = {
@@ -36,6 +37,8 @@ Put it before the compiler command of a build. It adds the options that are need
     common.with("quiet", { help = "do not list code that cannot be counted (inline assembly, assembly files)" }),
     { name = "functions", help = "reserve space for a jump at the entry of each function, at hardly any cost, so that "
       .. "pmlua record --func PATTERN can record the functions of the program. For gcc, clang and gfortran" },
+    { name = "layouts", kind = "integer", min = 2, max = 64, help = "also link PROGRAM.2 to PROGRAM.N with the object files in "
+      .. "other orders, which pmlua bench --layouts N starts" },
     { name = "wrap", kind = "name", value = "NAME[,NAME...]", many = true,
       help = "link these wrappers, which pmlua wrap installed" },
     { name = "runtime", needs = "wrap", help = "use wrappers with the library's own names, which the loader finds first: they "
@@ -43,12 +46,14 @@ Put it before the compiler command of a build. It adds the options that are need
     { name = "static", needs = "wrap", help = "link the wrappers into the program" },
     { name = "print", help = "print the commands instead of running them" },
   },
+  exclusive = { { "layouts", "count" } },
   command = { name = "COMPILER", behind = true, missing = "name the compiler to run, after --" },
   examples = {
     { "pmlua cc --count -- clang -O2 app.c -lz -o app && PMLUA_COUNT=- ./app", needs = { "clang" } },
     { "./configure CC='pmlua cc --count --at=final -- clang' && make", needs = { "clang" } },
     { "CC='pmlua cc --count -- clang' CXX='pmlua cc --count -- clang++' cmake -B build && make -C build",
       needs = { "clang", "cmake" } },
+    "pmlua cc --layouts 4 -- gcc -O2 app.c more.c -lz -o app",
     "pmlua cc --functions -- gcc -O2 app.c -lz -o app && pmlua record --func 'main' -- ./app",
     { "pmlua cc --wrap zlib -- gcc app.c -lz -o app", needs = { "libclang" } },
     { "make CC='pmlua cc --wrap zlib -- gcc'", needs = { "libclang" } },
@@ -59,7 +64,9 @@ local NOT_RUN = 126 -- as shells say it
 
 function M.check(o)
   o.names, o.lines = names_of(o.wrap), o.count == "lines"
-  if #o.names == 0 and not o.count and not o.functions then return "add --functions, --count, or --wrap NAME" end
+  if #o.names == 0 and not o.count and not o.functions and not o.layouts then
+    return "add --functions, --count, --layouts N, or --wrap NAME"
+  end
 end
 
 local complain = require "pmlua.internal.cli.complain" "cc"
@@ -114,6 +121,7 @@ function M.run(o)
   function o.tell(text)
     if not o.quiet then complain(text) end
   end
+  if o.layouts then steps, err = require("pmlua.internal.cc.layouts").plan(words, o.layouts) end
   if o.count then steps, err = require("pmlua.internal.cc.count").plan(words, o) end
   if not steps then return run.clean(o, complain(err)) end
   if o.print then

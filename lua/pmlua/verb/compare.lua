@@ -12,7 +12,7 @@ local try = require "pmlua.internal.try"
 local M = {
   summary = "report whether runs, or variants within a run, differ, where, and by how much",
   usage = { "[OPTIONS] A B", "[--json|--csv] [--fail-on WORD[:PERCENT]] A.otf2 B.otf2",
-    "[OPTIONS] A... -- B...", "[OPTIONS] RUN --by FACTOR" },
+    "[OPTIONS] A... -- B...", "[OPTIONS] RUN --by FACTOR", "[OPTIONS] RUN --cause" },
   arguments = { { name = "RUN", key = "a", kind = "dir", many = true, missing = "name two folders" } },
   about = [[
 A and B are folders of runs; A is the reference. For each combination of factors that both have, the table shows the ratio
@@ -32,6 +32,7 @@ If A and B are traces (*.otf2, or folders of pmlua record --trace), the table li
 their exclusive time in all locations, and their part of the whole difference. The parts add up to the whole.]],
   options = {
     { name = "by", kind = "name", value = "FACTOR", help = "compare the values of this factor within one run" },
+    { name = "cause", help = "also explain why the two commands of a run of pmlua bench --cause differ" },
     { name = "metric", kind = "name", help = "compare this metric of the runs (of pmlua bench: user, system, maxrss, events) "
       .. "instead of the samples" },
     { name = "threshold", kind = "percent", max = 99, default = "1", help = "treat differences up to this as equal" },
@@ -43,13 +44,14 @@ their exclusive time in all locations, and their part of the whole difference. T
     common.with "html", common.with "out", common.with "quiet",
   },
   command = { name = "B", behind = true, optional = true },
-  exclusive = { { "json", "csv" } },
+  exclusive = { { "json", "csv" }, { "by", "cause" }, { "cause", "metric" } },
   output = true,
   notes = "The exit status is 0 whatever the verdict, unless --fail-on names it or nothing could be judged for --fail-on, and 1 "
     .. "when a folder cannot be read.",
   examples = {
     "pmlua compare results/read_overhead/20261121T013000Z results/read_overhead/latest",
     "pmlua compare results/read_overhead/latest --by path",
+    { "pmlua compare --cause results/bench/latest", needs = { "valgrind" } },
     "pmlua compare --html page.html results/read_overhead/latest --by path",
     "pmlua compare before/traces.otf2 after/traces.otf2",
     "pmlua compare --fail-on slower:2% results/read_overhead/20261121T013000Z results/read_overhead/latest",
@@ -58,6 +60,10 @@ their exclusive time in all locations, and their part of the whole difference. T
 
 --- How many folders are expected depends on --by and on what follows --.
 function M.check(o)
+  if o.cause and (o.command or #o.a > 1) then
+    return "--cause needs one run that measured both commands alternately; make it with pmlua bench --cause A B"
+  end
+  o.by = o.cause and "command" or o.by
   if o.by and (o.command or #o.a > 1) then return "--by compares within one run; name one folder" end
   if o.by then return nil end
   if o.command then
@@ -136,6 +142,7 @@ local function print_result(r, o)
   say("\n" .. require "pmlua.tabulate"(names, rows, 1))
   for _, line in ipairs(remarks_on(r, o.by)) do say(printable(line)) end
   say("\n" .. printable(r.overall))
+  if r.cause then say(printable(require "pmlua.internal.cause".text(r.cause))) end
   say(scope_of(r, o))
 end
 
@@ -156,7 +163,8 @@ local function page_of(r, o)
     { heading = "Cells", names = names, rows = rows } }
   for _, line in ipairs(remarks_on(r, o.by)) do parts[#parts + 1] = { note = line } end
   parts[#parts + 1] = machines_of(o)
-  return { title = title, about = r.overall, state = scope_of(r, o), warnings = r.warnings, parts = parts }
+  local about = r.overall .. (r.cause and "; " .. require "pmlua.internal.cause".text(r.cause) or "")
+  return { title = title, about = about, state = scope_of(r, o), warnings = r.warnings, parts = parts }
 end
 
 local function traces(o)
@@ -181,7 +189,9 @@ function M.run(o)
   if not o.by and #o.a == 1 and #o.command == 1 and is_trace(o.a[1]) and is_trace(o.command[1]) then return traces(o) end
   local compare = require "pmlua.compare"
   local how = { threshold = o.threshold, metric = o.metric, seed = o.seed }
+  local cause = o.cause and try(require "pmlua.internal.cause".of(o.a[1], how)) or nil
   local r = o.by and try(compare.by(o.a[1], o.by, how)) or try(compare.compare(o.a, o.command, how))
+  r.cause = cause
   for _, w in ipairs(o.quiet and {} or r.warnings) do complain("warning: " .. w) end
   if o.json then io.write(require "pmlua.json".encode(r))
   elseif o.csv then io.write(csv(r, o.by))

@@ -74,7 +74,7 @@ function M.available()
 end
 
 --- Whether address randomisation can be switched off for a command here (some containers do not permit it).
-local function can_fix_addresses()
+function M.can_fix_addresses()
   local found = preload.locate("setarch")
   return found and os.execute("setarch -R true >/dev/null 2>&1") == true
 end
@@ -136,7 +136,7 @@ function M.run(words, options)
   end
   local dir, refused = temporary.folder "sim"
   if not dir then return nil, refused, FAILED end
-  local fixed = can_fix_addresses()
+  local fixed = M.can_fix_addresses()
   local own = core.sys.realpath(path) == core.sys.realpath("/proc/self/exe")
   local o = setmetatable({ fixed = fixed, own = own }, { __index = options })
   local ended, lost = child.run(words_of(dir, words, o), nil, o.child)

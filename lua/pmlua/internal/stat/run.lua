@@ -51,6 +51,7 @@ M.sources = {
 ---@field cgroups? string[] count in these cgroups instead
 ---@field every? { seconds: number, call: fun(rows: pmlua.CountRow[]), begin: fun() } begin where counting begins, then call
 ---  again and again
+---@field ready? fun(pid: integer) called while the command waits to begin
 ---@field child? pmlua.ChildOptions
 
 local function close(handles)
@@ -100,6 +101,7 @@ local function run_command(words, handles, set, options)
     call = function() options.every.call((gather(handles))) end }
   local how = setmetatable({ environment = set, every = every }, { __index = options.child })
   return child.run(words, function(pid)
+    if options.ready then options.ready(pid) end
     if not options.elsewhere then attach(handles, { { pid = pid, inherit = true, on_exec = true } }) end
     if options.every then options.every.begin() end
   end, how)
