@@ -6,6 +6,7 @@ local tables = require "spec.scripts.tables"
 local refusals = {
   balance = { ["--ranks 1"] = "--ranks needs", ["--bound 120"] = "--bound needs",
     ["--min 4"] = "--min must be below --reference", ["--threads many"] = "'many'" },
+  cause = { ["--runs 7"] = "--runs needs" },
   core_to_core = { ["--cpus 60000"] = "cpu 60000", ["--cpus 0-x"] = "0-x", ["--cpus ,"] = "--cpus", ["--cpus 3-1"] = "3-1",
     ["--trips 0"] = "--trips", ["--patience soon"] = "'soon'" },
   counted = { ["--kernels sort"] = "unknown sort", ["--kernels ,"] = "--kernels", ["--length 0"] = "--length",
