@@ -33,8 +33,7 @@ local COLUMN = { balance = 1300, cause = 420, choose_events = 1100, core_to_core
   host_metrics = 1000, instruction = 560, intercept_overhead = 640, kernel_sweep = 1300, library_time = 900,
   memory_bandwidth = 360, memory_latency = 640, multiplex = 500, noise = 900, plugin_overhead = 1400, read_overhead = 1400,
   recorder_overhead = 1200, residuals = 1000, ring = 1000, roofline = 900, scaling = 1400, slow_calls = 420, task_lengths = 700,
-  timers = 1200,
-  until_certain = 420, watchpoint = 900 }
+  timers = 1200, until_certain = 420, watchpoint = 900 }
 
 -- Where an experiment cannot run, it says what this machine lacks.
 local LACKS = { "this machine has no", "not installed", "needs " }
