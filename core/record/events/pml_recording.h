@@ -112,7 +112,6 @@ struct pml_recording_limits {
  * pml_recording_trace - write every enter and leave of all threads to the file, 16 bytes each (16 in total for a call
  * with no event inside), and the values of events with these metrics, until pml_recording_close(). The recorded events
  * are balanced. @limits: copied; NULL: no limits. Returns 0, -ENOMEM, or an error of pml_stream_add().
- * @limits: copied; NULL: none. Returns 0, -ENOMEM, or what pml_stream_add() returns.
  *
  * Cost of an event: no lock, no allocation, general registers only; for each 4000 events of a thread three system
  * calls, one of which writes them. Memory: 64 KiB of the file mapped per thread, 16 bytes per open call, 4 MiB of
