@@ -44,9 +44,9 @@
 #define ASAN "ASAN_OPTIONS="
 #define OWN "PMLUA_"
 #define ADDED "PMLUA_ADDED=" /* NAME,...; NAME:BYTES if the first BYTES of the value belong to the program */
-#define ADDED_BYTES (KEPT_BYTES + 128)
-#define KEPT_BYTES 8192u /* limit for the variables with which this process was started */
-#define KEPT_MAX 40u
+#define ADDED_BYTES (INHERITED_BYTES + 128)
+#define INHERITED_BYTES 8192u /* limit for the variables with which this process was started */
+#define INHERITED_MAX 40u
 #define ALL SIZE_MAX
 #define NONE (SIZE_MAX - 1)
 
@@ -62,11 +62,11 @@ static char recording[PATH_MAX]; /* the folder of the recording; "": no recordin
 
 /* The variables with which programs under pmlua record are started; written before main. */
 static struct {
-  char text[KEPT_BYTES];
+  char text[INHERITED_BYTES];
   size_t used, n;
-  const char *variable[KEPT_MAX + 1]; /* pmlua's variables; NULL after the last */
-  const char *preload, *asan;         /* values; NULL: unknown */
-} kept;
+  const char *variable[INHERITED_MAX + 1]; /* pmlua's variables; NULL after the last */
+  const char *preload, *asan;              /* values; NULL: unknown */
+} inherited;
 
 /* ---- whether our libraries fit the program ---- */
 
@@ -182,7 +182,7 @@ static bool keep_others(char *text, const char *list) {
 /* The size of a copy of the environment; n 0: no copy is needed. */
 struct copy {
   size_t n, bytes; /* variables; bytes for the texts of changed ones */
-  bool adds;       /* add the kept variables; false: remove our libraries */
+  bool adds;       /* add the inherited variables; false: remove our libraries */
 };
 
 /* Copy the last @most bytes of @text, or all of it, to @to. Returns the end of the copy. */
@@ -227,9 +227,9 @@ static struct copy look(const char *path, char *const envp[]) {
   char why[WHY_BYTES] = {0};
   int saved = errno;
   const char *list = value_of(envp, PRELOAD), *asan = value_of(envp, ASAN);
-  bool has = list != NULL && has_ours(list), runs = path != NULL && (has || kept.preload != NULL);
+  bool has = list != NULL && has_ours(list), runs = path != NULL && (has || inherited.preload != NULL);
   bool fits = runs && !is_foreign(path, why);
-  if (fits && !is_there(has ? list : kept.preload)) {
+  if (fits && !is_there(has ? list : inherited.preload)) {
     memcpy(why, OTHER_ROOT, sizeof OTHER_ROOT);
     fits = false;
   }
@@ -237,8 +237,8 @@ static struct copy look(const char *path, char *const envp[]) {
   c.adds = fits && !has;
   if (runs && has != fits) {
     while (envp != NULL && envp[c.n] != NULL) c.n++;
-    c.n += 1 + KEPT_MAX + 3;
-    c.bytes = sizeof PRELOAD + sizeof ASAN + 2 * KEPT_BYTES + ADDED_BYTES + (list != NULL ? strlen(list) : 0);
+    c.n += 1 + INHERITED_MAX + 3;
+    c.bytes = sizeof PRELOAD + sizeof ASAN + 2 * INHERITED_BYTES + ADDED_BYTES + (list != NULL ? strlen(list) : 0);
     c.bytes += asan != NULL ? strlen(asan) : 0;
   }
   errno = saved;
@@ -272,21 +272,21 @@ static size_t put(char **copy, size_t n, const char *name, char *variable) {
   return at < n ? n : n + 1;
 }
 
-/* Add the kept variables that @envp lacks. */
+/* Add the inherited variables that @envp lacks. */
 static size_t add(char **copy, size_t n, char *text, char *const envp[]) {
   const char *preload = value_of(envp, PRELOAD), *asan = value_of(envp, ASAN);
   char *to = stpcpy(copy[n++] = text, ADDED);
   text += ADDED_BYTES;
   to = list(to, PRELOAD, preload);
-  n = put(copy, n, PRELOAD, join(&text, PRELOAD, preload, kept.preload));
-  if (kept.asan != NULL) to = list(to, ASAN, asan);
-  if (kept.asan != NULL) n = put(copy, n, ASAN, join(&text, ASAN, asan, kept.asan));
-  for (size_t i = 0; i < kept.n; i++) {
-    size_t name = strcspn(kept.variable[i], "=") + 1, k = 0;
-    while (envp != NULL && envp[k] != NULL && strncmp(envp[k], kept.variable[i], name) != 0) k++;
+  n = put(copy, n, PRELOAD, join(&text, PRELOAD, preload, inherited.preload));
+  if (inherited.asan != NULL) to = list(to, ASAN, asan);
+  if (inherited.asan != NULL) n = put(copy, n, ASAN, join(&text, ASAN, asan, inherited.asan));
+  for (size_t i = 0; i < inherited.n; i++) {
+    size_t name = strcspn(inherited.variable[i], "=") + 1, k = 0;
+    while (envp != NULL && envp[k] != NULL && strncmp(envp[k], inherited.variable[i], name) != 0) k++;
     if (envp != NULL && envp[k] != NULL) continue;
-    to = list(to, kept.variable[i], NULL);
-    copy[n++] = (char *)(uintptr_t)kept.variable[i];
+    to = list(to, inherited.variable[i], NULL);
+    copy[n++] = (char *)(uintptr_t)inherited.variable[i];
   }
   return n;
 }
@@ -359,11 +359,11 @@ static void find_real(void) {
 }
 
 /* Returns NULL if there is no room. */
-static const char *keep(const char *text) {
+static const char *copy_text(const char *text) {
   size_t n = strlen(text) + 1;
-  if (n > sizeof kept.text - kept.used) return NULL;
-  char *at = memcpy(kept.text + kept.used, text, n);
-  kept.used += n;
+  if (n > sizeof inherited.text - inherited.used) return NULL;
+  char *at = memcpy(inherited.text + inherited.used, text, n);
+  inherited.used += n;
   return at;
 }
 
@@ -397,7 +397,7 @@ static void take_added(const char *added) {
     environ[n++] = variable;
   }
   environ[n] = NULL;
-  pml__settings_add(kept.variable);
+  pml__settings_add(inherited.variable);
 }
 
 /* Keeps all variables or none: a part of them would lead to another recording. */
@@ -406,12 +406,12 @@ static void keep_variables(void) {
   bool all = preload != NULL && has_ours(preload);
   for (size_t i = 0; all && environ[i] != NULL; i++) {
     if (!begins(environ[i], OWN) || begins(environ[i], ADDED)) continue;
-    all = kept.n < KEPT_MAX && (kept.variable[kept.n] = keep(environ[i])) != NULL;
-    kept.n += all;
+    all = inherited.n < INHERITED_MAX && (inherited.variable[inherited.n] = copy_text(environ[i])) != NULL;
+    inherited.n += all;
   }
-  if (all && asan != NULL) all = (kept.asan = keep(asan)) != NULL;
-  if (all) kept.preload = keep(preload);
-  if (kept.preload != NULL && added != NULL) take_added(added);
+  if (all && asan != NULL) all = (inherited.asan = copy_text(asan)) != NULL;
+  if (all) inherited.preload = copy_text(preload);
+  if (inherited.preload != NULL && added != NULL) take_added(added);
 }
 
 __attribute__((constructor)) static void begin(void) {

@@ -65,44 +65,44 @@ static struct {
   struct pml__log_openmp *at, *end;
   uint8_t *named; /* a bit for each region whose name is in the log */
   size_t bytes;
-} kept;
+} store;
 
 static void begin_process(void) {
   uint64_t process = pml__process();
-  if (kept.process == process) return;
-  kept.process = process;
-  kept.at = kept.end = NULL;
-  kept.named = NULL; /* another thread of the parent may have been using it */
-  kept.bytes = 0;
-  kept.log = pml__log_shared();
-  if (kept.log == NULL && pml__log_asked()) kept.log = pml__log_own();
+  if (store.process == process) return;
+  store.process = process;
+  store.at = store.end = NULL;
+  store.named = NULL; /* another thread of the parent may have been using it */
+  store.bytes = 0;
+  store.log = pml__log_shared();
+  if (store.log == NULL && pml__log_asked()) store.log = pml__log_own();
 }
 
 static bool has_name(pml_region_t region) {
   size_t byte = region / 8;
-  if (!PML__ARRAY_ZEROS(kept.named, kept.bytes, byte + 1)) return false;
-  bool has = (kept.named[byte] >> region % 8 & 1) != 0;
-  kept.named[byte] = (uint8_t)(kept.named[byte] | 1u << region % 8);
+  if (!PML__ARRAY_ZEROS(store.named, store.bytes, byte + 1)) return false;
+  bool has = (store.named[byte] >> region % 8 & 1) != 0;
+  store.named[byte] = (uint8_t)(store.named[byte] | 1u << region % 8);
   return has;
 }
 
 static struct pml__log_openmp *carve(void) {
   struct pml__log_entry *entry;
-  if (kept.log == NULL) return NULL;
-  if (kept.at == kept.end) {
-    kept.at = pml__log_extent(kept.log, PML__LOG_OPENMP, 0, 0, EXTENT_BYTES, 0, &entry);
-    kept.end = kept.at != NULL ? kept.at + EXTENT_BYTES / sizeof *kept.at : NULL;
+  if (store.log == NULL) return NULL;
+  if (store.at == store.end) {
+    store.at = pml__log_extent(store.log, PML__LOG_OPENMP, 0, 0, EXTENT_BYTES, 0, &entry);
+    store.end = store.at != NULL ? store.at + EXTENT_BYTES / sizeof *store.at : NULL;
   }
-  return kept.at != NULL ? kept.at++ : NULL;
+  return store.at != NULL ? store.at++ : NULL;
 }
 
 /* If the log has no room, the sums are in memory, and no reader gets them. */
 static void make_sums(struct pml__openmp_place *p, enum pml_openmp_runtime runtime) {
-  pml__lock_take(&kept.lock);
+  pml__lock_take(&store.lock);
   begin_process();
   struct pml__log_openmp *sums = carve();
-  if (sums != NULL && !has_name(p->region)) (void)pml__log_region(kept.log, p->region);
-  pml__lock_leave(&kept.lock);
+  if (sums != NULL && !has_name(p->region)) (void)pml__log_region(store.log, p->region);
+  pml__lock_leave(&store.lock);
   if (sums == NULL) return;
   p->sums = sums;
   sums->construct = (uint16_t)p->construct;
