@@ -136,7 +136,7 @@ struct live {
   struct live_connection *connection[LIVE_CONNECTIONS]; /* NULL: free */
   struct live_rules rules;
   struct live_worker *ending; /* that have no connection any more */
-  struct live_worker *spare;  /* own_loop: with an open session, for the next connection */
+  struct live_worker *idle;   /* own_loop: with an open session, for the next connection */
   double sample_due;          /* events in the program's memory, for its log: seconds of CLOCK_MONOTONIC */
   double callback_due;        /* the same of callbacks */
   struct live *next;          /* of those that a fork left behind */
@@ -274,8 +274,8 @@ bool live__worker_has_rules(struct live_worker *w);
 void live__worker_end(struct live_worker *w, double cancel_at);
 bool live__worker_reap(struct live *l);
 /*
- * own_loop: live__worker_prepare - make one for l->spare. live__worker_step - continue its question or tick until
- * @until; false: there is nothing to do. live__worker_drop - free all spare ones.
+ * own_loop: live__worker_prepare - make one for l->idle. live__worker_step - continue its question or tick until
+ * @until; false: there is nothing to do. live__worker_drop - free all idle ones.
  */
 int live__worker_prepare(struct live *l);
 bool live__worker_step(struct live_worker *w, double until);

@@ -179,10 +179,10 @@ static struct live_worker *new_worker(struct live *l) {
 int live__worker_begin(struct live *l, struct live_worker **worker) {
   int busy = 0, err;
   if (l->setup.own_loop) {
-    err = l->spare == NULL ? live__worker_prepare(l) : 0;
+    err = l->idle == NULL ? live__worker_prepare(l) : 0;
     if (err < 0) return err;
-    *worker = l->spare;
-    l->spare = l->spare->next;
+    *worker = l->idle;
+    l->idle = l->idle->next;
     return 0;
   }
   for (const struct live_worker *e = l->ending; e != NULL; e = e->next) busy++;
@@ -247,8 +247,8 @@ static void end_own(struct live *l, struct live_worker *w) {
     state_close(&w->session.state);
     w->session.co = NULL;
   }
-  w->next = l->spare;
-  l->spare = w;
+  w->next = l->idle;
+  l->idle = w;
 }
 
 void live__worker_end(struct live_worker *w, double cancel_at) {
@@ -306,15 +306,15 @@ int live__worker_prepare(struct live *l) {
     free_worker(w);
     return err;
   }
-  w->next = l->spare;
-  l->spare = w;
+  w->next = l->idle;
+  l->idle = w;
   return 0;
 }
 
 void live__worker_drop(struct live *l) {
-  while (l->spare != NULL) {
-    struct live_worker *w = l->spare;
-    l->spare = w->next;
+  while (l->idle != NULL) {
+    struct live_worker *w = l->idle;
+    l->idle = w->next;
     state_close(&w->session.state);
     free_worker(w);
   }

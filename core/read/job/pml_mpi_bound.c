@@ -18,7 +18,7 @@ static int by_time(const void *a, const void *b) {
 }
 
 /* The functions of @s that may be omitted, the longest time first; the caller frees the list. NULL: no memory. */
-static const struct pml_summary_row **spare_rows(const struct pml_summary *s, size_t *n) {
+static const struct pml_summary_row **droppable_rows(const struct pml_summary *s, size_t *n) {
   const struct pml_summary_row *row, **all;
   size_t rows = 0;
   while (pml_summary_row(s, rows) != NULL) rows++;
@@ -55,22 +55,22 @@ static int copy_ranks(struct pml_summary *to, const struct pml_summary *s) {
 }
 
 /* Copy @s without the functions after the first @kept of @n. */
-static int without(const struct pml_summary *s, const struct pml_summary_row *const *spare, size_t n, size_t kept,
+static int without(const struct pml_summary *s, const struct pml_summary_row *const *droppable, size_t n, size_t kept,
                    struct pml_summary **to) {
   const struct pml_summary_row *row;
   int err = pml_summary_open(to);
   if (err == 0) err = copy_ranks(*to, s);
   for (size_t i = 0; err == 0 && (row = pml_summary_row(s, i)) != NULL; i++)
     if (!is_spare(row)) err = pml_summary_add(*to, row);
-  for (size_t i = 0; err == 0 && i < kept; i++) err = pml_summary_add(*to, spare[i]);
-  return err == 0 ? add_left_out(*to, spare + kept, n - kept) : err;
+  for (size_t i = 0; err == 0 && i < kept; i++) err = pml_summary_add(*to, droppable[i]);
+  return err == 0 ? add_left_out(*to, droppable + kept, n - kept) : err;
 }
 
-static int pack_without(const struct pml_summary *s, const struct pml_summary_row *const *spare, size_t n, size_t kept,
-                        unsigned char **bytes, size_t *size) {
+static int pack_without(const struct pml_summary *s, const struct pml_summary_row *const *droppable, size_t n,
+                        size_t kept, unsigned char **bytes, size_t *size) {
   struct pml_summary *part;
   *bytes = NULL;
-  int err = without(s, spare, n, kept, &part);
+  int err = without(s, droppable, n, kept, &part);
   if (err == 0) err = pml_summary_pack(part, bytes, size);
   pml_summary_close(part);
   return err;
@@ -81,13 +81,13 @@ static int pack_without(const struct pml_summary *s, const struct pml_summary_ro
  */
 static int pack_most(const struct pml_summary *s, size_t most, unsigned char **bytes, size_t *size) {
   size_t n, fits = 0, too_many;
-  const struct pml_summary_row **spare = spare_rows(s, &n);
-  int err = spare != NULL ? pack_without(s, spare, n, 0, bytes, size) : -ENOMEM;
+  const struct pml_summary_row **droppable = droppable_rows(s, &n);
+  int err = droppable != NULL ? pack_without(s, droppable, n, 0, bytes, size) : -ENOMEM;
   too_many = n;
   while (err == 0 && *size <= most && too_many - fits > n / 64 + 1) {
     unsigned char *more;
     size_t middle = fits + (too_many - fits) / 2, larger;
-    err = pack_without(s, spare, n, middle, &more, &larger);
+    err = pack_without(s, droppable, n, middle, &more, &larger);
     if (err == 0 && larger <= most) {
       free(*bytes);
       *bytes = more;
@@ -98,7 +98,7 @@ static int pack_most(const struct pml_summary *s, size_t most, unsigned char **b
       too_many = middle;
     }
   }
-  free(spare);
+  free(droppable);
   return err;
 }
 

@@ -387,10 +387,10 @@ static void free_buffer(struct pml__event_buffer *b) {
 }
 
 /* Take the buffer of an ended thread, which left most of its extent unused. */
-static struct pml__event_buffer *spare(struct pml_recording *s) {
+static struct pml__event_buffer *take_unused(struct pml_recording *s) {
   pml__mutex_take(&s->lock);
-  struct pml__event_buffer *b = s->spare;
-  if (b != NULL) s->spare = b->following;
+  struct pml__event_buffer *b = s->unused;
+  if (b != NULL) s->unused = b->following;
   pml__mutex_leave(&s->lock);
   return b;
 }
@@ -425,7 +425,7 @@ static struct pml__event_buffer *begin_buffer(struct pml__event_buffer *b, uint3
 
 static void *thread_begin(void *arg, uint64_t thread) {
   struct pml_recording *s = arg;
-  struct pml__event_buffer *b = spare(s);
+  struct pml__event_buffer *b = take_unused(s);
   (void)thread;
   if (b == NULL) b = new_buffer(s);
   return b != NULL ? begin_buffer(b, (uint32_t)pml_thread_self()->tid) : NULL;
@@ -444,8 +444,8 @@ static void thread_end(void *arg, void *data) {
     b->overflow = 0;
     pml__events_choose_ends(b);
     b->place.last_ticks = 0;
-    b->following = s->spare;
-    s->spare = b;
+    b->following = s->unused;
+    s->unused = b;
   }
   pml__mutex_leave(&s->lock);
   if (!worth) free_buffer(b);
@@ -525,7 +525,7 @@ static void end_all(struct pml__event_buffer *b) {
 void pml__recording_trace_end(struct pml_recording *s) {
   if (s->consumer != 0) (void)pml_stream_remove(s->consumer);
   end_all(s->buffers);
-  end_all(s->spare);
+  end_all(s->unused);
   for (struct pml__recording_list *l = s->lists, *next; l != NULL; l = next) {
     next = l->next;
     free(l);

@@ -55,8 +55,8 @@ struct pml_recording {
   const struct pml_stream_metrics *metrics;
   struct pml__recording_list *lists; /* atomic, the last one first; they are made under the lock */
   uint64_t consumer;
-  struct pml__event_buffer *buffers, *spare; /* under the lock */
-  uint32_t nthreads;                         /* atomic */
+  struct pml__event_buffer *buffers, *unused; /* under the lock */
+  uint32_t nthreads;                          /* atomic */
   uint64_t summing;
   struct pml__recording_accumulator *accumulators, *spare_accumulators; /* under the lock */
   struct pml__log_values **values; /* atomic, [2 PML_REGIONS_MAX]: arguments, results of a region */

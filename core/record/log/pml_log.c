@@ -80,7 +80,7 @@ static struct pml__log_part *make_part(struct pml__log *log, size_t bytes, size_
 }
 
 static struct pml__log_part *reuse(struct pml__log *log, size_t bytes, size_t behind) {
-  struct pml__log_part **at = &log->spare;
+  struct pml__log_part **at = &log->unused;
   while (*at != NULL && ((*at)->bytes != bytes || (*at)->behind != behind)) at = &(*at)->next;
   struct pml__log_part *p = *at;
   if (p == NULL) return NULL;
@@ -297,8 +297,8 @@ void pml__log_free(struct pml__log *log, struct pml__log_entry *entry) {
   struct pml__log_part *p = take_out(log, entry);
   __atomic_store_n(&entry->kind, PML__LOG_FREE, __ATOMIC_RELEASE);
   if (p != NULL) {
-    p->next = log->spare;
-    log->spare = p;
+    p->next = log->unused;
+    log->unused = p;
   }
   pml__lock_leave(&log->lock);
 }
@@ -475,10 +475,10 @@ static void unmap_all(const struct pml__log_part *p) {
     if (p->behind == 0) unmap(p);
 }
 
-/* The lists of parts change by single stores, so a part that was being moved to the spare ones may stay mapped. */
+/* The lists of parts change by single stores, so a part that was being moved to the unused ones may stay mapped. */
 void pml__log_abandon(struct pml__log *log) {
   unmap_all(log->parts);
-  unmap_all(log->spare);
+  unmap_all(log->unused);
   pml__log_children_unmap(log);
   (void)munmap(log->head, PML__LOG_DIRECTORY);
   pml__growable_close(&log->file);
@@ -494,7 +494,7 @@ static void free_parts(struct pml__log_part *p) {
 void pml__log_close(struct pml__log *log) {
   if (!pml__log_is_sealed(log)) pml__log_abandon(log);
   free_parts(log->parts);
-  free_parts(log->spare);
+  free_parts(log->unused);
   free(log->last);
   free(log->file.path);
   free(log);
@@ -517,7 +517,7 @@ static void drop_parts(struct pml__log_part *p, enum pml__log_kind kept) {
 void pml__log_remove(struct pml__log *log, enum pml__log_kind kept) {
   (void)unlink(log->file.path);
   pml__growable_end(&log->file);
-  drop_parts(log->spare, kept);
+  drop_parts(log->unused, kept);
   drop_parts(log->parts, kept);
   (void)munmap(log->head, PML__LOG_DIRECTORY);
   free(log->last);

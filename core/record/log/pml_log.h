@@ -34,7 +34,7 @@ struct pml__log {
   struct pml__log_entry *directory, *definitions;
   uint32_t used; /* entries of the current directory */
   char *room;    /* the current extent of definitions */
-  struct pml__log_part *parts, *spare;
+  struct pml__log_part *parts, *unused;
   struct pml__log_last *last;                                    /* NULL: moved-out extents stay */
   bool sealed;                                                   /* atomic */
   struct pml__log_children *children[PML__LOG_CHILDREN_EXTENTS]; /* atomic, from the first one on; the last has room */

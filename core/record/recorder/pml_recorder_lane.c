@@ -50,7 +50,7 @@ static struct {
   bool has_key;
   bool logs; /* PMLUA_REPORT is set */
   struct pml__recorder_cell
-      *spare[CELLS_LOG2_MAX]; /* cells of ended threads, by size; the first cell has the address of the next block */
+      *unused[CELLS_LOG2_MAX]; /* cells of ended threads, by size; the first cell has the address of the next block */
 } slots;
 
 /* The block of slot @i; @first: the slot that it begins with. */
@@ -103,14 +103,14 @@ static struct pml__recorder_lane *lane_of(const struct pml__recorder_cell *cell)
 static void spare_cells(struct pml__recorder_cells cells) {
   size_t n = count_of(&cells);
   if (n == 0) return;
-  struct pml__recorder_cell **list = &slots.spare[__builtin_ctzll(n)];
+  struct pml__recorder_cell **list = &slots.unused[__builtin_ctzll(n)];
   cells.cell->tail = (struct pml__recorder_tail *)(void *)*list;
   *list = cells.cell;
 }
 
 static struct pml__recorder_cell *cleared_cells(size_t n) {
   lock_slots();
-  struct pml__recorder_cell **list = &slots.spare[__builtin_ctzll(n)], *cell = *list;
+  struct pml__recorder_cell **list = &slots.unused[__builtin_ctzll(n)], *cell = *list;
   if (cell != NULL) *list = (struct pml__recorder_cell *)(void *)cell->tail;
   pml__lock_leave(&slots.lock);
   if (cell == NULL) return pml__process_memory(n * sizeof *cell);
@@ -176,7 +176,7 @@ static void in_child(void) {
   }
   if (!slots.logs) return;
   pml__recorder_cells = (struct pml__recorder_cells){&no_cell, 0};
-  memset(slots.spare, 0, sizeof slots.spare);
+  memset(slots.unused, 0, sizeof slots.unused);
   pml__recorder_leave_log();
 }
 

@@ -40,7 +40,7 @@ struct pml_count_module {
 extern _Thread_local uint64_t *pml_count_self __attribute__((tls_model("initial-exec")));
 
 /* pml_count_begin - cells for the calling thread, in the form of pml_count_self. Never NULL: without memory, it returns
- * spare cells that are never read, and reports this. Preserves errno. */
+ * discarded cells that are never read, and reports this. Preserves errno. */
 uint64_t *pml_count_begin(void);
 
 /*

@@ -59,8 +59,8 @@ struct pml__otf2_chunk {
  */
 static struct pml__otf2_chunk *take_spare(struct pml_otf2 *a, uint64_t size) {
   struct pml__otf2_chunk *chunk = NULL;
-  for (unsigned i = 0; i < PML__OTF2_SPARE && chunk == NULL; i++) {
-    chunk = __atomic_exchange_n(&a->spare[i], NULL, __ATOMIC_ACQUIRE);
+  for (unsigned i = 0; i < PML__OTF2_UNUSED && chunk == NULL; i++) {
+    chunk = __atomic_exchange_n(&a->unused[i], NULL, __ATOMIC_ACQUIRE);
     if (chunk == NULL || chunk->size == size) continue;
     free(chunk);
     chunk = NULL;
@@ -69,13 +69,13 @@ static struct pml__otf2_chunk *take_spare(struct pml_otf2 *a, uint64_t size) {
 }
 
 static void leave_spare(struct pml_otf2 *a, struct pml__otf2_chunk *chunk) {
-  for (unsigned i = 0; i < PML__OTF2_SPARE && chunk != NULL; i++)
-    chunk = __atomic_exchange_n(&a->spare[i], chunk, __ATOMIC_ACQ_REL);
+  for (unsigned i = 0; i < PML__OTF2_UNUSED && chunk != NULL; i++)
+    chunk = __atomic_exchange_n(&a->unused[i], chunk, __ATOMIC_ACQ_REL);
   free(chunk);
 }
 
 static void drop_spares(struct pml_otf2 *a) {
-  for (unsigned i = 0; i < PML__OTF2_SPARE; i++) free(__atomic_exchange_n(&a->spare[i], NULL, __ATOMIC_ACQUIRE));
+  for (unsigned i = 0; i < PML__OTF2_UNUSED; i++) free(__atomic_exchange_n(&a->unused[i], NULL, __ATOMIC_ACQUIRE));
 }
 
 /* libotf2's own pool would buffer 128 MiB of events per location. Here an event buffer has one chunk; if it requests a

@@ -36,7 +36,7 @@ struct pml__otf2_process {
   struct pml__otf2_process *next;
 };
 
-#define PML__OTF2_SPARE 2
+#define PML__OTF2_UNUSED 2
 struct pml__otf2_chunk;
 struct pml_otf2 {
   pid_t pid;              /* process that opened it; a forked child leaves all below alone */
@@ -63,7 +63,7 @@ struct pml_otf2 {
   int error;                       /* the first failure of libotf2; later events are dropped */
   char error_text[PML__OTF2_TEXT_BYTES];
   struct OTF2_Archive_struct *archive;
-  struct pml__otf2_chunk *spare[PML__OTF2_SPARE]; /* atomic: chunks of libotf2's memory for reuse */
+  struct pml__otf2_chunk *unused[PML__OTF2_UNUSED]; /* atomic: chunks of libotf2's memory for reuse */
 };
 
 /* The metric of a series' location: its class, and its instance for this location. */

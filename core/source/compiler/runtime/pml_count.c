@@ -42,7 +42,7 @@ static int preparing;                   /* atomic */
 static uint32_t users[PML_COUNT_LANES]; /* atomic: 1 for the thread, and 1 for each holder of its cells; 0: free */
 static uint32_t lowest = 1;             /* atomic: a lower bound of free lanes */
 static pthread_key_t key;
-static uint64_t spare[PML_COUNT_CELLS]; /* used without memory; never read */
+static uint64_t discarded[PML_COUNT_CELLS]; /* used without memory; never read */
 
 /* Data of this process only. The kernel clears it in children (MADV_WIPEONFORK, otherwise a fork handler does): there
  * the lock is open, even if another thread of the parent held it. The modules are valid after each store under it. */
@@ -191,7 +191,7 @@ EXPORT uint64_t *pml_count_begin(void) {
   int saved = errno;
   pml__count_look();
   struct pml_count_area *a = prepared();
-  uint64_t *cells = a != NULL ? begin(a) : spare + PML_COUNT_ORIGIN;
+  uint64_t *cells = a != NULL ? begin(a) : discarded + PML_COUNT_ORIGIN;
   errno = saved;
   return cells;
 }
