@@ -9,8 +9,8 @@ local REQUESTS <const>, SLOW <const> = 400, 20 -- every twentieth is slow
 -- Where noise hits: as often as ordinary calls spend their time there.
 local NOISE <const> = { "parse", "work", "answer", "work", "request", "answer", "parse", "work", "answer", "work" }
 
---- A trace of requests of 100 us that call parse, work and answer; a slow one takes 1 ms longer. The fields of @plant change what
---- a request contains: i, whether it is slow, and the time of its next event.
+--- A trace of requests of 100 to 104 us that call parse, work and answer; a slow one takes 1 ms longer. The fields of @plant
+--- change the contents of a request, the number of requests, and which of them are slow.
 local function trace_of(plant)
   local dir = support.folder()
   local t = assert(pml.trace.create(dir, { process = "server", began_ns = 0, metrics = {
@@ -23,20 +23,28 @@ local function trace_of(plant)
     at = at + 1000 * us
     on:leave(region(name), at)
   end
-  for i = 1, REQUESTS do
-    local slow, began = i % SLOW == 0, at
-    local extra, noise = slow and 1000 or 0, slow and plant.noise and NOISE[i // SLOW % 10 + 1]
+  local function request(i, slow, part)
+    local rows = plant.rows and slow and 1000 + i % 3 or 10 + i % 3
+    main:metric({ rows, faults }, at)
+    part("parse", 20 + i * 7 % 5)
+    for _ = 1, slow and plant.calls and 50 or 1 do part("work", plant.calls and 20 or 40) end
+    if plant.lock then call(main, "lock", slow and 1000 or 1) end
+    if plant.nested then call(main, "request", 1) end
+    main:metric({ rows + 2, faults }, at)
+    part("answer", 30)
+    faults = faults + (slow and plant.faults and 100 or 1)
+    main:metric({ false, faults }, at)
+  end
+  for i = 1, plant.requests or REQUESTS do
+    local slow, began = i % (plant.one_in or SLOW) == 0, at
+    local noise = slow and plant.noise and NOISE[i // SLOW % 10 + 1]
     local function part(name, us) call(main, name, us + (noise == name and 1000 or 0)) end
-    call(main, "request", 10 + ((noise == "request" or plant.self or plant.rows or plant.faults or plant.beside) and extra or 0),
-      function()
-        main:metric({ plant.rows and extra + 10 + i % 3 or 10 + i % 3, faults }, at)
-        part("parse", 20 + i * 7 % 5)
-        for _ = 1, slow and plant.calls and 50 or 1 do part("work", plant.calls and 20 or 40) end
-        if plant.lock then call(main, "lock", slow and 1000 or 1) end
-        part("answer", 30)
-        faults = faults + (slow and plant.faults and 100 or 0)
-        main:metric({ false, faults }, at)
-      end)
+    local extra = slow and (noise == "request" or plant.self or plant.rows or plant.faults or plant.beside)
+    main:enter(region "request", at)
+    request(i, slow, part)
+    at = at + (extra and 1010000 or 10000)
+    main:metric({ false, faults }, at)
+    main:leave(region "request", at)
     if plant.beside then
       local now = at
       at = began
@@ -77,6 +85,54 @@ describe("the analysis of slow calls", function()
     first = found_in({ lock = true }).causes[1]
     assert.is_near(1e-6, first.ordinary, 1e-9)
     assert.is_near(1e-3, first.slow, 1e-9)
+    first = found_in({ beside = true }).causes[1]
+    assert.equal(0.0, first.ordinary)
+    assert.is_near(1, first.slow, 1e-9)
+    first = found_in({ faults = true }).causes[1]
+    assert.same({ 1, 100 }, { first.ordinary, first.slow })
+    -- two values of each request, the second 2 above the first; i % 3 is 1, 2, 0, ... without each twentieth
+    first = found_in({ rows = true }).causes[1]
+    local sums, n = { [true] = 0, [false] = 0 }, { [true] = 0, [false] = 0 }
+    for i = 1, REQUESTS do
+      local slow = i % SLOW == 0
+      sums[slow], n[slow] = sums[slow] + i % 3 + 1, n[slow] + 1
+    end
+    assert.is_near(10 + sums[false] / n[false], first.ordinary, 1e-9)
+    assert.is_near(1000 + sums[true] / n[true], first.slow, 1e-9)
+  end)
+
+  it("has the times of the calls, and says where the slow ones were longer", function()
+    local found = found_in { lock = true }
+    -- 101 to 105 us with the lock; slow ones take 101 - 1 + 1000 us, since their i * 7 % 5 is 0
+    assert.is_near(103e-6, found.median_s, 1e-9)
+    assert.is_near(104.25e-6 + 3 * 2.25e-6, found.fence_s, 1e-9) -- by interpolated quartiles, 102 and 104.25 us
+    assert.is_near(997e-6, found.extra_s, 1e-9)
+    assert.same({ { region = "lock", slow_calls = 20 } }, found.where)
+    -- 2 metrics, calls of 4 functions, times of 5, first call of the thread
+    assert.equal(12, found.features)
+  end)
+
+  it("orders causes by their kind, then by the number of slow calls that they explain", function()
+    local function kinds(plant)
+      local list = {}
+      for i, cause in ipairs(found_in(plant).causes) do list[i] = cause.kind .. " " .. cause.name end
+      return list
+    end
+    assert.same({ "argument rows", "time lock", "event faults", "self request" }, kinds { rows = true, lock = true, faults = true })
+    assert.same({ "time lock", "calls work" }, kinds { calls = true, lock = true })
+  end)
+
+  it("compares outermost calls, with those inside", function()
+    local found = found_in { nested = true, lock = true }
+    assert.same({ REQUESTS, SLOW }, { found.calls, found.slow })
+    assert.equal("lock", found.causes[1].name)
+    assert.equal(13, found.features) -- calls of request, too
+  end)
+
+  it("needs three slow calls", function()
+    assert.equal("lock", found_in({ lock = true, requests = 13, one_in = 4 }).causes[1].name)
+    local found = found_in { lock = true, requests = 40 }
+    assert.same({ {}, "only 2 of 40 calls are slow; at least 3 are needed" }, { found.causes, found.unknown })
   end)
 
   it("names nothing if each function has its share of the extra time, and nothing among equal calls", function()

@@ -357,10 +357,9 @@ function M.of(reader, name)
   local found, err = fences_of(reader, name)
   if not found then return nil, err end
   found.causes, found.where, found.features = {}, {}, 0
-  if found.slow < FEWEST_SLOW or found.calls - found.slow < FEWEST_ORDINARY then
+  if found.slow < FEWEST_SLOW then
     found.unknown = found.slow == 0 and "no call is far slower than the others"
-      or ("only %d slow and %d other calls; at least %d and %d are needed"):format(found.slow, found.calls - found.slow,
-        FEWEST_SLOW, FEWEST_ORDINARY)
+      or ("only %d of %d calls are slow; at least %d are needed"):format(found.slow, found.calls, FEWEST_SLOW)
     return found
   end
   local slow, ordinary, chosen = choose(reader, name, found)
