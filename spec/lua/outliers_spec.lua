@@ -47,8 +47,8 @@ local function trace_of(plant)
     main:leave(region "request", at)
     if plant.beside then
       local now = at
-      at = began
-      if slow then call(other, "update", 900) end
+      at = began - 4000 -- between two requests
+      if slow then call(other, "update", 904) end
       at = now
     end
     at = at + 5000
@@ -108,6 +108,10 @@ describe("the analysis of slow calls", function()
     assert.is_near(104.25e-6 + 3 * 2.25e-6, found.fence_s, 1e-9) -- by interpolated quartiles, 102 and 104.25 us
     assert.is_near(997e-6, found.extra_s, 1e-9)
     assert.same({ { region = "lock", slow_calls = 20 } }, found.where)
+    -- all of 20 slow calls in a function with 1 of some 103 us, corrected for 12 comparisons
+    local sum = 0
+    for i = 1, REQUESTS do sum = sum + (i % SLOW > 0 and 101 + i * 7 % 5 or 0) end
+    assert.is_near(1, found.causes[1].p / (12 * (380 / sum) ^ 20), 1e-6)
     -- 2 metrics, calls of 4 functions, times of 5, first call of the thread
     assert.equal(12, found.features)
   end)
@@ -118,7 +122,8 @@ describe("the analysis of slow calls", function()
       for i, cause in ipairs(found_in(plant).causes) do list[i] = cause.kind .. " " .. cause.name end
       return list
     end
-    assert.same({ "argument rows", "time lock", "event faults", "self request" }, kinds { rows = true, lock = true, faults = true })
+    assert.same({ "argument rows", "time lock", "event faults", "self request" },
+      kinds { rows = true, lock = true, faults = true })
     assert.same({ "time lock", "calls work" }, kinds { calls = true, lock = true })
   end)
 
