@@ -187,6 +187,16 @@ describe("pmlua import", function()
     assert.are.same({ ['operator{}"['] = 6000 }, paths(trace))
   end)
 
+  it("notes text behind the JSON, such as a second trace", function()
+    local event = '[{"ph":"X","name":"f","pid":1,"tid":1,"ts":1,"dur":2}]'
+    for text, behind in pairs { [event .. "\n" .. event] = #event, [event .. " \n"] = 0,
+      ['{"traceEvents":' .. event .. ',"more":{"]":["}"]}}x'] = 1, ['{"traceEvents":' .. event .. ',"more":"}"}\n'] = 0 } do
+      local trace, out = import("behind.json", text)
+      assert.equal(behind, tonumber(out:match "note: (%d+) bytes behind the end of the JSON" or 0), out)
+      assert.are.same({ f = 2000 }, paths(trace))
+    end
+  end)
+
   it("recognises the format behind long comments, long lines, other members and a byte order mark", function()
     local deep = "main"
     for i = 1, 2000 do deep = deep .. ";some::name::space::function_" .. i end

@@ -31,10 +31,8 @@ local function behind_string(s, at)
   end
 end
 
---- The place behind a value; nil: the text ends within it.
-local function behind(s, at)
-  if not s:find('^["{%[]', at) then return s:match("^[%w.+-]+()[%s,%]}]", at) end
-  local depth = 0
+--- The place behind the bracket that closes @depth open ones and those from here on; nil: the text ends before.
+local function behind_bracket(s, at, depth)
   repeat
     at = s:find('["{}%[%]]', at)
     local c = at and s:byte(at)
@@ -46,6 +44,19 @@ local function behind(s, at)
     end
   until not at or depth == 0
   return at
+end
+
+--- The place behind a value; nil: the text ends within it.
+local function behind(s, at)
+  if not s:find('^["{%[]', at) then return s:match("^[%w.+-]+()[%s,%]}]", at) end
+  return behind_bracket(s, at, 0)
+end
+
+--- A note about text behind the JSON, such as a second trace. @at: behind the array of events.
+local function leftover(s, at, is_array)
+  if not is_array then at = behind_bracket(s, at, 1) end
+  at = at and s:find("[^%s%z]", at)
+  return at and ("%d bytes behind the end of the JSON are not imported; they may be another trace"):format(#s - at + 1) or nil
 end
 
 --- The position of the first event: in the array, or in the array of traceEvents.
@@ -82,7 +93,8 @@ local function each_event(s, name, f)
   while true do
     at = s:match("^[%s,]*()", at)
     local c = s:sub(at, at)
-    if c == "]" or c == "" and is_array then return true end
+    if c == "]" then return true, leftover(s, at + 1, is_array) end
+    if c == "" and is_array then return true end
     local after = behind(s, at)
     if not after or c == "\0" then
       return true, ("the file is cut within or behind event %d; the events before it are imported"):format(n + 1)
