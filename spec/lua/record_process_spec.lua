@@ -342,7 +342,7 @@ describe("pmlua record in processes and threads", function()
 
   -- The call of call_twice() that sleeps is the outer one of three.
   for how, said in pairs { exit = "", _exit = "", kill = "was cut short by signal 9;",
-    bare = "ended with status 3 by the system call exit_group itself;" } do
+    bare = "ended with status 3 without exit handlers (quick_exit, or the system call exit_group);" } do
     it("have the time of calls that are open at their end: " .. how, function()
       local line = "rm -rf open; %s record --json --lib libcalls_back.so --trace -o open -- ./leaves %s"
       local _, out, err = shell(line:format(command, how))

@@ -239,7 +239,8 @@ end
 --- Describe the end of a process that could not log it. The status, signal and time are known for pmlua's children only.
 local function cut_short(p)
   if p.status then
-    return ("ended with status %d by the system call exit_group itself; calls until then are included"):format(p.status)
+    return ("ended with status %d without exit handlers (quick_exit, or the system call exit_group); calls until then are "
+      .. "included"):format(p.status)
   end
   if p.signal then return ("was cut short by signal %d; calls until then are included"):format(p.signal) end
   return "was cut short by a signal, a system call that ends it, or an unrecorded program; calls until then are included, "
