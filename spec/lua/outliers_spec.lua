@@ -165,7 +165,7 @@ describe("the analysis of slow calls", function()
 
   it("says what is missing", function()
     local reader <close> = assert(pml.trace.open(trace_of {}))
-    assert.matches("no call of lookup returned", (select(2, outliers.of(reader, "lookup"))))
+    assert.equal("the trace has no section or function reqest; did you mean request?", (select(2, outliers.of(reader, "reqest"))))
   end)
 end)
 

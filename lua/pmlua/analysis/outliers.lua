@@ -49,6 +49,16 @@ local CLASS <const> = { argument = 1, first = 2, calls = 3, time = 3, event = 4,
 
 -- ---- the calls that are compared ----
 
+local function why_none(reader, name)
+  local names = {}
+  for i, region in ipairs(reader:regions()) do
+    if region.name == name then return ("no call of %s returned"):format(name) end
+    names[i] = region.name
+  end
+  local nearest = require "pmlua.internal.nearest"(name, names)
+  return ("the trace has no section or function %s%s"):format(name, nearest and ("; did you mean %s?"):format(nearest) or "")
+end
+
 --- Durations that separate ordinary from slow calls; nil: no call returned.
 local function fences_of(reader, name)
   local durations, n = {}, 0
@@ -58,7 +68,7 @@ local function fences_of(reader, name)
   end
   local damaged, err = M.each_call(reader, name, add)
   if not damaged then return nil, err end
-  if n == 0 then return nil, ("no call of %s returned"):format(name) end
+  if n == 0 then return nil, why_none(reader, name) end
   table.sort(durations)
   local q1, median, q3 = stats.quantile(durations, 0.25), stats.quantile(durations, 0.5), stats.quantile(durations, 0.75)
   local fences = { calls = n, median_s = median, near_s = q3 + NEAR * (q3 - q1), fence_s = q3 + FAR * (q3 - q1) }

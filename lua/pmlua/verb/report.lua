@@ -259,7 +259,8 @@ end
 
 --- Why the slow calls of a region in a trace were slow.
 local function tell_outliers(o)
-  local reader <close> = try(require "pmlua.trace".open(o.paths[1]))
+  local reader <close>, err = require "pmlua.trace".open(o.paths[1])
+  try(reader, err and require "pmlua.core".failure.sentence(err))
   local found = try(require "pmlua.analysis.outliers".of(reader, o.outliers))
   local json = require "pmlua.json"
   found.causes, found.where = json.array(found.causes), json.array(found.where)
