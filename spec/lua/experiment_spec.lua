@@ -310,8 +310,10 @@ return pml.experiment { name = "demo", factors = { k = { 1, 2 } }, rounds = 5, r
   end)
 
   it("calls NaN, infinite and empty samples an error of measure", function()
-    local text = "return require 'pmlua'.experiment { name = 'demo', warmup = 0, measure = function() return %s end }"
+    local text = "return require 'pmlua'.experiment { name = 'demo', warmup = 0, metrics = { { name = 'm' } }, "
+      .. "measure = function() return %s end }"
     for value, what in pairs {
+      ["{ 1 }, { m = '3' }"] = "metric m is a string, not a number", ["{ 1, {} }"] = "sample 2 is a table, not",
       ["{ 1, 0 / 0 }"] = "sample 2 is NaN", ["{}"] = "no samples", ["math.huge"] = "an infinite number", ["0 / 0"] = "NaN",
       [""] = "returned nothing; return a number", ["true"] = "returned a boolean", ["'text'"] = "returned a string",
       ["nil, 'not today'"] = "no cell was measured: not today", ["nil, (require 'pmlua'.event.parse 'nosuch')"] = "nothing",

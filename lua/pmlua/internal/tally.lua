@@ -31,7 +31,8 @@ function M.of(series)
   local value, upto = statistics.tally(series)
   if not value then
     local v = series[upto]
-    return refuse("EINVAL", ("sample %d is %s, not a finite number"):format(upto, v ~= v and "NaN" or tostring(v)))
+    local what = type(v) ~= "number" and "a " .. type(v) or v ~= v and "NaN" or tostring(v)
+    return refuse("EINVAL", ("sample %d is %s, not a finite number"):format(upto, what))
   end
   return setmetatable({ n = upto[#upto], value = value, upto = upto }, Tally)
 end

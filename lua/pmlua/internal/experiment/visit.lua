@@ -36,6 +36,14 @@ local function check_measured(run, v, reason)
   end
 end
 
+local function check_metrics(run, extra)
+  if type(extra) ~= "table" then return end
+  for _, m in ipairs(run.exp.metrics) do
+    local v = extra[m.name]
+    if v and type(v) ~= "number" then wrong(run, ("metric %s is a %s, not a number"):format(m.name, type(v))) end
+  end
+end
+
 -- An interrupt ends a measurement where it is, and what measure() gave after it is not a measurement.
 function M.check_interrupt(run)
   if run.core.sys.interrupted() then error("interrupted", 0) end
@@ -64,6 +72,7 @@ local function take(run, p, visited, n)
   check_measured(run, first, second)
   local one_by_one, log = type(first) == "number", run.log
   visited.extra = (not one_by_one or type(second) == "table") and second or nil
+  check_metrics(run, visited.extra)
   if log and not visited.warming then log:tell_metrics(exp.metrics, visited.extra) end
   if not one_by_one then
     visited.series = first
