@@ -504,6 +504,7 @@ describe("pmlua live", function()
     for arguments, case in pairs {
       ["nowhere"] = { 127, "nowhere: command not found" }, ["./nowhere"] = { 127, "./nowhere: command not found" },
       ["./plain"] = { 126, "./plain cannot be executed; make it executable with chmod" }, ["./"] = { 126, "is a folder" },
+      ["''"] = { 127, "'': command not found" }, ["."] = { 127, " .: command not found" },
       ["./static"] = { 126, "./static is statically linked" }, ["./script"] = { 126, "/static is statically linked" },
       ["--name 'a/b' x"] = { 2, "--name: only letters" }, ["--rules nowhere.lua true"] = { 1, "nowhere.lua: No such file" },
     } do

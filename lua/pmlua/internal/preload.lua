@@ -13,8 +13,8 @@ local NOT_FOUND, NOT_RUN = 127, 126 -- as shells say it
 
 --- Where the shell would find it; nil and why.
 function M.locate(command)
-  local places = { command }
-  if not command:find("/", 1, true) then
+  local places, has_path = { command }, command:find("/", 1, true)
+  if not has_path then
     places = {}
     for dir in ((os.getenv("PATH") or "/bin:/usr/bin") .. ":"):gmatch("([^:]*):") do
       places[#places + 1] = (dir ~= "" and dir or ".") .. "/" .. command
@@ -24,9 +24,11 @@ function M.locate(command)
   for _, path in ipairs(places) do
     local kind, executable = disk.kind(path)
     if kind == "file" and executable then return path end
-    seen = seen or (kind and path)
+    seen = seen or (kind and (has_path or kind ~= "directory") and path)
   end
-  if not seen then return nil, new { code = "ENOENT", text = command .. ": command not found" }, NOT_FOUND end
+  if not seen then
+    return nil, new { code = "ENOENT", text = (command ~= "" and command or "''") .. ": command not found" }, NOT_FOUND
+  end
   if disk.kind(seen) == "directory" then return nil, new { code = "EISDIR", text = seen .. " is a folder" }, NOT_RUN end
   return nil, new { code = "EACCES", text = seen .. " cannot be executed", remedy = "make it executable with chmod +x" }, NOT_RUN
 end
