@@ -24,6 +24,10 @@ local function trace_of(plant)
     on:leave(region(name), at)
   end
   local function request(i, slow, part)
+    if plant.around then
+      at = at + 1000
+      faults = faults + 7
+    end
     local rows = plant.rows and slow and 1000 + i % 3 or 10 + i % 3
     main:metric({ rows, faults }, at)
     part("parse", 20 + i * 7 % 5)
@@ -40,11 +44,13 @@ local function trace_of(plant)
     local noise = slow and plant.noise and NOISE[i // SLOW % 10 + 1]
     local function part(name, us) call(main, name, us + (noise == name and 1000 or 0)) end
     local extra = slow and (noise == "request" or plant.self or plant.rows or plant.faults or plant.beside)
+    if plant.around then main:metric({ false, faults }, at) end
     main:enter(region "request", at)
     request(i, slow, part)
     at = at + (extra and 1010000 or 10000)
-    main:metric({ false, faults }, at)
+    if not plant.around then main:metric({ false, faults }, at) end
     main:leave(region "request", at)
+    if plant.around then main:metric({ false, faults }, at) end
     if plant.beside then
       local now = at
       at = began - 4000 -- between two requests
@@ -74,6 +80,7 @@ describe("the analysis of slow calls", function()
       local first = found.causes[1] or {}
       assert.same({ expected[1], expected[2] }, { first.kind, first.name })
       assert.equal(1, first.effect)
+      assert.is_nil(found.unknown)
       if first.explains then assert.equal(found.slow, first.explains) end
       assert.is_true(first.p < 1e-6)
     end)
@@ -90,6 +97,9 @@ describe("the analysis of slow calls", function()
     assert.is_near(1, first.slow, 1e-9)
     first = found_in({ faults = true }).causes[1]
     assert.same({ 1, 100 }, { first.ordinary, first.slow })
+    -- values before the enter and behind the leave, at the same times
+    first = found_in({ faults = true, around = true }).causes[1]
+    assert.same({ 8, 107 }, { first.ordinary, first.slow })
     -- two values of each request, the second 2 above the first; i % 3 is 1, 2, 0, ... without each twentieth
     first = found_in({ rows = true }).causes[1]
     local sums, n = { [true] = 0, [false] = 0 }, { [true] = 0, [false] = 0 }
@@ -134,6 +144,12 @@ describe("the analysis of slow calls", function()
     assert.equal(13, found.features) -- calls of request, too
   end)
 
+  it("compares at most the 1,000 slowest calls and 2,000 others at equal distances", function()
+    local found = found_in { lock = true, requests = 21000, one_in = 20 }
+    assert.same({ 1050, { slow = 1000, ordinary = 2000 } }, { found.slow, found.compared })
+    assert.same({ slow = 20, ordinary = 380 }, found_in({ lock = true }).compared)
+  end)
+
   it("needs three slow calls", function()
     assert.equal("lock", found_in({ lock = true, requests = 13, one_in = 4 }).causes[1].name)
     local found = found_in { lock = true, requests = 40 }
@@ -143,6 +159,7 @@ describe("the analysis of slow calls", function()
   it("names nothing if each function has its share of the extra time, and nothing among equal calls", function()
     local found = found_in { noise = true }
     assert.same({ REQUESTS // SLOW, {} }, { found.slow, found.causes })
+    assert.matches("^no call, argument, event or other thread", found.unknown)
     assert.same({ 0, {} }, { found_in({}).slow, found_in({}).causes })
   end)
 

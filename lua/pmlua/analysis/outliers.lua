@@ -32,6 +32,7 @@ local BESIDE <const> = 0.25 -- threads
 ---@field causes pmlua.analysis.OutlierCause[] arguments first, then calls, events and other threads; what explains most first
 ---@field where { region: string, slow_calls: integer }[] functions that have most of the extra time of slow calls
 ---@field features integer compared
+---@field compared { slow: integer, ordinary: integer } calls: the slowest, and ordinary ones at equal distances
 ---@field unknown string? why no cause can be told
 
 ---@class pmlua.analysis.OutlierCause
@@ -113,7 +114,7 @@ local function choose(reader, name, fences)
   for i = #slow, SLOW + 1, -1 do slow[i] = nil end
   for _, list in ipairs { slow, ordinary } do
     for _, call in ipairs(list) do
-      call.calls, call.time, call.value, call.beside = {}, {}, {}, {}
+      call.calls, call.time, call.value, call.base, call.numbers, call.beside = {}, {}, {}, {}, {}, {}
       local of = chosen[call.location] or {}
       chosen[call.location] = of
       of[#of + 1] = call
@@ -147,6 +148,7 @@ function Inside:enter(e, region)
     if self.call then
       self.bottom = #stack + 1
       self.call.first = self.seen and 0 or 1
+      for metric, at in pairs(self.last_s) do if at == e.time_s then self.call.base[metric] = self.last[metric] end end
     end
     self.seen = true
   elseif self.call then
@@ -165,27 +167,21 @@ function Inside:leave(e)
   if not call then return end
   add(call.time, open.region, took - open.inside)
   if #stack >= self.bottom then return end
-  for metric, begin in pairs(call.base or {}) do
-    local last = self.last[metric]
-    if last then call.value[metric] = last - begin end
-  end
   self.ended, self.call = call, nil
 end
 
---- Values that count up: the difference; others: the mean. Values are those at the same time as an enter or a leave.
+--- Add a value to a call: a metric that counts up has its growth, another metric its mean. Values at the time of the enter or
+--- leave belong to the call, in any order of the events.
 function Inside:metric(e, accumulated)
-  local call = self.call or self.ended
+  local call, name = self.call or self.ended, e.metric
+  if accumulated then self.last[name], self.last_s[name] = e.value, e.time_s end
+  if not call or e.time_s > call.to then return end
   if accumulated then
-    self.last[e.metric] = e.value
-    if not call then return end
-    call.base = call.base or {}
-    if e.time_s == call.from or not call.base[e.metric] then call.base[e.metric] = e.value end
-    if e.time_s <= call.to then call.value[e.metric] = e.value - call.base[e.metric] end
-  elseif call and e.time_s <= call.to then
-    local n = call.numbers or {}
-    call.numbers = n
-    add(n, e.metric, 1)
-    call.value[e.metric] = (call.value[e.metric] or 0) + (e.value - (call.value[e.metric] or 0)) / n[e.metric]
+    if not call.base[name] or e.time_s == call.from then call.base[name] = e.value end
+    call.value[name] = e.value - call.base[name]
+  else
+    add(call.numbers, name, 1)
+    call.value[name] = (call.value[name] or 0) + (e.value - (call.value[name] or 0)) / call.numbers[name]
   end
 end
 
@@ -197,7 +193,7 @@ local function look_inside(reader, name, chosen)
   assert(reader:each(function(e)
     if not at or at.location ~= e.location then
       at = setmetatable({ location = e.location, name = name, chosen = chosen[e.location] or {}, next = 1, stack = {},
-        last = {} }, Inside)
+        last = {}, last_s = {} }, Inside)
     end
     if e.kind == "enter" then at:enter(e, names[e.number])
     elseif e.kind == "leave" then at:leave(e)
@@ -366,7 +362,7 @@ end
 function M.of(reader, name)
   local found, err = fences_of(reader, name)
   if not found then return nil, err end
-  found.causes, found.where, found.features = {}, {}, 0
+  found.causes, found.where, found.features, found.compared = {}, {}, 0, { slow = 0, ordinary = 0 }
   if found.slow < FEWEST_SLOW then
     found.unknown = found.slow == 0 and "no call is far slower than the others"
       or ("only %d of %d calls are slow; at least %d are needed"):format(found.slow, found.calls, FEWEST_SLOW)
@@ -380,6 +376,7 @@ function M.of(reader, name)
   for number, up in pairs(look_inside(reader, name, chosen)) do accumulated[reader:metrics()[number].name] = up end
   look_beside(reader, table.move(ordinary, 1, #ordinary, #slow + 1, table.move(slow, 1, #slow, 1, {})), found.median_s)
   local features = compare(slow, ordinary, accumulated, found, name)
+  found.compared = { slow = #slow, ordinary = #ordinary }
   found.features, found.causes, found.where = #features, causes_of(features, #slow), where_of(features)
   if #found.causes == 0 then
     found.unknown = "no call, argument, event or other thread distinguishes the slow calls from the others"

@@ -53,7 +53,8 @@ function M.text(found, name)
       found.extra_s and (", typically %s longer than the median"):format(time(found.extra_s)) or ""))
   if found.unknown then head = head .. "cannot tell why: " .. found.unknown .. "\n" end
   if found.features > 0 then
-    head = head .. ("compared: %s of slow and other calls\n"):format(units.plural(found.features, "property", "properties"))
+    head = head .. ("compared: %s of %d slow and %d other calls\n"):format(
+      units.plural(found.features, "property", "properties"), found.compared.slow, found.compared.ordinary)
   end
   return head .. causes(found) .. places(found)
 end
