@@ -39,7 +39,7 @@ local prepare = {
     .. "pmlua bench --cause --no-plot -q -r 2 true true >/dev/null; cd results/read_overhead && "
     .. "cp -rL latest 20261121T013000Z && cd - >/dev/null && for when in before after; do "
     .. "pmlua record --lib libz --trace -q -o $when -- ./solver || exit; done",
-  report = "PMLUA_REPORT=out ./solver",
+  report = "PMLUA_REPORT=out ./solver && pmlua record --trace -q -o recorded -- ./solver",
   guard = "echo 'solve: allocations=1000' >sections.budget",
   export = "PMLUA_REPORT=out ./solver && pmlua record --lib libz --trace -q -o trace -- ./solver",
   import = "printf 'main;a 3\\nmain 2\\n' >stacks.folded && pmlua import stacks.folded -o s && pmlua export s --to pprof "

@@ -396,7 +396,7 @@ describe("pmlua wrap and pmlua cc", function()
       { "wrap build nothere", 1, "nothere: no such folder" },
       { "wrap build .", 1, ". has no wrap.lua; make a folder with pmlua wrap init" },
       { "wrap show nothere", 1, "no wrapper 'nothere'" },
-      { "cc -- gcc", 2, "add %-%-functions, %-%-count, or %-%-wrap NAME" },
+      { "cc -- gcc", 2, "add %-%-functions, %-%-count, %-%-layouts N, or %-%-wrap NAME" },
       { "cc --wrap plain", 2, "name the compiler to run" },
       { "cc --wrap plan -- gcc x.c", 1, "no wrapper 'plan'; did you mean 'plain'" },
     }

@@ -58,7 +58,7 @@ Under mpirun, rank 0 prints and the other ranks end at once.]],
   examples = {
     { "PMLUA_REPORT=out mpirun -n 4 ./solver", needs = { "mpirun" } },
     "pmlua report out --openmetrics=text --out solver.prom",
-    "pmlua report out --outliers request",
+    "pmlua report recorded --outliers sweep",
     { "pmlua report out --detail --plot sections.svg", needs = { "gnuplot" } },
   },
 }
