@@ -100,7 +100,7 @@ describe("stats", function()
   it("answers empty, NaN and infinite series with a sentence", function()
     for series, what in pairs {
       [{}] = "no samples", [{ 1, 0 / 0 }] = "sample 2 is NaN", [{ math.huge, 1 }] = "sample 1 is inf",
-      [{ 1, "x" }] = "sample 2 is x",
+      [{ 1, "x" }] = "sample 2 is a string",
     } do
       local s, err = stats.summary(series)
       assert.is_nil(s)
